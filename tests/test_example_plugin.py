@@ -58,6 +58,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
+HOOK = "from maskwright import hookimpl\n\nCONTRACT = 1\n\n@hookimpl\ndef {}:\n    return []\n"
+
+
 @pytest.fixture
 def broken(tmp_path: Path) -> Path:
     """Folder with a package whose module cannot be imported, and one that breaks its promises."""
@@ -66,10 +69,12 @@ def broken(tmp_path: Path) -> Path:
         "unkeptpromises": """
 from maskwright import Measure, Method, hookimpl
 
+CONTRACT = 1
+
 @hookimpl
 def register_methods():
-    too_few = Method("too_few_arguments", lambda block: None)
-    return [too_few, Method("example_noise", lambda *arguments: None)]
+    too_few = Method(name="too_few_arguments", protect=lambda block: None)
+    return [too_few, Method(name="example_noise", protect=lambda *arguments: None)]
 
 @hookimpl
 def register_measures():
@@ -79,10 +84,10 @@ def register_measures():
 def register_reports():
     return ["report"]
 """,
-        "brokenhook": "from maskwright import hookimpl\n\n@hookimpl\ndef register_method():\n    return []\n",
-        "brokenarguments": "from maskwright import hookimpl\n\n@hookimpl\ndef register_methods(x):\n    return []\n",
+        "brokenhook": HOOK.format("register_method()"),
+        "brokenarguments": HOOK.format("register_methods(x)"),
         "brokenexit": "raise SystemExit(3)\n",
-        "nohooks": "x = 1\n",
+        "nohooks": "CONTRACT = 1\n",
     }.items():
         (tmp_path / f"{name}.py").write_text(code)
         info = tmp_path / f"{name}-0.1.dist-info"

@@ -80,9 +80,11 @@ if TYPE_CHECKING:
     from maskwright.foundation.errors import PipelineError as PipelineError
     from maskwright.foundation.errors import Place as Place
     from maskwright.foundation.errors import PluginError as PluginError
+    from maskwright.foundation.errors import PluginFailed as PluginFailed
     from maskwright.foundation.errors import Problem as Problem
     from maskwright.foundation.errors import ReadAgain as ReadAgain
     from maskwright.foundation.errors import UnpairedRecords as UnpairedRecords
+    from maskwright.foundation.errors import WrittenOtherwise as WrittenOtherwise
     from maskwright.foundation.progress import Progress as Progress
     from maskwright.foundation.refusals import EditViolation as EditViolation
     from maskwright.foundation.refusals import OpenDoubts as OpenDoubts
@@ -125,6 +127,8 @@ if TYPE_CHECKING:
     from maskwright.plugins.registry import find_measure as find_measure
     from maskwright.plugins.registry import find_method as find_method
     from maskwright.plugins.registry import find_partition as find_partition
+    from maskwright.plugins.remover import Removed as Removed
+    from maskwright.plugins.remover import Remover as Remover
     from maskwright.plugins.report import Report as Report
     from maskwright.plugins.report_section import Bars as Bars
     from maskwright.plugins.report_section import ReportSection as ReportSection
@@ -232,6 +236,7 @@ _HOME = {
     "Plan": "maskwright.planning.plan",
     "Place": "maskwright.foundation.errors",
     "PluginError": "maskwright.foundation.errors",
+    "PluginFailed": "maskwright.foundation.errors",
     "Problem": "maskwright.foundation.errors",
     "Progress": "maskwright.foundation.progress",
     "PromisesK": "maskwright.plugins.parameter_markers",
@@ -243,6 +248,8 @@ _HOME = {
     "read_numbers": "maskwright.data.number_text",
     "ReadAgain": "maskwright.foundation.errors",
     "ReleaseRefused": "maskwright.foundation.refusals",
+    "Removed": "maskwright.plugins.remover",
+    "Remover": "maskwright.plugins.remover",
     "Report": "maskwright.plugins.report",
     "run": "maskwright.commands.run",
     "RunRecord": "maskwright.release.record.run_record",
@@ -264,6 +271,7 @@ _HOME = {
     "NumberNotation": "maskwright.data.number_notation",
     "VariableDeclaration": "maskwright.data.declaration",
     "WrittenBatch": "maskwright.data.written_batch",
+    "WrittenOtherwise": "maskwright.foundation.errors",
     "write_numbers": "maskwright.data.number_text",
     "read_dates": "maskwright.data.date_texts",
     "write_dates": "maskwright.data.date_texts",

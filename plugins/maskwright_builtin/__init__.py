@@ -13,7 +13,9 @@ from maskwright import hookimpl
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from maskwright import Action, Measure, Method, Partition, PlanCheck, Report, ReportSection, Source
+    from maskwright import Action, Measure, Method, Partition, PlanCheck, Remover, Report, ReportSection, Source
+
+CONTRACT = 1
 
 
 @hookimpl
@@ -33,8 +35,8 @@ def register_partitions() -> Sequence[Partition]:
 
 
 @hookimpl
-def register_methods() -> Sequence[Method]:
-    """Offer the built-in protection methods."""
+def register_methods() -> Sequence[Method | Remover]:
+    """Offer the built-in protection methods and removers."""
     from maskwright_builtin.methods import METHODS
 
     return METHODS

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from maskwright.plugins.registry import BUILT_IN, Registry, plugins
+from maskwright.plugins.guarding.origin import BUILT_IN
+from maskwright.plugins.registry import plugins
 from maskwright.testing import measure_checks, method_checks, partition_checks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from maskwright.plugins.registered import Registry
 
 
 def built_in(registry: Registry, kind: str, offered: dict) -> list:

@@ -21,14 +21,17 @@ def test_the_walk_can_be_walked(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     lines = re.findall(r"^    (maskwright .*)$", DOCUMENT, re.MULTILINE)
-    assert [line.split()[1] for line in lines] == ["demo", "advise", "validate", "validate"]
+    walked = ["demo", "advise", "validate", "validate", "localize", "edits", "edits", "edits", "run"]
+    assert [line.split()[1] for line in lines] == walked
     assert main([*shlex.split(lines[0])[1:], "--records", "200"]) == 0
     capsys.readouterr()
     assert main(shlex.split(lines[1])[1:]) == 0
     (columns,) = re.findall(r"variables: \[([^]]*)\]", DOCUMENT)
     assert f"variables: [{columns}, weight]" in capsys.readouterr().out
-    for line in lines[2:]:
+    for line in lines[2:5]:
         assert main(shlex.split(line)[1:]) == 1
+    for line in lines[5:]:
+        assert main(shlex.split(line)[1:]) == 0
 
 
 def test_the_page_names_every_key() -> None:

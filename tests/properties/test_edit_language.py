@@ -167,7 +167,9 @@ def test_schematron_has_the_same_verdict_in_another_engine(seed, tmp_path):
 def test_rules_in_r_have_the_same_verdict_when_they_are_read_again(seed, tmp_path):
     rng = random.Random(400 + seed)
     data = language.columns(language.records(rng, 60))
-    rules = expressible([edit(rule, position) for position, rule in enumerate(possible(rng, 100))], "validate")
+    # A column of R has one type: what asks for the type of a cell asks whether there is one.
+    asked = (rule for rule in possible(rng, 150) if not re.search(r"is (not )?(number|integer)", rule_text(rule)))
+    rules = expressible([edit(rule, position) for position, rule in enumerate(asked)], "validate")
     assert len(rules) > 40
     path = tmp_path / "rules.yaml"
     path.write_text(convert_edits(EditSet(tuple(rules)), "validate").text, encoding="utf-8")

@@ -71,7 +71,8 @@ def add_advising(
 
     levels = about("levels", _advise_levels,
                    "Which variables describe the household and which the person: data: levels: to paste.")  # fmt: skip
-    levels.add_argument("--key", required=True, metavar="NAME", help="variable that names the household")
+    levels.add_argument("--key", metavar="NAME",
+                        help="variable that names the household; of a pipeline the one it declares")  # fmt: skip
     levels.set_defaults(edits=[])
     add_reading_options(levels)
     with_json(levels)
@@ -117,12 +118,20 @@ def _advise_keys(chosen: argparse.Namespace) -> int:
 
 def _advise_levels(chosen: argparse.Namespace) -> int:
     from maskwright.cli.show.progress_bar import Terminal
+    from maskwright.commands.options import NO_OPTIONS
     from maskwright.experiments.advice.levels import advise_levels
 
     if chosen.data.suffix.lower() in PIPELINE:
-        raise InputError(f"{chosen.data.name} is a pipeline: name the flat data file whose levels are wanted")
-    data, _, _ = _of_data(chosen, Terminal(quiet=chosen.json))
-    advice = advise_levels(data, chosen.key, chosen.exclude)
+        from maskwright.commands.levels.advising import flat_data_of
+
+        if reading_options(chosen) != NO_OPTIONS:
+            raise InputError("options of reading go with a data file; a pipeline file says them itself")
+        data, key = flat_data_of(chosen.data, chosen.key)
+    elif chosen.key is None:
+        raise InputError("--key NAME: the variable that names the household is wanted")
+    else:
+        data, key = _of_data(chosen, Terminal(quiet=chosen.json))[0], chosen.key
+    advice = advise_levels(data, key, chosen.exclude)
     if chosen.json:
         print(json.dumps(advice.to_json(), indent=2, ensure_ascii=False, allow_nan=False))
     else:

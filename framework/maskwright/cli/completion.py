@@ -144,6 +144,10 @@ def _named(action: argparse.Action) -> Candidates:
         from maskwright.cli.show.explain import explained_names
 
         return dict.fromkeys(explained_names(), "")
+    if action.dest == "plugin_kind":
+        from maskwright.commands.new_plugin.names import KINDS
+
+        return dict.fromkeys(KINDS, "")
     if action.dest not in ("measures", "file_format", "language"):
         return {}
     from maskwright.plugins.registry import plugins

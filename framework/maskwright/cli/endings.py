@@ -12,7 +12,7 @@ import tempfile
 import traceback
 from typing import IO, TYPE_CHECKING, NoReturn
 
-from maskwright.foundation.errors import EXIT_BUG, EXIT_INPUT, EXIT_UNTOLD, MaskwrightError
+from maskwright.foundation.errors import EXIT_BUG, EXIT_INPUT, EXIT_UNTOLD, MaskwrightError, PluginFailed
 from maskwright.foundation.processes.core_dumps import prevent_core_dumps
 from maskwright.foundation.processes.ending_signals import Interrupted, ended_alike
 from maskwright.foundation.released import forget_releases, release_sentence, was_released
@@ -106,6 +106,21 @@ def ended_truthfully(work: Callable[[], int], explain: Callable[[MaskwrightError
     return code
 
 
+def keep_standard_output() -> None:
+    """Keep standard output for what Python code of this process prints there.
+
+    What compiled code or a program that a plugin starts writes to its descriptor goes nowhere, so that JSON stays JSON.
+    """
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        printed = sys.stdout
+        printed.flush()
+        own = os.dup(printed.fileno())
+        sys.stdout = os.fdopen(own, "w", encoding=printed.encoding, errors=printed.errors)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
+
+
 def leave(code: int) -> NoReturn:
     """End the process at once, after what is to be done at its end.
 
@@ -131,6 +146,10 @@ def _code(work: Callable[[], int], explain: Callable[[MaskwrightError], int], *,
         with ended_alike():
             try:
                 return work()
+            except PluginFailed as error:
+                code = explain(error)
+                _keep_log(error, error.error)
+                return code
             except MaskwrightError as error:
                 return explain(error)
     except SystemExit:
@@ -151,16 +170,21 @@ def _code(work: Callable[[], int], explain: Callable[[MaskwrightError], int], *,
 
 def _report_bug(error: BaseException) -> None:
     """Say that it is a bug, and where: without messages, which may hold values of records."""
-    from maskwright import __version__
-
     _say(f"This is a bug in Maskwright or in a plugin ({type(error).__name__}).")
     if was_released():
         _say(f"{release_sentence()}.")
+    _keep_log(type(error).__name__, error)
+
+
+def _keep_log(what: object, error: BaseException | None) -> None:
+    """Write down what failed, and where: names of files and functions, and no message that the data may be in."""
+    from maskwright import __version__
+
     places = (
         f'  File "{frame.f_code.co_filename}", line {line}, in {frame.f_code.co_name}'
-        for frame, line in traceback.walk_tb(error.__traceback__)
+        for frame, line in traceback.walk_tb(None if error is None else error.__traceback__)
     )
-    log = "\n".join([f"maskwright {__version__}, Python {sys.version}", type(error).__name__, *places, ""])
+    log = "\n".join([f"maskwright {__version__}, Python {sys.version}", str(what), *places, ""])
     try:
         descriptor, name = tempfile.mkstemp(prefix="maskwright-", suffix=".log")
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:

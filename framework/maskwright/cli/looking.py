@@ -33,6 +33,12 @@ def add_looking(
                       help="data file; or a folder, which gets a pipeline that says what to fill in")  # fmt: skip
     init.add_argument("--to", type=Path, metavar="PIPELINE", help=f"file to write ({PIPELINE})")
     init.add_argument("--force", action="store_true", help="replace a file that is there")
+    init.add_argument(
+        "--plugin", metavar="NAME", help="write a package with a plugin instead, in a folder of that name"
+    )
+    init.add_argument("--kind", dest="plugin_kind", metavar="KIND",
+                      help="of the plugin: method (unless said otherwise), measure, partition, source, edit_reader, "
+                      "report")  # fmt: skip
     add_reading_options(init)
     with_json(init)
 
@@ -58,6 +64,8 @@ def _init(chosen: argparse.Namespace) -> int:
     from maskwright.commands.options import NO_OPTIONS
 
     options = reading_options(chosen)
+    if chosen.plugin is not None or chosen.plugin_kind is not None:
+        return _init_plugin(chosen, has_options=options != NO_OPTIONS)
     if not is_data(chosen.data, options.file_format):
         if options != NO_OPTIONS or chosen.to is not None or chosen.json:
             raise InputError(f"{chosen.data} is no data file: only a folder can be named without one, and no options")
@@ -71,4 +79,20 @@ def _init(chosen: argparse.Namespace) -> int:
         print_json(started.to_json())
     else:
         print_started(started)
+    return EXIT_FINE
+
+
+def _init_plugin(chosen: argparse.Namespace, *, has_options: bool) -> int:
+    from maskwright.commands.new_plugin.write import write_plugin_package
+
+    if chosen.plugin is None:
+        raise InputError("--kind is of a plugin, and none is named: --plugin NAME --kind KIND")
+    if has_options or chosen.to is not None or chosen.force:
+        raise InputError("--plugin writes a package: only --kind, and the folder to put it in, go with it")
+    folder, files = write_plugin_package(chosen.data, chosen.plugin, chosen.plugin_kind or "method")
+    if chosen.json:
+        print_json({"folder": str(folder), "files": list(files)})
+    else:
+        print(f"Wrote {folder} with {len(files)} files. Its tests pass as it is:")
+        print(f"  cd {folder} && pip install --editable '.[test]' && pytest")
     return EXIT_FINE

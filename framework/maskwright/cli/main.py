@@ -12,13 +12,14 @@ from maskwright.cli.addresses import refuse_addresses
 from maskwright.cli.advising import add_advising
 from maskwright.cli.comparing import add_comparing
 from maskwright.cli.completion import ASKED_BY_SHELLS, SCRIPTS, SHELLS, candidates, command_names, lines
-from maskwright.cli.endings import ended_truthfully, leave
+from maskwright.cli.endings import ended_truthfully, keep_standard_output, leave
 from maskwright.cli.looking import add_looking
 from maskwright.cli.output import print_json, reporter
 from maskwright.cli.reading_options import add_reading_options, reading_options
 from maskwright.cli.rules import add_rule_commands
-from maskwright.foundation.errors import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, MaskwrightError
+from maskwright.foundation.errors import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, MaskwrightError, PluginFailed
 from maskwright.foundation.refusals import ReleaseRefused
+from maskwright.plugins.guarding.standard_output import show_prints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_INPUT
 
     def work() -> int:
+        show_prints.on = chosen.traceback
         refuse_addresses(chosen)
         return command(chosen)
 
@@ -56,6 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _explain_error(error: MaskwrightError, chosen: argparse.Namespace) -> int:
     if chosen.traceback:
         traceback.print_exc()
+        if isinstance(error, PluginFailed) and error.error is not None:
+            traceback.print_exception(error.error)
     for problem in error.problems:
         print(problem, file=sys.stderr)
     if isinstance(error, ReleaseRefused) and error.record is not None:
@@ -122,7 +126,9 @@ def build_parser() -> argparse.ArgumentParser:
     with_json(measure)
     add_comparing(add, with_json)
     add_advising(add, with_json)
-    with_json(add("plugins", _plugins, "List the installed plugins, also the broken ones."))
+    listed = add("plugins", _plugins, "List the installed plugins, also the broken ones.")
+    listed.add_argument("--strict", action="store_true", help="Exit with 1 when one of them is broken.")
+    with_json(listed)
     explain = add(
         "explain",
         _explain,
@@ -240,7 +246,8 @@ def _plugins(chosen: argparse.Namespace) -> int:
         print_json({"plugins": infos})
     else:
         print_plugins(infos)
-    return EXIT_FINE
+    broken = any(info["status"] == "broken" for info in infos)
+    return EXIT_REFUSED if chosen.strict and broken else EXIT_FINE
 
 
 def _explain(chosen: argparse.Namespace) -> int:
@@ -268,7 +275,7 @@ def _schema(chosen: argparse.Namespace) -> int:
         return EXIT_FINE
     from maskwright.pipeline.file_schema import pipeline_schema
 
-    print_json(pipeline_schema())
+    print_json(pipeline_schema(third_party=True))
     return EXIT_FINE
 
 
@@ -286,6 +293,8 @@ def _complete(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
 
 def command_line() -> NoReturn:
     """Run the command line as a process of its own."""
+    if "--json" in sys.argv:
+        keep_standard_output()
     leave(main())
 
 

@@ -33,7 +33,8 @@ def add_rule_commands(
 
 
 def _localize_arguments(localize: argparse.ArgumentParser) -> None:
-    localize.add_argument("data", type=Path, metavar="DATA")
+    localize.add_argument("data", type=Path, nargs="+", metavar="DATA",
+                          help="one file; or one of each level that --pipeline declares, the top first")  # fmt: skip
     localize.add_argument("--edits", type=Path, action="append", required=True, metavar="FILE")
     localize.add_argument("--weight", action="append", default=[], dest="weights", metavar="NAME=W",
                           help="how much a variable is trusted: the cost of changing it (1)")  # fmt: skip
@@ -169,7 +170,7 @@ def _suggest(chosen: argparse.Namespace) -> int:
     from maskwright.commands.suggest import suggest_for_file
     from maskwright.edits.suggestions.as_yaml import as_yaml
 
-    if chosen.data is None or chosen.to is not None:
+    if chosen.to is not None or (chosen.data is None and chosen.pipeline is None):
         raise InputError("--suggest finds rules in a data file: name it with --data, and leave --to out")
     found = suggest_for_file(
         chosen.data, chosen.files, share=chosen.share, language=chosen.language, options=reading_options(chosen),
@@ -178,7 +179,7 @@ def _suggest(chosen: argparse.Namespace) -> int:
     if chosen.json:
         print_json(found.to_json())
     else:
-        print(as_yaml(found, chosen.data.name), end="")
+        print(as_yaml(found, (chosen.data or chosen.pipeline).name), end="")
     return EXIT_FINE
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
+from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, pipeline_levels, read_rule_files
 from maskwright.commands.reading import load
 from maskwright.edits.variable_ranges import written_out
+from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.plugins.registry import find_rule_writer
 from maskwright.plugins.rule_writer import RulesFor
@@ -14,6 +15,10 @@ from maskwright.plugins.rule_writer import RulesFor
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from maskwright.edits.edit_set import EditSet
+    from maskwright.edits.languages.conversion.converted import Converted
+    from maskwright.pipeline.resolved import LevelSources
 
 
 def convert_rules(
@@ -52,6 +57,10 @@ def convert_rules(
     EditError
         Edits that the other language cannot say, by name.
     """
+    levels = pipeline_levels(options, () if data is None else (data,))
+    if levels is not None:
+        rules = read_rule_files(files, options, language, levels.declared)
+        return _told(_on_levels(rules, target, levels, decimals, reporter), rules, reporter)
     if data is None:
         # The element that rules are to be about, then, and no option of a file.
         options = options.without("record")
@@ -70,6 +79,28 @@ def convert_rules(
             grids = {column.name: column.variable.decimals for column in original if column.variable.is_numeric}
     about = RulesFor(record=record or "Record", decimals=grids, dates=dates, empty=empty)
     found = find_rule_writer(target).write(rules, about)
-    for note in (*rules.notes, *found.notes):
+    return _told(found, rules, reporter)
+
+
+def _on_levels(
+    rules: EditSet, target: str, levels: LevelSources, decimals: int | None, reporter: Reporter
+) -> Converted:
+    """Rules of data of several levels: Schematron is about records inside records then."""
+    from maskwright.commands.levels.file_of_levels import linked_sources
+    from maskwright.edits.languages.conversion.convert import convert_edits
+    from maskwright.edits.levels.as_schematron import nested_schematron_file
+
+    if target == "yaml":
+        return convert_edits(rules, "yaml")
+    if target != "schematron":
+        find_rule_writer(target)  # a name that nobody has is the first mistake
+        raise InputError(f"rules on data of several levels are written in yaml and schematron, not in {target}")
+    with stage(reporter, "Reading the levels") as progress:
+        linked = linked_sources(levels, progress)
+    return nested_schematron_file(rules, linked, decimals)
+
+
+def _told(found: Converted, rules: EditSet, reporter: Reporter) -> str:
+    for note in dict.fromkeys((*rules.notes, *found.notes)):
         reporter.notice(note)
     return found.text

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from maskwright.commands.reading import dataset_of
-from maskwright.commands.requests import Arguments
+from maskwright.commands.reading import dataset_of, load
+from maskwright.commands.requests import Arguments, declarations_of
+from maskwright.data.dataset import Dataset
+from maskwright.data.frame_libraries import taken_in
 from maskwright.data.levels.declaration import LevelDeclaration
 from maskwright.data.levels.linking import levels_of_flat, linked_levels
-from maskwright.foundation.errors import InputError, Place, Problem
+from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
 from maskwright.foundation.yaml_document import Node
 from maskwright.foundation.yaml_models import read_model
 from maskwright.pipeline.levels_section import structure_problems
+from maskwright.pipeline.names import names_in
+from maskwright.pipeline.resolved import DataInMemory
 
 if TYPE_CHECKING:
     from maskwright.commands.requests import DeclaredVariables
@@ -62,8 +66,30 @@ def linked_data(
     if set(data) != set(known):
         hint = f"{{{', '.join(f'{name!r}: ...' for name in known)}}}"
         raise InputError(Problem("there must be a table for each level, and no other", Place("argument data"), hint))
-    tables = {name: dataset_of(data[name], declared) for name in known}
+    tables = _tables(data, tuple(known), declared)
     return linked_levels(tables, known, {name: f"the data of {name}" for name in tables})
+
+
+def _tables(
+    data: Mapping[str, Data], levels: tuple[str, ...], declared: DeclaredVariables | None
+) -> dict[str, Dataset]:
+    """A dataset of each level: each takes the declarations of the variables that it has."""
+    variables = declarations_of(declared).variables
+    held = {name: taken_in(data[name], "data").data for name in levels}
+    names = {name: names_in(DataInMemory(each, {})) or () for name, each in held.items()}
+    every = list(dict.fromkeys(each for own in names.values() for each in own))
+    unknown = [
+        Problem(unknown_name("variable", name, every), Place("argument declared"))
+        for name, each in variables.items() if name not in every and each.role != "identifier"
+    ]  # fmt: skip
+    if unknown:
+        raise InputError(unknown)
+    return {
+        name: each if isinstance(each, Dataset)
+        else load(DataInMemory(each, {one: said for one, said in variables.items() if one in names[name]}),
+                  identifiers=True)
+        for name, each in held.items()
+    }  # fmt: skip
 
 
 def _declarations(levels: Mapping[str, LevelDeclaration | Mapping[str, object]]) -> dict[str, LevelDeclaration]:

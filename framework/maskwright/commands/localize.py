@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
+from maskwright.commands.levels.file_of_levels import linked_sources
+from maskwright.commands.levels.localizing import localize_levels
+from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, pipeline_levels, read_rule_files
 from maskwright.commands.reading import dataset_of, domain_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
+from maskwright.data.levels.linked_data import LinkedData
 from maskwright.edits.localisation import localize as localisation
 from maskwright.edits.variable_ranges import written_out
-from maskwright.foundation.errors import InputError
+from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Reporter, stage
 
 if TYPE_CHECKING:
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def localize(
-    data: Data,
+    data: Data | LinkedData,
     edits: Rules,
     *,
     weights: Mapping[str, float] | None = None,
@@ -32,7 +35,8 @@ def localize(
 
     Parameters
     ----------
-    data : Dataset or data frame
+    data : Dataset, data frame or LinkedData
+        Of data of several levels each group is a record, with all its members: ``income[2]`` is that of the second.
     edits : EditSet or sequence of rules
     weights : mapping of name to float, optional
         How much each variable is trusted; 1 unless given. Positive.
@@ -60,6 +64,10 @@ def localize(
     >>> mw.localize(data, ["wages + pensions == income", "wages in [0, 100]"]).counts
     {'wages': 1}
     """
+    if isinstance(data, LinkedData):
+        if original is not None or declared is not None:
+            raise InputError("data of several levels are localised by themselves: leave `original` and `declared` out")
+        return localize_levels(data, edits_of(edits), weights)
     before = dataset_of(data, declared)
     stated = written_out(edits_of(edits), before.names)
     domain = domain_of(original, declared, stated)
@@ -67,7 +75,7 @@ def localize(
 
 
 def localize_file(
-    data: Path,
+    data: Sequence[Path],
     edits: Sequence[Path],
     *,
     weights: Sequence[str],
@@ -78,7 +86,8 @@ def localize_file(
 
     Parameters
     ----------
-    data : Path
+    data : sequence of Path
+        One file, or one of each level that the pipeline declares.
     edits : sequence of Path
         Rule files.
     weights : sequence of str
@@ -91,9 +100,19 @@ def localize_file(
     InputError
         Bad input; a weight that is not ``name=number`` with a positive number.
     """
-    (file,) = data_files((data,), options, edits)
+    levels = pipeline_levels(options, data)
+    if levels is not None:
+        rules = read_rule_files(edits, options, None, levels.declared)
+        with stage(reporter, "Reading the levels") as progress:
+            linked = linked_sources(levels, progress)
+        with stage(reporter, "Locating errors"):
+            return localize_levels(linked, rules, dict(map(_weight, weights)))
+    if len(data) > 1:
+        hint = "A file of each level: --pipeline FILE, whose `data: levels:` links them (maskwright explain levels)."
+        raise InputError(Problem("more than one data file, and nothing says how they are linked", hint=hint))
+    (file,) = data_files(data, options, edits)
     rules = read_rule_files(edits, options)
-    with stage(reporter, f"Reading {data.name}"):
+    with stage(reporter, f"Reading {data[0].name}"):
         dataset = load(file, identifiers=True, may_lack="identifiers")
     with stage(reporter, "Locating errors") as progress:
         return localisation.localize(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+    from maskwright.data.levels.declaration import LevelDeclaration
     from maskwright.pipeline.resolved import DataSource, LevelSources
 
 
@@ -152,7 +153,10 @@ def data_files(paths: Sequence[Path], options: ReadingOptions, rules: Sequence[P
 
 
 def read_rule_files(
-    files: Sequence[Path], options: ReadingOptions = NO_OPTIONS, language: str | None = None
+    files: Sequence[Path],
+    options: ReadingOptions = NO_OPTIONS,
+    language: str | None = None,
+    levels: Mapping[str, LevelDeclaration] | None = None,
 ) -> EditSet:
     """Edits of several files, in order; edits without a name of their own are numbered through.
 
@@ -163,6 +167,8 @@ def read_rule_files(
         Each rule language takes those it knows.
     language : str, optional
         Of all files; by default their endings tell.
+    levels : mapping of level name to LevelDeclaration, optional
+        Of the data, where they have several.
 
     Raises
     ------
@@ -174,7 +180,7 @@ def read_rule_files(
     for path in files:
         try:
             reader = find_edit_reader(language or path)
-            edits = edits.joined(reader.read_with(path, own_params(reader.params, options)))
+            edits = edits.joined(reader.read_with(path, own_params(reader.params, options), levels))
         except InputError as error:
             problems.extend(error.problems)
             edits = edits.joined(error.edits) if isinstance(error, WrongRulesError) else edits
@@ -190,7 +196,7 @@ def pipeline_levels(options: ReadingOptions, data: Sequence[Path]) -> LevelSourc
     ----------
     options : ReadingOptions
     data : sequence of Path
-        In place of the pipeline's own: one file, or one of each level, the top first.
+        In place of the pipeline's own: one file, or one of each level, the top first. None: its own.
 
     Raises
     ------
@@ -201,10 +207,11 @@ def pipeline_levels(options: ReadingOptions, data: Sequence[Path]) -> LevelSourc
     section = _pipeline_section(options.pipeline)
     if "levels" not in section:
         return None
-    problems: list[Problem] = []
     levels = section.get("levels")
     own = () if levels is None else tuple(level for _, level in levels.entries if level.get("source") is not None)
     names = "" if levels is None else " ".join(key.raw.upper() for key, _ in levels.entries)
+    if not data:
+        return _resolved_levels(section, options, options.pipeline)
     if len(data) != max(1, len(own)):
         wanted = "one file" if not own else f"a file of each level, in this order: {names}"
         hint = f"maskwright validate {names if own else 'DATA'} --edits RULES --pipeline {options.pipeline}"
@@ -214,12 +221,17 @@ def pipeline_levels(options: ReadingOptions, data: Sequence[Path]) -> LevelSourc
         section = without(section, ("levels",)).with_entry("levels", replace(levels, entries=entries))
     if section.get("source") is not None:
         section = _from(section, data[0])
+    return _resolved_levels(section, options, options.pipeline)
+
+
+def _resolved_levels(section: Node, options: ReadingOptions, pipeline: Path) -> LevelSources | None:
+    problems: list[Problem] = []
     codebook = _codebook(section, options)
     if codebook is not None:
         section = section.with_entry("codebook", codebook)
-    found = resolve_data(section, options.pipeline.absolute().parent, problems).levels
+    found = resolve_data(section, pipeline.absolute().parent, problems).levels
     if problems:
-        raise InputError(in_order(problems, str(options.pipeline)))
+        raise InputError(in_order(problems, str(pipeline)))
     return found
 
 

@@ -20,6 +20,7 @@ from maskwright.planning.applicable_edits import refuse_contradictions
 from maskwright.planning.recoded_edits import (
     recoded_edit_notices,
 )
+from maskwright.plugins.registry import pipelines_own_plugins
 from maskwright.release.arranging import key_names
 from maskwright.release.gate import judge
 from maskwright.release.record.doubt_record import doubt_records
@@ -82,6 +83,7 @@ def plan(
     return replace(ready.plan, doubts=ready.doubts)
 
 
+@pipelines_own_plugins()
 def plan_pipeline(
     pipeline: str | Path | Mapping[str, object],
     overrides: Mapping[str, object] | Sequence[str] = (),

@@ -61,6 +61,7 @@ def protect(
     cluster: str | None = None,
     workers: int = 1,
     block_size: int | None = None,
+    processes: bool = False,
     waive: Sequence[Mapping[str, object]] = (),
     release: Mapping[str, object] | None = None,
     key_map: str | Path | None = None,
@@ -93,9 +94,11 @@ def protect(
     cluster : str, optional
         For a data frame: variable that identifies households; k then counts households.
     workers : int, default 1
-        Processes; they never change a result.
+        Blocks masked at the same time; they never change a result.
     block_size : int, optional
         Largest block; by default all records at once.
+    processes : bool, default False
+        Mask the blocks in processes instead of threads: for methods in pure Python.
     waive : sequence of mappings
         Doubts that do not stop it, as a pipeline's ``waive:`` section lists them:
         ``{"doubt": "published-undeclared", "variable": "remark", "because": "dropped later"}``.
@@ -144,7 +147,8 @@ def protect(
     taken = taken_in(data)
     request = masking_request(
         taken.data, method, steps=steps, edits=edits, seed=seed, params=params, variables=variables, groups=groups,
-        declared=declared, cluster=cluster, workers=workers, block_size=block_size, waive=waive, release=release,
+        declared=declared, cluster=cluster, workers=workers, block_size=block_size,
+        processes=processes, waive=waive, release=release,
     )  # fmt: skip
     listener = reporter or Logged()
     for notice in taken.notices:
@@ -212,7 +216,7 @@ def _masked(
     if is_released:
         refuse_doubts(request, judge(ready.doubts, request.waivers))
     seed = fresh_seed() if request.seed is None else request.seed
-    execution = Execution(request.execution.workers, request.execution.block_size)
+    execution = Execution.of(request.execution)
     result = mask(ready.original, ready.edits, ready.plan, seed, execution, listener)
     for notice in result.notices:
         listener.notice(notice)

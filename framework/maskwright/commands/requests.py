@@ -56,6 +56,7 @@ def masking_request(
     cluster: str | None = None,
     workers: int = 1,
     block_size: int | None = None,
+    processes: bool = False,
     waive: Sequence[Mapping[str, object]] = (),
     release: Mapping[str, object] | None = None,
 ) -> MaskingRequest:
@@ -63,7 +64,8 @@ def masking_request(
 
     Parameters
     ----------
-    data, method, steps, edits, seed, params, variables, groups, declared, cluster, workers, block_size, waive, release
+    data, method, steps, edits, seed, params, variables, groups, declared, cluster, workers, block_size, processes,
+    waive, release
         As in `maskwright.protect`.
 
     Raises
@@ -77,7 +79,9 @@ def masking_request(
     declarations = resolve_declarations(known, stated.problems)
     resolved = resolve_steps(protect, plugins(), stated.problems)
     rules = edits if isinstance(edits, EditSet) else stated.edits(edits)
-    execution = read_model(ExecutionSection, stated.section(workers=workers, block_size=block_size), stated.problems)
+    execution = read_model(
+        ExecutionSection, stated.section(workers=workers, block_size=block_size, processes=processes), stated.problems
+    )
     waived = stated.node("waive", waive)
     waivers = resolve_waivers(waived, stated.problems, len(protect.elements), ())
     form = _release(stated, release, data, declarations)

@@ -14,14 +14,14 @@ from maskwright.commands.running.publish import publish, refuse_doubts, refuse_r
 from maskwright.commands.running.ready import prepare
 from maskwright.commands.running.recording import MeasuredRun, run_json, run_record
 from maskwright.commands.running.stages import PipelineRun
-from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.file_identity import reads_noted
 from maskwright.foundation.html_tables import block, sentence, table
 from maskwright.foundation.progress import Logged, Reporter
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.planning.warnings.undecided_edits import undecided_doubts
-from maskwright.plugins.registry import plugins
+from maskwright.plugins.guarding.time_limit import time_limit
+from maskwright.plugins.registry import pipelines_own_plugins, plugins
 from maskwright.release.files import Release
 from maskwright.release.gate import judge
 from maskwright.release.last_look import unchanged_cells, unchanged_doubts
@@ -31,6 +31,8 @@ from maskwright.release.wording import beside_verdict, count, kept_as_planned, s
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from maskwright.pipeline.resolved import Pipeline
 
 PRIVATE = frozenset({"svrl", "record", "key_map"})
 """Outputs that carry values of records, their old keys, or the seed."""
@@ -86,6 +88,7 @@ class RunResult:
 
 
 @reads_noted()
+@pipelines_own_plugins()
 def run(
     pipeline: str | Path | Mapping[str, object],
     overrides: Mapping[str, object] | Sequence[str] = (),
@@ -113,6 +116,8 @@ def run(
         Bad input: nothing was written.
     EditViolation, ThresholdMissed, OpenDoubts
         The result may not be released: nothing was published.
+    PluginFailed
+        A plugin failed, took too long, or returned what its contract forbids: nothing was published.
 
     Examples
     --------
@@ -138,12 +143,17 @@ def run(
     listener, clock = reporter or Logged(), Clock()
     described = read_pipeline(pipeline, overrides)
     if described.levels is not None:
-        if described.levels.form == "nested":
-            hint = "Write it as a flat file or as one file of each level, and mask that: maskwright explain levels."
-            raise InputError(Problem("nested XML is read and validated, and a run does not write it yet", hint=hint))
-        record = run_levels(described, listener, clock, PRIVATE)
-        act_after_release(described, record, listener)
-        return RunResult(True, record.to_json())
+        with time_limit(described.execution.plugin_seconds):
+            record = run_levels(described, listener, clock, PRIVATE)
+    else:
+        with time_limit(described.execution.plugin_seconds):
+            record = _run(described, listener, clock)
+    act_after_release(described, record, listener)
+    return RunResult(True, record.to_json())
+
+
+def _run(described: Pipeline, listener: Reporter, clock: Clock) -> RunRecord:
+    """Run a pipeline of one level; the record of what was released."""
     ready = prepare(described, listener, clock)
     described = with_usual_losses(described, ready.plan, plugins())
     seed = fresh_seed() if described.seed is None else described.seed
@@ -154,8 +164,9 @@ def run(
             heed_checks(described, ready.plan.to_json(), listener)
         refuse_doubts(described, judge(ready.doubts, described.waivers))
         result = running.mask()
-        result = running.write(running.arrange(result))
-        released = running.read_back(result)
+        result = running.arrange(result)
+        released = running.read_back(result, running.write(result))
+        result = result.without_data()  # measuring needs the memory
         outcome = running.validate(result)
         found = running.measure(released)
         with clock("last look"):
@@ -169,6 +180,4 @@ def run(
         )
         refuse_release(described, result, outcome, record, judgement)
         write_release_codebook(running, record, released, result)
-        record = publish(running, record, found)
-    act_after_release(described, record, listener)
-    return RunResult(True, record.to_json())
+        return publish(running, record, found)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from maskwright.commands.levels.file_of_levels import linked_sources
+from maskwright.commands.levels.suggesting import suggest_levels
 from maskwright.commands.looking import with_found_decimal
-from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
+from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, pipeline_levels, read_rule_files
 from maskwright.commands.reading import dataset_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
 from maskwright.edits.suggestions.suggest import LIMIT
 from maskwright.edits.suggestions.suggest import suggest as suggest_rules
 from maskwright.edits.variable_ranges import written_out
+from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Reporter, silent, stage
 
 if TYPE_CHECKING:
@@ -78,7 +81,7 @@ def suggest(
 
 
 def suggest_for_file(
-    data: Path,
+    data: Path | None,
     files: Sequence[Path],
     *,
     share: float,
@@ -92,7 +95,8 @@ def suggest_for_file(
 
     Parameters
     ----------
-    data : Path
+    data : Path or None
+        None: the files of the pipeline, which declares levels.
     files : sequence of Path
         Rule files, of rules that are known.
     share : float
@@ -112,6 +116,15 @@ def suggest_for_file(
     InputError
         Bad input; a share outside (0, 1]; a negative limit.
     """
+    levels = pipeline_levels(options, () if data is None else (data,))
+    if levels is not None:
+        rules = read_rule_files(files, options, language, levels.declared)
+        with stage(reporter, "Reading the levels") as progress:
+            linked = linked_sources(levels, progress)
+        with stage(reporter, "Searching for rules"):
+            return suggest_levels(linked, rules, share, limit=limit, show_values=show_values)
+    if data is None:
+        raise InputError("--suggest finds rules in a data file: name it with --data, and leave --to out")
     (file,) = data_files((data,), options, [] if language else files)
     rules = read_rule_files(files, options, language)
     with stage(reporter, f"Reading {data.name}"):

@@ -68,6 +68,9 @@ class Variable:
     bands : tuple of Band
         Of a variable that was recoded: which original values each of its categories stands for, in their order. Empty:
         it was not, or that is not known.
+    binary_steps : bool
+        Whether masked values are put on multiples of ``2 ** -decimals``, which lie on the grid and which binary64 adds
+        exactly.
 
     Examples
     --------
@@ -96,6 +99,12 @@ class Variable:
     renewed: bool = False
     hierarchy: Hierarchy | None = field(default=None, repr=False)
     bands: tuple[Band, ...] = field(default=(), repr=False)
+    binary_steps: bool = field(default=False, repr=False)
+
+    @property
+    def units_in_a_step(self) -> int:
+        """How many units of the grid masked values lie apart at least."""
+        return 5**self.decimals if self.binary_steps and self.decimals else 1
 
     @property
     def empty_texts(self) -> tuple[str, ...]:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.running.arrive import read_rules
 from maskwright.pipeline.resolved import RuleFile
+from maskwright.plugins.guarding.origin import BUILT_IN
 from maskwright.plugins.parameter_markers import files_named
-from maskwright.plugins.registry import BUILT_IN, plugins
+from maskwright.plugins.registry import plugins
 from maskwright.release.facts import data_facts, file_facts
 
 if TYPE_CHECKING:

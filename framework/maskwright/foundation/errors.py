@@ -255,7 +255,7 @@ class PipelineError(InputError):
 
 
 class PluginError(InputError):
-    """A plugin is unknown, broken, or broke a promise of its contract.
+    """A plugin is unknown, or broken before it runs; one that fails while it runs is `PluginFailed`.
 
     Examples
     --------
@@ -268,6 +268,31 @@ class PluginError(InputError):
     """
 
 
+class PluginFailed(MaskwrightError):  # noqa: N818 - the state by its name
+    """A plugin failed while it ran, took too long, or returned what its contract forbids (exit code 3).
+
+    Nothing was published. The sentence names the plugin, its package and version, the step, and the place.
+
+    Parameters
+    ----------
+    problems : str, Problem or sequence of Problem
+    error : BaseException or None
+        What the plugin raised; its message may hold values of records, and is no part of this one.
+
+    Examples
+    --------
+    >>> from maskwright import PluginFailed
+    >>> PluginFailed("method 'x' of package p 1.2 failed in step 2: KeyError at file.py:21").exit_code
+    3
+    """
+
+    exit_code = EXIT_BUG
+
+    def __init__(self, problems: str | Problem | Sequence[Problem], error: BaseException | None = None) -> None:
+        super().__init__(problems)
+        self.error = error
+
+
 class EvaluationsDisagree(MaskwrightError):  # noqa: N818 - the state by its name
     """The two evaluations of the written file disagree on an edit: a bug, and nothing was published (exit code 3).
 
@@ -275,6 +300,19 @@ class EvaluationsDisagree(MaskwrightError):  # noqa: N818 - the state by its nam
     --------
     >>> from maskwright import EvaluationsDisagree
     >>> EvaluationsDisagree("edit 'totals': 0 violations, and 2 the second time").exit_code
+    3
+    """
+
+    exit_code = EXIT_BUG
+
+
+class WrittenOtherwise(MaskwrightError):  # noqa: N818 - the state by its name
+    """A source did not write what it was given: a mistake in its package, and nothing was published (exit code 3).
+
+    Examples
+    --------
+    >>> from maskwright import WrittenOtherwise
+    >>> WrittenOtherwise("source 'x' of package p 1.2 did not write what it was given: row 17, column age").exit_code
     3
     """
 

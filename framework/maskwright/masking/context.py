@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.plugins.block import Block
 from maskwright.plugins.method import Masked
+from maskwright.plugins.remover import Removed
 
 if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit_set import EditSet
+    from maskwright.foundation.processes.function_workers import FunctionWorkers
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.published_edits import PublishedTerms
+    from maskwright.pipeline.file_model import ExecutionSection
     from maskwright.planning.plan import Plan
 
-Observer = Callable[[int, str, Block, Masked | None], None]
+Observer = Callable[[int, str, Block, Masked | Removed | None], None]
 """Told of the step, its method and a block: before masking with None, and after with what the method returned."""
 
 
@@ -29,13 +32,21 @@ class Execution:
     Attributes
     ----------
     workers : int
-        Threads.
+        Blocks masked at the same time, in threads or processes.
     block_size : int or None
         Largest block of records; None: exact, the whole stratum at once.
+    processes : bool
+        Whether methods run in processes instead of threads.
     """
 
     workers: int = 1
     block_size: int | None = None
+    processes: bool = False
+
+    @classmethod
+    def of(cls, section: ExecutionSection) -> Execution:
+        """How a pipeline says that it is run."""
+        return cls(section.workers, section.block_size, section.processes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +68,8 @@ class MaskingContext:
         Told of each block before and after a method masks it.
     terms : PublishedTerms or None
         In which the edits on recoded variables are said; None: no variable is recoded yet.
+    workers : FunctionWorkers or None
+        Processes that methods run in; None: they run in threads.
     """
 
     original: Dataset
@@ -67,6 +80,7 @@ class MaskingContext:
     reporter: Reporter
     observe: Observer | None = None
     terms: PublishedTerms | None = None
+    workers: FunctionWorkers | None = None
 
     @property
     def reference(self) -> Dataset:

@@ -35,6 +35,7 @@ from maskwright.masking.masking_notices import (
 from maskwright.masking.masking_result import MaskingResult
 from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
+from maskwright.masking.protecting.processes import worker_processes
 from maskwright.masking.protecting.variable_group import GroupWork
 from maskwright.masking.published_edits import in_published_terms
 from maskwright.masking.standardisation import Standardisation
@@ -47,6 +48,8 @@ from maskwright.planning.keepers import limit_keeper
 from maskwright.planning.limits import StepLimit, limit_edits
 from maskwright.planning.make_plan import with_fewer_records
 from maskwright.planning.recoded_edits import recoded_edit_notices
+from maskwright.plugins.guarding.origin import package_said
+from maskwright.plugins.remover import Remover
 
 if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
@@ -87,13 +90,14 @@ def mask(
         When no record would be left, or a suppressed cell follows from a variable that cannot be suppressed.
     EditError
         When a domain edit has no value that may be republished.
-    PluginError
-        When a method breaks its contract.
+    PluginFailed
+        When a method fails, or breaks its contract.
     """
     context = MaskingContext(
         replace(original, origin=None), edits + plan.limits, plan, seed, execution, reporter, observe
     )
-    protected = _protect(context)
+    with worker_processes(execution) as workers:
+        protected = _protect(replace(context, workers=workers))
     context = in_published_terms(context, protected.data)
     context = _with_found_limits(context, protected)
     categories = _adjust_categories(protected.data, context)
@@ -141,7 +145,9 @@ def _protect(context: MaskingContext) -> _Protected:
     plan = context.plan
     protected = _Protected(context.original, (), Standardisation.of(context.original, plan.masked))
     for number, step in enumerate(plan.steps[: plan.shaping], 1):
-        with stage(context.reporter, f"Masking, step {number}: {step.method.name}") as progress:
+        function = step.method.remove if isinstance(step.method, Remover) else step.method.protect
+        title = f"Masking, step {number}: {step.method.name}{package_said(function)}"
+        with stage(context.reporter, title) as progress:
             protected = _protect_step(number, step, protected, context, progress)
     return protected
 

@@ -18,6 +18,7 @@ from maskwright.pipeline.hierarchy_files import categories_kept, with_hierarchy_
 from maskwright.pipeline.levels_section import resolve_levels
 from maskwright.pipeline.resolved import DataSource, LevelSources
 from maskwright.pipeline.secrets import secrets_in
+from maskwright.plugins.guarding.origin import BUILT_IN
 from maskwright.plugins.registry import find_source, plugins
 
 if TYPE_CHECKING:
@@ -158,13 +159,15 @@ def _source(section: Node, folder: Path, problems: list[Problem]) -> Source | No
     except PluginError as error:
         names = ", ".join(plugins().sources)
         hint = f"Name the format with `format:` ({names})." if names and node is named else None
-        problems.extend(Problem(problem.message, node.place, hint) for problem in error.problems)
+        problems.extend(Problem(problem.message, node.place, problem.hint or hint) for problem in error.problems)
         return None
 
 
 def _source_of_folder(path: Path) -> Source | None:
     """Source that reads folders, where this is one."""
+    packages = plugins().packages("source")
     readers = [source for source in plugins().sources.values() if source.reads_folders]
+    readers.sort(key=lambda source: packages[source.name] != BUILT_IN)
     return readers[0] if readers and os.path.isdir(path) else None  # noqa: PTH112 - no name is a mistake here
 
 

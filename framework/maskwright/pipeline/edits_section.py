@@ -62,9 +62,9 @@ def _rule(node: Node, position: int, problems: list[Problem]) -> RuleText | None
         kinds = "a rule as text, {rule: ..., name: ...} or {schematron: file}"
         problems.append(Problem(f"expected {kinds}, not {node.description}", node.place))
         return None
-    readers = [name for name, reader in plugins().edit_readers.items() if node.raw.endswith(reader.suffixes)]
-    if readers and " " not in node.raw:
-        hint = f"Write: {readers[0]}: {node.raw}"
+    claims = plugins().claims("edit_reader", node.raw)
+    if claims and " " not in node.raw:
+        hint = f"Write: {claims[0].plugin}: {node.raw}"
         problems.append(Problem("this is a file name where a rule is expected", node.place, hint))
         return None
     return _parsed(node.raw, node, position, problems)

@@ -154,6 +154,9 @@ class OutputSection(BaseModel, extra="allow", frozen=True):
         description="Which original record each published one is (.csv): columns record and original_record, both "
         "counted from 1, and for each key with new values KEY and 'new KEY'. Confidential.",
     )
+    format: Name | None = Field(
+        default=None, description="Format of the masked data, when the file name does not tell: a source plugin's name."
+    )
     formulas: Literal["keep", "escape"] = Field(
         default="keep",
         description="Texts that a spreadsheet would run as formulas, in files that spreadsheets open: 'keep' counts "
@@ -166,12 +169,12 @@ class OutputSection(BaseModel, extra="allow", frozen=True):
     )
 
 
-OUTPUT_SETTINGS = ("formulas", "numbers")
+OUTPUT_SETTINGS = ("format", "formulas", "numbers")
 """Keys of the output section that name no file."""
 
 
 class ExecutionSection(BaseModel, extra="forbid", frozen=True):
-    """How the work is done. `workers` never changes a result; `block_size` does."""
+    """How the work is done. `workers` and `plugin_seconds` never change a result; `block_size` does."""
 
     workers: int = Field(
         default=1,
@@ -183,6 +186,29 @@ class ExecutionSection(BaseModel, extra="forbid", frozen=True):
         default=None,
         ge=2,
         description="Cut large files into blocks of about so many records; left out, all records together (exact).",
+    )
+    processes: bool = Field(
+        default=False,
+        strict=True,
+        description="Mask the blocks in as many processes as there are workers, instead of threads: for methods in "
+        "pure Python, which threads of one process run in turns. The results are the same.",
+    )
+    plugin_seconds: float | None = Field(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description="Seconds that one call of a plugin may take, built-in ones among them; a run that waits longer "
+        "ends, and says for which plugin and step. Left out: each takes what it takes.",
+    )
+
+
+class PluginsSection(BaseModel, extra="forbid", frozen=True):
+    """Which packages may offer plugins to this pipeline."""
+
+    allow: tuple[Name, ...] | None = Field(
+        default=None,
+        description="Names of packages whose plugins may be used; the others are not even imported. An empty list: "
+        "built-in plugins only. Left out: all that are installed.",
     )
 
 
@@ -236,6 +262,9 @@ class PipelineFile(SingleSettings, extra="forbid", frozen=True):
     after: tuple[str | dict[str, Section | None], ...] = Field(
         default=(),
         description="What is done once everything is released: a name, or {name: {parameters}}.",
+    )
+    plugins: PluginsSection = Field(
+        default_factory=PluginsSection, description="Which packages may offer plugins to this pipeline."
     )
     execution: ExecutionSection = Field(default_factory=ExecutionSection, description="How the work is done.")
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from maskwright.foundation.yaml_document import Node
     from maskwright.plugins.report import Report
+    from maskwright.plugins.source import Source
 
 _SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "svrl": (".svrl", ".xml"),
@@ -108,6 +109,7 @@ def resolve_output(
     *,
     new_rules: bool = False,
     levels: Sequence[str] = (),
+    across_levels: bool = False,
 ) -> Output | None:
     """Files of the ``output:`` section.
 
@@ -124,6 +126,8 @@ def resolve_output(
         Whether other rules hold in the published data than in the original: they are written in any case.
     levels : sequence of str
         Names of the levels that have a file each.
+    across_levels : bool
+        Whether the data have several levels: their rules are written as text.
     """
     before = len(problems)
     reports = plugins().reports
@@ -132,6 +136,7 @@ def resolve_output(
     taken = {file_identity(path): what for what, path in inputs.items()}
     paths: dict[str, Path] = {}
     entries = _of_levels(section, levels, problems)
+    named = _named_format(section, problems)
     for key, node in entries:
         if key.raw not in core and key.raw not in reports and not key.raw.startswith("data."):
             valid = sorted({*core, *reports})
@@ -146,13 +151,18 @@ def resolve_output(
         if any(each.is_dir() and path.is_relative_to(each) for each in inputs.values()):
             hint = "It would be read with the data the next time."
             problems.append(Problem(f"output.{key.raw} would be written into the folder of the data", node.place, hint))
-        _check_suffix(key.raw, path, node, reports, problems)
+        _check_suffix(key.raw, path, node, reports, named, problems)
         taken.setdefault(file_identity(path), f"output.{key.raw}")
         paths[key.raw] = path
     if new_rules and "data" in paths and "edits" not in paths and len(problems) == before:
-        ending = ".edits.sch" if find_source(paths["data"]).name == "xml" else ".edits.yaml"
+        of_records = (named or find_source(paths["data"])).name == "xml" and not across_levels
+        ending = ".edits.sch" if of_records else ".edits.yaml"
         paths["edits"] = paths["data"].with_name(paths["data"].name.split(".")[0] + ending)
         _check_place("edits", paths["edits"], section, folder, taken, problems)
+    elif across_levels and "edits" in paths and paths["edits"].suffix.lower() == ".sch":
+        place = next(node.place for key, node in section.entries if key.raw == "edits")
+        hint = "Name a .yaml file: output: {edits: masked.edits.yaml}."
+        problems.append(Problem("output.edits: rules on data of several levels are written in YAML", place, hint))
     of_levels = {name: paths.pop(f"data.{name}") for name in levels if f"data.{name}" in paths}
     if of_levels:
         paths["data"] = of_levels[levels[-1]]
@@ -161,7 +171,7 @@ def resolve_output(
     return Output(
         level_data=of_levels,
         data=paths["data"],
-        source=find_source(paths["data"]),
+        source=named or find_source(paths["data"]),
         svrl=paths.get("svrl"),
         record=paths.get("record"),
         public_record=paths.get("public_record"),
@@ -172,6 +182,17 @@ def resolve_output(
         reports=tuple((reports[key], path) for key, path in paths.items() if key not in core),
         numbers=settings.numbers,
     )
+
+
+def _named_format(section: Node, problems: list[Problem]) -> Source | None:
+    """Source of the format that the section names; None: it names none, or one that is not there."""
+    node = section.get("format")
+    if node is None or not isinstance(node.value, str) or not node.value:
+        return None
+    sources = plugins().sources
+    if node.value not in sources:
+        problems.append(Problem(f"output.format: {plugins().unknown('source', node.value, sources)}", node.place))
+    return sources.get(node.value)
 
 
 def _of_levels(section: Node, levels: Sequence[str], problems: list[Problem]) -> tuple[tuple[Node, Node], ...]:
@@ -206,12 +227,16 @@ def _check_place(
         problems.append(Problem(f"output.{key}: there is no folder {str(Path(node.raw).parent)!r}", node.place, hint))
 
 
-def _check_suffix(key: str, path: Path, node: Node, reports: Mapping[str, Report], problems: list[Problem]) -> None:
+def _check_suffix(
+    key: str, path: Path, node: Node, reports: Mapping[str, Report], named: Source | None, problems: list[Problem]
+) -> None:
     if key == "data" or key.startswith("data."):
         try:
-            source = find_source(path)
+            source = named or find_source(path)
         except PluginError as error:
-            problems.extend(Problem(f"output.{key}: {problem.message}", node.place) for problem in error.problems)
+            problems.extend(
+                Problem(f"output.{key}: {problem.message}", node.place, problem.hint) for problem in error.problems
+            )
             return
         if source.not_written is not None:
             wrong = f"output.{key}: {path.suffix} files are read, and not written"

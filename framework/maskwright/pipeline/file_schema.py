@@ -8,8 +8,9 @@ from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.pipeline.file_model import DataSection, OutputSection, PipelineFile, StepEntry
 from maskwright.pipeline.steps import LABEL, PER_RECORD
 from maskwright.planning.params import PlanningParams
+from maskwright.plugins.guarding.origin import BUILT_IN
 from maskwright.plugins.parameter_markers import NamesPartition
-from maskwright.plugins.registry import BUILT_IN, Registry, plugins
+from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
     from maskwright.plugins.action import Action
     from maskwright.plugins.edit_reader import EditReader
     from maskwright.plugins.measure import Measure
-    from maskwright.plugins.method import Method
     from maskwright.plugins.partition import Partition
     from maskwright.plugins.plan_check import PlanCheck
+    from maskwright.plugins.registered import Registry
+    from maskwright.plugins.remover import AnyMethod
     from maskwright.plugins.report_section import ReportSection
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -130,7 +132,7 @@ class _Builder:
         conditions = [self.method(method) for method in methods]
         return step | {"allOf": conditions} if conditions else step
 
-    def method(self, method: Method) -> Schema:
+    def method(self, method: AnyMethod) -> Schema:
         """Parameters of the steps that use `method`."""
         name = f"method.{method.name}"
         own, planning = self.model(method.params, name), self.model(PlanningParams, "planning")

@@ -126,8 +126,10 @@ def structure_problems(declared: Mapping[str, LevelDeclaration], node: Node) -> 
              for name, each in declared.items() if each.above is not None and each.above not in names]  # fmt: skip
     if stray:
         return stray
-    number = {1: "one is", 2: "these are not"}.get(len(names), f"{len(names)} are")
-    said = f"levels are two, the upper one first, and the lower one `in` it; {number} declared: {', '.join(names)}"
+    number = {1: "one is", 2: "these are"}.get(len(names), f"{len(names)} are")
+    said_of = zip(names, above, strict=True)
+    shown = ", ".join(name + (f" (in {each})" if each and len(names) == 2 else "") for name, each in said_of)
+    said = f"levels are two, the upper one first, and the lower one `in` it; {number} declared: {shown}"
     if len(names) > 2:
         return [Problem(said, node.place, "Leave out the level that no step masks, and keep its key as a variable.")]
     return [Problem(said, node.place, EXAMPLE)]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from maskwright.plugins.registry import Registry
+    from maskwright.plugins.registered import Registry
 
 
 SETTING = "setting "

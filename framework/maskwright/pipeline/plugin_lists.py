@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from maskwright.plugins.action import Action
     from maskwright.plugins.plan_check import PlanCheck
-    from maskwright.plugins.registry import Registry
+    from maskwright.plugins.registered import Registry
     from maskwright.plugins.report_section import ReportSection
 
 Listed = TypeVar("Listed", "PlanCheck", "ReportSection", "Action")

@@ -17,18 +17,20 @@ from maskwright.pipeline.file_paths import resolve_output
 from maskwright.pipeline.names import in_order, variable_uses
 from maskwright.pipeline.overrides import Overrides, apply_overrides
 from maskwright.pipeline.plugin_lists import Chosen, Listed, resolve_list
+from maskwright.pipeline.plugins_section import allowed_packages
 from maskwright.pipeline.release_section import resolve_release
 from maskwright.pipeline.resolved import DataSource, Output, Pipeline, RuleFile, RuleText, VariableUse
 from maskwright.pipeline.steps import resolve_measures, resolve_steps, resolve_thresholds
 from maskwright.pipeline.waivers import resolve_waivers
 from maskwright.plugins.measure import needs_levels
 from maskwright.plugins.parameter_markers import files_named
-from maskwright.plugins.registry import Registry, plugins
+from maskwright.plugins.registry import allow_only, plugins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from maskwright.planning.model import Step
+    from maskwright.plugins.registered import Registry
 
 
 class UnfinishedPipelineError(PipelineError):
@@ -159,8 +161,9 @@ class _Reading:
     ) -> None:
         self.path, self.text, self.root, self.check_data = path, text, root, check_data
         self.folder = Path() if path is None else path.parent
-        self.registry: Registry = plugins()
         self.problems: list[Problem] = list(problems)
+        allow_only(allowed_packages(root.get("plugins"), self.problems))
+        self.registry: Registry = plugins()
 
     def pipeline(self) -> Pipeline:
         self.check_keys()
@@ -207,10 +210,10 @@ class _Reading:
                 for each in measures
                 if each.per_record
             )
-        if levels is not None and output is not None and output.svrl is not None:
-            place = self.section("output").place
-            hint = "`maskwright validate` writes one of the masked data."
-            self.problems.append(Problem("a run on data of several levels writes no SVRL report", place, hint))
+        if levels is not None and levels.form == "nested" and output is not None and output.source.write_levels is None:
+            place = (self.section("output").get("data") or self.section("output")).place
+            message = f"output.data: {output.data.name} cannot hold records inside each other, as the data do"
+            self.problems.append(Problem(message, place, "Name an XML file: masked.xml."))
         if self.problems or data is None or execution is None or plain is None or output is None or release is None:
             problems = in_order(self.problems, self.root.place.file or "")
             raise UnfinishedPipelineError(problems, openable if self.check_data else None, edits, uses)
@@ -242,8 +245,9 @@ class _Reading:
         if "output" not in self.root:
             return None
         return resolve_output(
-            self.section("output"), self.folder, inputs, self.problems, new_rules=new_rules, levels=self.level_names()
-        )
+            self.section("output"), self.folder, inputs, self.problems, new_rules=new_rules, levels=self.level_names(),
+            across_levels="levels" in self.section("data"),
+        )  # fmt: skip
 
     def plugin_list(self, key: str, kind: str, offered: Mapping[str, Listed]) -> tuple[Chosen[Listed], ...]:
         return resolve_list(self.section(key), kind, offered, self.registry, self.problems)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from maskwright.plugins.measure import Measure, MeasurePart
-    from maskwright.plugins.method import Method
-    from maskwright.plugins.registry import Registry
+    from maskwright.plugins.registered import Registry
+    from maskwright.plugins.remover import AnyMethod
 
 HERE = Path()
 LABEL = "as"
@@ -86,7 +86,7 @@ def _without_empty_params(node: Node) -> Node:
 
 
 def split_params(
-    params: Node, method: Method, problems: list[Problem]
+    params: Node, method: AnyMethod, problems: list[Problem]
 ) -> tuple[BaseModel | None, PlanningParams | None]:
     """Parameters of a step: those of its method, and those of the planner. A name that both have goes to both.
 
@@ -94,7 +94,7 @@ def split_params(
     ----------
     params : Node
         Mapping.
-    method : Method
+    method : Method or Remover
     problems : list of Problem
         Added to.
 
@@ -121,7 +121,7 @@ def split_params(
 
 
 def _partition(
-    params: Node, method: Method, own: BaseModel | None, registry: Registry, problems: list[Problem]
+    params: Node, method: AnyMethod, own: BaseModel | None, registry: Registry, problems: list[Problem]
 ) -> PartitionChoice | None:
     """Partition a step names, as ``mdav`` or ``{mdav: {parameters}}``."""
     name = method.parameter(NamesPartition)

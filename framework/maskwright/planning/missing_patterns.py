@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import BaseModel
 
-    from maskwright.plugins.method import Masked, Method
+    from maskwright.plugins.method import Masked
+    from maskwright.plugins.remover import AnyMethod
 
 LEAST = 10
 """Records of one pattern that are masked on their own: fewer would show little but their own spread."""
@@ -53,7 +54,7 @@ class MethodCall:
         return cls(records, records, np.arange(p))
 
 
-def splits_by_pattern(method: Method) -> bool:
+def splits_by_pattern(method: AnyMethod) -> bool:
     """Whether records with missing cells can be kept from a method that takes none, and masked on the cells they have.
 
     Not where it promises groups of records, or leaves records out: both speak of all records at once.
@@ -63,7 +64,7 @@ def splits_by_pattern(method: Method) -> bool:
 
 
 def without_holes(
-    blocks: Sequence[NDArray[np.int64]], missing: NDArray[np.bool_], method: Method, params: BaseModel
+    blocks: Sequence[NDArray[np.int64]], missing: NDArray[np.bool_], method: AnyMethod, params: BaseModel
 ) -> list[MethodCall]:
     """Cut blocks by their patterns of missing cells.
 
@@ -73,7 +74,7 @@ def without_holes(
         Records of each stratum and block.
     missing : ndarray of shape (n, p), bool
     method : Method
-        Takes no missing cells; one that is not may_be_split sees, with every pattern, all records that have its cells.
+        Takes no missing cells; one of cut "none" sees, with every pattern, all records that have its cells.
     params : pydantic.BaseModel
         Of the method.
 
@@ -102,19 +103,19 @@ def _method_call(
     block: NDArray[np.int64],
     pattern: NDArray[np.bool_],
     missing: NDArray[np.bool_],
-    method: Method,
+    method: AnyMethod,
     params: BaseModel,
 ) -> MethodCall:
     """Records of one pattern, with as many others as the method needs: of their own block, or else of the file."""
     columns = np.flatnonzero(~pattern)
     needed = 1 if method.fewest_records is None else method.fewest_records(params, len(columns))
     least = max(needed, LEAST)
-    if len(own) >= least and method.may_be_split:
+    if len(own) >= least and method.cut != "none":
         return MethodCall(own, own, columns)
     seen = own
     for pool in (block, np.arange(len(missing))):
         others = pool[~missing[np.ix_(pool, columns)].any(axis=1) & ~np.isin(pool, own)]
-        if method.may_be_split:
+        if method.cut != "none":
             others = _some(others, max(ENOUGH, 4 * least))
         seen = np.concatenate([own, others])
         if len(seen) >= least:

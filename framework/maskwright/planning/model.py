@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.planning.criteria import Criterion
     from maskwright.planning.strata import Strata
-    from maskwright.plugins.method import Method
     from maskwright.plugins.partition import Partition
+    from maskwright.plugins.remover import AnyMethod
 
 KeptBy = Literal["construction", "derivation", "adjustment", "checked"]
 
@@ -38,7 +38,7 @@ class Step:
 
     Attributes
     ----------
-    method : Method
+    method : Method or Remover
     params : pydantic.BaseModel
         Of the method.
     planning : PlanningParams
@@ -54,7 +54,7 @@ class Step:
         Level whose records are masked with all their members as one record.
     """
 
-    method: Method
+    method: AnyMethod
     params: BaseModel
     planning: PlanningParams = field(default_factory=PlanningParams)
     variables: tuple[str, ...] | None = None

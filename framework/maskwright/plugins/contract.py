@@ -4,76 +4,112 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from maskwright.data.variable import VariableType
 from maskwright.plugins.action import Action
 from maskwright.plugins.command import Command
 from maskwright.plugins.edit_reader import EditReader
+from maskwright.plugins.legal_values import illegal_value_error
 from maskwright.plugins.measure import Measure
-from maskwright.plugins.method import Method, Preserves, Removes, Scope
+from maskwright.plugins.method import Method
 from maskwright.plugins.parameter_markers import PromisesK, marking_error
 from maskwright.plugins.partition import Partition
 from maskwright.plugins.plan_check import PlanCheck
+from maskwright.plugins.remover import Remover
 from maskwright.plugins.report import Report
 from maskwright.plugins.report_section import ReportSection
+from maskwright.plugins.reserved_names import reserved_name_error
 from maskwright.plugins.rule_writer import RuleWriter
 from maskwright.plugins.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+CONTRACT = 1
+"""The contract between Maskwright and plugins that this version has: what records hold, and what functions get."""
+
+OLDEST_CONTRACT = 1
+"""The oldest one that plugins may be written for and still work."""
+
 Plugin = (
-    Source
-    | EditReader
-    | Partition
-    | Method
-    | Measure
-    | Report
-    | RuleWriter
-    | PlanCheck
-    | ReportSection
-    | Action
-    | Command
-)
+    Source | EditReader | Partition | Method | Remover | Measure | Report
+    | RuleWriter | PlanCheck | ReportSection | Action | Command
+)  # fmt: skip
 
-KINDS: Mapping[str, type[Plugin]] = {
-    "source": Source,
-    "edit_reader": EditReader,
-    "partition": Partition,
-    "method": Method,
-    "measure": Measure,
-    "report": Report,
-    "rule_writer": RuleWriter,
-    "plan_check": PlanCheck,
-    "report_section": ReportSection,
-    "action": Action,
-    "command": Command,
+KINDS: Mapping[str, tuple[type[Plugin], ...]] = {
+    "source": (Source,),
+    "edit_reader": (EditReader,),
+    "partition": (Partition,),
+    "method": (Method, Remover),
+    "measure": (Measure,),
+    "report": (Report,),
+    "rule_writer": (RuleWriter,),
+    "plan_check": (PlanCheck,),
+    "report_section": (ReportSection,),
+    "action": (Action,),
+    "command": (Command,),
 }
+"""The records of each kind of plugin. A remover is named as a method is, and asked for by the same hook."""
 
-# The function of each kind and the names its arguments go by in the contract.
-_SIGNATURES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "source": {"open": ("path", "params", "progress"), "write": ("path", "batches", "variables", "layout")},
-    "edit_reader": {"read": ("path",)},
-    "partition": {"cluster": ("block", "k", "params", "rng")},
-    "method": {"protect": ("block", "params", "rng")},
-    "measure": {"compute": ("comparison", "params", "rng")},
-    "report": {"write": ("path", "record")},
-    "rule_writer": {"write": ("edits", "about")},
-    "plan_check": {"check": ("plan", "params")},
-    "report_section": {"compose": ("record", "params")},
-    "action": {"act": ("outputs", "record", "params")},
-    "command": {"work": ("params",)},
+# The functions of each record and the names that their arguments go by in the contract.
+_FUNCTIONS: Mapping[type[Plugin], Mapping[str, tuple[str, ...]]] = {
+    Source: {"open": ("path", "params", "progress"), "write": ("path", "batches", "variables", "layout")},
+    EditReader: {"read": ("path",)},
+    Partition: {"cluster": ("block", "k", "params", "rng")},
+    Method: {"protect": ("block", "params", "rng")},
+    Remover: {"remove": ("block", "params", "rng")},
+    Measure: {"compute": ("comparison", "params", "rng")},
+    Report: {"write": ("path", "record")},
+    RuleWriter: {"write": ("edits", "about")},
+    PlanCheck: {"check": ("plan", "params")},
+    ReportSection: {"compose": ("record", "params")},
+    Action: {"act": ("outputs", "record", "params")},
+    Command: {"work": ("params",)},
 }
-_METHODS_MAY_HAVE = {
-    "fewest_records": ("params", "p"), "mean_cluster_size": ("params", "n"), "limits": ("params", "variables"),
-    "keeps_equals": ("params",), "variant": ("params",),
+# Functions that it may have or not.
+_MAY_HAVE: Mapping[type[Plugin], Mapping[str, tuple[str, ...]]] = {
+    Method: {
+        "fewest_records": ("params", "p"), "mean_cluster_size": ("params", "n"), "limits": ("params", "variables"),
+        "publishes": ("params", "variable"), "variant": ("params",),
+    },
+    Remover: {"variant": ("params",)},
+    Measure: {"uses": ("params", "measurable"), "components": ("params",), "check": ("params", "measurable")},
 }  # fmt: skip
-_MEASURES_MAY_HAVE = {"uses": ("params", "measurable"), "components": ("params",), "check": ("params", "measurable")}
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
-_INVARIANCES = {"affine", "records", "columns"}
+
+
+def version_error(module: object, distribution: str, version: str) -> str | None:
+    """Say in one sentence why a package cannot be used for the contract it is written for, or return None.
+
+    A package that says nothing is refused too: what is taken for a guess today would be taken for a later contract
+    tomorrow, and nobody would have said so.
+
+    Parameters
+    ----------
+    module : object
+        That its entry point names.
+    distribution, version : str
+        Of the package.
+    """
+    written_for: object = getattr(module, "CONTRACT", None)
+    package = f"package {distribution} {version}"
+    if written_for is None:
+        return f"{package} does not say which contract it is written for: write CONTRACT = {CONTRACT} beside its hooks"
+    if not isinstance(written_for, int) or isinstance(written_for, bool) or written_for < 1:
+        return f"{package} says CONTRACT = {written_for!r}; it is a whole number: write CONTRACT = {CONTRACT}"
+    if written_for > CONTRACT:
+        return (
+            f"{package} is written for contract {written_for}, this Maskwright knows {CONTRACT}: update Maskwright or "
+            f"install an older {distribution}"
+        )
+    if written_for < OLDEST_CONTRACT:
+        return (
+            f"{package} is written for contract {written_for}, and this Maskwright reads {OLDEST_CONTRACT} and later: "
+            f"install a newer {distribution}"
+        )
+    return None
 
 
 def contract_error(kind: str, plugin: object) -> str | None:
@@ -87,26 +123,35 @@ def contract_error(kind: str, plugin: object) -> str | None:
         What a plugin's hook offered.
     """
     if not isinstance(plugin, KINDS[kind]):
-        return f"offered a {type(plugin).__name__} where a maskwright.{KINDS[kind].__name__} is expected"
+        expected = " or ".join(f"maskwright.{each.__name__}" for each in KINDS[kind])
+        return f"offered a {type(plugin).__name__} where a {expected} is expected"
     if not _NAME.fullmatch(str(plugin.name)):
         return "the name must be letters, digits, '_' and '-', starting with a letter"
-    common = (
-        _signature_error(attribute, getattr(plugin, attribute), arguments)
-        for attribute, arguments in _SIGNATURES[kind].items()
-    )
-    wrong = next(filter(None, common), None) or _params_error(plugin) or _suffixes_error(plugin)
-    if wrong is None and isinstance(plugin, Method):
-        return _method_error(plugin)
+    wrong = _functions_error(plugin) or _params_error(plugin) or _suffixes_error(plugin) or illegal_value_error(plugin)
+    wrong = wrong or reserved_name_error(kind, plugin)
+    if wrong is None and isinstance(plugin, (Method, Remover)):
+        return _promise_error(plugin)
     if wrong is None and isinstance(plugin, Measure):
         return _measure_error(plugin)
     return wrong
+
+
+def _functions_error(plugin: Plugin) -> str | None:
+    """What is wrong with the functions of a record: those that it must have, and those that it may have."""
+    record = next(each for each in _FUNCTIONS if isinstance(plugin, each))
+    wanted = dict(_FUNCTIONS[record])
+    wanted |= {
+        name: arguments for name, arguments in _MAY_HAVE.get(record, {}).items()
+        if getattr(plugin, name) is not None
+    }  # fmt: skip
+    return next(filter(None, (_signature_error(name, getattr(plugin, name), wanted[name]) for name in wanted)), None)
 
 
 def _params_error(plugin: object) -> str | None:
     params: object = getattr(plugin, "params", None)
     if params is not None and not (isinstance(params, type) and issubclass(params, BaseModel)):
         return "params must be a class derived from pydantic.BaseModel"
-    return None if params is None else marking_error(params, of_method=isinstance(plugin, Method))
+    return None if params is None else marking_error(params, of_method=isinstance(plugin, (Method, Remover)))
 
 
 def _suffixes_error(plugin: object) -> str | None:
@@ -133,46 +178,22 @@ def _signature_error(attribute: str, function: object, arguments: tuple[str, ...
     return None
 
 
-def _method_error(method: Method) -> str | None:
-    for field, found, known in (
-        ("scope", {method.scope}, set(get_args(Scope))),
-        ("variable_types", set(method.variable_types), set(get_args(VariableType))),
-        ("preserves", set(method.preserves), set(get_args(Preserves))),
-        ("removes", set(method.removes), set(get_args(Removes))),
-    ):
-        if not found <= known:
-            return (
-                f"{field}: {', '.join(sorted(map(repr, found - known)))} unknown; there are {', '.join(sorted(known))}"
-            )
-    return _optional_error(method, _METHODS_MAY_HAVE) or _promise_error(method)
-
-
-def _promise_error(method: Method) -> str | None:
-    if method.removes & {"records", "cells"} and method.scope != "all":
-        return "removes records or cells, so scope must be 'all': what is removed must be the same for all variables"
+def _promise_error(method: Method | Remover) -> str | None:
+    if "cells" in method.removes and method.scope != "all":
+        return "removes cells, so scope must be 'all': what is removed must be the same for all variables"
     if "k" in method.preserves and method.parameter(PromisesK) is None:
         return "preserves 'k' is claimed, so PromisesK must mark the parameter that promises it"
+    if isinstance(method, Remover) and method.promises_clusters:
+        return "a remover has no clusters, so the k that it promises is of keys: KeyVariables must mark a parameter"
     return None
 
 
 def _measure_error(measure: Measure) -> str | None:
-    if measure.kind not in ("loss", "risk", "score"):
-        return f"kind must be loss, risk or score, not {measure.kind!r}"
-    if measure.direction not in ("lower", "higher"):
-        return f"direction must be lower or higher, not {measure.direction!r}"
     low, high = measure.range
     if low is not None and high is not None and not low < high:
         return "range must be (smallest, largest)"
-    if not measure.invariant_to <= _INVARIANCES:
-        return f"invariant_to may hold {', '.join(sorted(_INVARIANCES))}"
     taken = {"as": "the measure's label", "per_record": "contributions of records"}
     for name, use in taken.items():
         if name in measure.params.model_fields:
             return f"a parameter cannot be called {name!r}: pipelines use it for {use}"
-    return _optional_error(measure, _MEASURES_MAY_HAVE)
-
-
-def _optional_error(plugin: Plugin, functions: Mapping[str, tuple[str, ...]]) -> str | None:
-    """What is wrong with functions that a plugin may have or not."""
-    given = {name: getattr(plugin, name) for name in functions if getattr(plugin, name) is not None}
-    return next(filter(None, (_signature_error(name, each, functions[name]) for name, each in given.items())), None)
+    return None

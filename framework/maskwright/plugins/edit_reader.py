@@ -25,7 +25,7 @@ YAML_ENDINGS = (".yaml", ".yml")
 LOOKED_AT = 1 << 16
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EditReader:
     """A language for rules.
 
@@ -51,7 +51,7 @@ class EditReader:
     >>> from maskwright import EditReader, EditSet
     >>> def read_lines(path: Path) -> EditSet:
     ...     return EditSet.parse(path.read_text(encoding="utf-8").splitlines())
-    >>> reader = EditReader("lines", (".rules",), read_lines, "One rule a line.")
+    >>> reader = EditReader(name="lines", suffixes=(".rules",), read=read_lines, summary="One rule a line.")
     >>> _ = Path("age.rules").write_text("age in [0, 120]", encoding="utf-8")
     >>> len(reader.read(Path("age.rules")))
     1

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from maskwright.plugins.command import Command
     from maskwright.plugins.edit_reader import EditReader
     from maskwright.plugins.measure import Measure
-    from maskwright.plugins.method import Masked, Method
+    from maskwright.plugins.method import Masked
     from maskwright.plugins.partition import Partition
     from maskwright.plugins.plan_check import PlanCheck
+    from maskwright.plugins.remover import AnyMethod, Removed
     from maskwright.plugins.report import Report
     from maskwright.plugins.report_section import ReportSection
     from maskwright.plugins.rule_writer import RuleWriter
@@ -61,8 +62,8 @@ class Hooks:
         """Offer partitions of records into clusters."""
 
     @hookspec
-    def register_methods(self) -> Sequence[Method]:  # type: ignore[empty-body]
-        """Offer protection methods."""
+    def register_methods(self) -> Sequence[AnyMethod]:  # type: ignore[empty-body]
+        """Offer protection methods and removers."""
 
     @hookspec
     def register_measures(self) -> Sequence[Measure]:  # type: ignore[empty-body]
@@ -105,7 +106,7 @@ class Hooks:
         """
 
     @hookspec
-    def after_step(self, step: int, method: str, block: Block, masked: Masked) -> None:
+    def after_step(self, step: int, method: str, block: Block, masked: Masked | Removed) -> None:
         """Observe what step number `step` made of a block, before adjustment and rounding.
 
         Parameters
@@ -115,6 +116,6 @@ class Hooks:
         method : str
         block : Block
             What the method was given.
-        masked : Masked
-            What it made of it.
+        masked : Masked or Removed
+            What it made of it, or took away.
         """

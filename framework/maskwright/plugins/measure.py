@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, Place, Problem, UnpairedRecords, unknown_name
 from maskwright.foundation.progress import Progress, silent
+from maskwright.plugins.legal_values import frozen_sets
 from maskwright.plugins.partition import NoParams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     import numpy as np
     from numpy.typing import NDArray
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
     from maskwright.plugins.compared_levels import ComparedLevels
+    from maskwright.plugins.legal_values import Direction, Invariance, MeasureKind
     from maskwright.plugins.measurement import Measurement
 
 
@@ -268,11 +271,11 @@ class MeasurePart:
 
     name: str
     unit: str = "percent"
-    direction: Literal["lower", "higher"] = "lower"
+    direction: Direction = "lower"
     range: tuple[float | None, float | None] = (0.0, None)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Measure:
     """A loss or risk measure.
 
@@ -289,7 +292,7 @@ class Measure:
     range : tuple of two floats or None
         Smallest and largest possible value; None is unbounded.
     params : type of pydantic.BaseModel
-    invariant_to : frozenset of str
+    invariant_to : set of str
         Claims tested by the kit: ``affine`` (a column rescaled in both files), ``records`` (permuted in both),
         ``columns`` (permuted in both).
     deterministic : bool
@@ -324,18 +327,21 @@ class Measure:
     >>> from maskwright import Comparison, Measure, Measurement, NoParams
     >>> def largest_move(comparison: Comparison, params: NoParams, rng: np.random.Generator) -> Measurement:
     ...     return Measurement(float(np.abs(comparison.masked_values() - comparison.original_values()).max()))
-    >>> Measure("largest_move", largest_move, unit="units of the variable", summary="Largest change.").direction
+    >>> measure = Measure(
+    ...     name="largest_move", compute=largest_move, unit="units of the variable", summary="Largest change."
+    ... )
+    >>> measure.direction
     'lower'
     """
 
     name: str
     compute: Callable[[Comparison, Any, np.random.Generator], Measurement]
-    kind: Literal["loss", "risk", "score"] = "loss"
+    kind: MeasureKind = "loss"
     unit: str = "percent"
-    direction: Literal["lower", "higher"] = "lower"
+    direction: Direction = "lower"
     range: tuple[float | None, float | None] = (0.0, None)
     params: type[BaseModel] = NoParams
-    invariant_to: frozenset[str] = frozenset()
+    invariant_to: AbstractSet[Invariance] = frozenset()
     deterministic: bool = True
     compares_unpaired: bool = False
     of_one_file: bool = False
@@ -347,3 +353,7 @@ class Measure:
     check: Callable[[Any, Measurable], Iterable[tuple[str, str]]] | None = None
     reference: str = ""
     summary: str = ""
+
+    def __post_init__(self) -> None:
+        """Freeze its set."""
+        frozen_sets(self)

@@ -27,7 +27,7 @@ class NoParams(BaseModel, extra="forbid", frozen=True):
     """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Partition:
     """A way to cut records into clusters.
 
@@ -57,7 +57,7 @@ class Partition:
     >>> def in_file_order(block: Block, k: int, params: NoParams, rng: np.random.Generator) -> NDArray[np.int64]:
     ...     return np.minimum(np.arange(block.n) // k, max(block.n // k - 1, 0))
     >>> values = np.arange(7.0)[:, None]
-    >>> partition = Partition("file_order", in_file_order, summary="Neighbours in the file.")
+    >>> partition = Partition(name="file_order", cluster=in_file_order, summary="Neighbours in the file.")
     >>> partition.cluster(Block(values, np.isnan(values), ()), 3, NoParams(), np.random.default_rng(1))
     array([0, 0, 0, 1, 1, 1, 1])
     """

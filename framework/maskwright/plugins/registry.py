@@ -8,38 +8,44 @@ nor that of registration can change a result. A broken plugin is listed with its
 from __future__ import annotations
 
 import functools
-import re
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pluggy
 
-from maskwright.edits.languages.schematron.options import SchematronOptions
-from maskwright.foundation.errors import PluginError, Problem, unknown_name
-from maskwright.plugins.contract import KINDS, Plugin, contract_error
-from maskwright.plugins.edit_reader import EditReader
+from maskwright.foundation.errors import PluginError, Problem
+from maskwright.plugins import rule_languages
+from maskwright.plugins.absent import AbsentPackage, about_absent
+from maskwright.plugins.allowed import (
+    ENVIRONMENT,
+    EVERY,
+    Allowed,
+    allowed_by_environment,
+    allowed_by_pipeline,
+    package_name,
+)
+from maskwright.plugins.contract import KINDS, Plugin, contract_error, version_error
+from maskwright.plugins.guarding.observers import observers_in, refuse_wrappers
+from maskwright.plugins.guarding.origin import BUILT_IN, Origin
+from maskwright.plugins.guarding.standard_output import output_apart
+from maskwright.plugins.guarding.wrapping import guarded
 from maskwright.plugins.hooks import PROJECT, Hooks
-from maskwright.plugins.rule_languages import rule_writers
-from maskwright.plugins.rule_writer import RuleWriter
-from maskwright.plugins.source import Source
+from maskwright.plugins.registered import PluginInfo, Registry
+from maskwright.plugins.suffixes import KindWithEndings, conflicts_of, rivals, said_by_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from maskwright.data.levels.declaration import LevelDeclaration
-    from maskwright.edits.edit_set import EditSet
-    from maskwright.plugins.action import Action
-    from maskwright.plugins.command import Command
+    from maskwright.plugins.edit_reader import EditReader
     from maskwright.plugins.measure import Measure
-    from maskwright.plugins.method import Method
     from maskwright.plugins.partition import Partition
-    from maskwright.plugins.plan_check import PlanCheck
-    from maskwright.plugins.report import Report
-    from maskwright.plugins.report_section import ReportSection
+    from maskwright.plugins.remover import AnyMethod
+    from maskwright.plugins.rule_writer import RuleWriter
+    from maskwright.plugins.source import Source
 
-BUILT_IN = "maskwright"
 UNKNOWN_KIND = "plugin"
 
 HOOKS = {
@@ -57,32 +63,6 @@ HOOKS = {
 }
 
 
-@dataclass(frozen=True)
-class PluginInfo:
-    """One line of ``maskwright plugins``.
-
-    Attributes
-    ----------
-    name : str
-        The plugin's name, or the entry point's when it could not even be imported.
-    kind : str
-        ``method``, ``partition``, ``measure``, ``source``, ``edit_reader``, ``report``; ``plugin`` for an entry point
-        that broke before it said what it offers.
-    distribution, version : str
-        Of the package it comes from.
-    status : {"ok", "broken"}
-    error : str or None
-        One line: why it is broken.
-    """
-
-    name: str
-    kind: str
-    distribution: str
-    version: str
-    status: Literal["ok", "broken"] = "ok"
-    error: str | None = None
-
-
 class Named(Protocol):
     """Whatever has a plugin name."""
 
@@ -92,80 +72,54 @@ class Named(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
-class Registry:
-    """All installed plugins by kind and name, each mapping sorted by name.
-
-    Attributes
-    ----------
-    sources, edit_readers, partitions, methods, measures, reports : mapping of name to plugin
-        Those that work.
-    rule_writers, plan_checks, report_sections, actions, commands : mapping of name to plugin
-        Those that work.
-    infos : tuple of PluginInfo
-        All, also the broken ones; sorted by kind and name.
-    hooks : object
-        Pluggy's relay, for the observers ``before_step`` and ``after_step``.
-    """
-
-    sources: Mapping[str, Source] = field(default_factory=dict)
-    edit_readers: Mapping[str, EditReader] = field(default_factory=dict)
-    partitions: Mapping[str, Partition] = field(default_factory=dict)
-    methods: Mapping[str, Method] = field(default_factory=dict)
-    measures: Mapping[str, Measure] = field(default_factory=dict)
-    reports: Mapping[str, Report] = field(default_factory=dict)
-    rule_writers: Mapping[str, RuleWriter] = field(default_factory=dict)
-    plan_checks: Mapping[str, PlanCheck] = field(default_factory=dict)
-    report_sections: Mapping[str, ReportSection] = field(default_factory=dict)
-    actions: Mapping[str, Action] = field(default_factory=dict)
-    commands: Mapping[str, Command] = field(default_factory=dict)
-    infos: tuple[PluginInfo, ...] = ()
-    hooks: Any = None
-
-    def unknown(self, kind: str, name: str, valid: Iterable[str]) -> str:
-        """Sentence about a name that cannot be had: broken and why, or unknown and the nearest one.
-
-        Parameters
-        ----------
-        kind : str
-            As in `PluginInfo`.
-        name : str
-        valid : iterable of str
-            Names that would have been right.
-        """
-        label = kind.replace("_", " ")
-        for info in self.infos:
-            if info.status == "broken" and info.kind == kind and info.name == name:
-                return f"the {label} {name!r} (package {info.distribution}) is broken: {info.error}"
-        return unknown_name(label, name, valid)
-
-    def info(self, kind: str, name: str) -> PluginInfo:
-        """Where a working plugin comes from.
-
-        Raises
-        ------
-        PluginError
-            No such plugin.
-        """
-        for info in self.infos:
-            if (info.kind, info.name, info.status) == (kind, name, "ok"):
-                return info
-        raise PluginError(self.unknown(kind, name, (info.name for info in self.infos if info.kind == kind)))
+_of_pipeline: frozenset[str] | None = None
 
 
 @functools.cache
 def plugins() -> Registry:
-    """Return the installed plugins; found once per process (``plugins.cache_clear()`` forgets)."""
-    return discover(entry_points(group=PROJECT))
+    """Return the installed plugins that are allowed; found once (``plugins.cache_clear()`` forgets)."""
+    return discover(entry_points(group=PROJECT), Allowed(allowed_by_environment(), _of_pipeline))
 
 
-def discover(found: Iterable[EntryPoint]) -> Registry:
+def installed_packages() -> tuple[str, ...]:
+    """Names of the packages that have plugins, Maskwright itself aside; nothing is imported."""
+    return tuple(sorted({_origin(each)[0] for each in entry_points(group=PROJECT)} - {BUILT_IN}))
+
+
+def allow_only(packages: Collection[str] | None) -> None:
+    """Say which packages the pipeline at hand allows, in the whole process, until another is read.
+
+    Parameters
+    ----------
+    packages : collection of str or None
+        None: all that the environment allows.
+    """
+    global _of_pipeline  # noqa: PLW0603 - plugins belong to the process, as imported modules do
+    wanted = allowed_by_pipeline(packages)
+    if wanted != _of_pipeline:
+        _of_pipeline = wanted
+        plugins.cache_clear()
+
+
+@contextmanager
+def pipelines_own_plugins() -> Iterator[None]:
+    """Forget at the end which packages a pipeline allowed; also a decorator."""
+    before = _of_pipeline
+    try:
+        yield
+    finally:
+        allow_only(before)
+
+
+def discover(found: Iterable[EntryPoint], allowed: Allowed = EVERY) -> Registry:
     """Registry of the plugins behind these entry points, and of the built-in rule languages.
 
     Parameters
     ----------
     found : iterable of importlib.metadata.EntryPoint
         In any order; the result does not depend on it.
+    allowed : Allowed
+        The others are listed and not imported.
 
     Returns
     -------
@@ -174,24 +128,18 @@ def discover(found: Iterable[EntryPoint]) -> Registry:
         listed as broken.
     """
     collection = _Collection()
-    for reader in (
-        EditReader(
-            "schematron",
-            (".sch",),
-            _read_schematron,
-            "ISO Schematron: each assert or report is an edit.",
-            SchematronOptions,
-            _read_schematron_of_levels,
-        ),
-        EditReader("yaml", (".yaml", ".yml"), _read_edits_yaml, "Rules as text, one to a line of a YAML list."),
-        EditReader("validate", (), _read_validate, "Rules of the R package validate, in YAML or as R text."),
-        EditReader("banff", (".banff",), _read_banff, "Linear edits as Banff has them: x1 + x2 = x3; or a table."),
-    ):
-        collection.add("edit_reader", reader, BUILT_IN, version(BUILT_IN))
-    for writer in rule_writers():
-        collection.add("rule_writer", writer, BUILT_IN, version(BUILT_IN))
-    for entry_point in sorted(found, key=_order):
-        collection.add_entry_point(entry_point)
+    collection.add_offers(rule_languages, BUILT_IN, version(BUILT_IN), BUILT_IN)
+    ordered = sorted(found, key=_order)
+    for entry_point in ordered:
+        refusal = None if _origin(entry_point)[0] == BUILT_IN else allowed.refusal(_origin(entry_point)[0])
+        if refusal is None:
+            collection.add_entry_point(entry_point)
+        else:
+            collection.leave_out(entry_point, refusal)
+    for name in allowed.without(_origin(each)[0] for each in ordered):
+        collection.broken(
+            name, UNKNOWN_KIND, name, "", f"{ENVIRONMENT} names this package, and it offers no plugins here"
+        )
     return collection.registry()
 
 
@@ -208,7 +156,7 @@ def find_source(path_or_name: str | Path) -> Source:
         return registry.sources[path_or_name]
     if isinstance(path_or_name, str) and not Path(path_or_name).suffix:
         raise PluginError(registry.unknown("source", path_or_name, registry.sources))
-    return _by_suffix("source", Path(path_or_name), registry.sources.values())
+    return registry.sources[_by_suffix("source", Path(path_or_name))]
 
 
 def find_edit_reader(path_or_name: str | Path) -> EditReader:
@@ -224,10 +172,10 @@ def find_edit_reader(path_or_name: str | Path) -> EditReader:
         return registry.edit_readers[path_or_name]
     if isinstance(path_or_name, str) and not Path(path_or_name).suffix:
         raise PluginError(registry.unknown("edit_reader", path_or_name, registry.edit_readers))
-    return _by_suffix("edit_reader", Path(path_or_name), registry.edit_readers.values())
+    return registry.edit_readers[_by_suffix("edit_reader", Path(path_or_name))]
 
 
-def find_method(name: str) -> Method:
+def find_method(name: str) -> AnyMethod:
     """Protection method of that name; raises PluginError with the nearest one.
 
     Examples
@@ -262,7 +210,7 @@ def find_rule_writer(path_or_name: str | Path) -> RuleWriter:
     registry = plugins()
     if isinstance(path_or_name, str) and not Path(path_or_name).suffix:
         return _by_name("rule_writer", path_or_name, registry.rule_writers)
-    return _by_suffix("rule_writer", Path(path_or_name), registry.rule_writers.values())
+    return registry.rule_writers[_by_suffix("rule_writer", Path(path_or_name))]
 
 
 def find_measure(name: str) -> Measure:
@@ -278,7 +226,6 @@ def find_measure(name: str) -> Measure:
 
 
 AnyPlugin = TypeVar("AnyPlugin", bound=Named)
-WithSuffixes = TypeVar("WithSuffixes", Source, EditReader, RuleWriter)
 
 
 def _by_name(kind: str, name: str, offered: Mapping[str, AnyPlugin]) -> AnyPlugin:
@@ -287,22 +234,25 @@ def _by_name(kind: str, name: str, offered: Mapping[str, AnyPlugin]) -> AnyPlugi
     return offered[name]
 
 
-def _by_suffix(kind: str, path: Path, offered: Iterable[WithSuffixes]) -> WithSuffixes:
-    name = path.name.lower()
-    candidates = [
-        (-len(suffix), plugin.name, plugin) for plugin in offered for suffix in plugin.suffixes if name.endswith(suffix)
-    ]
-    if candidates:
-        return min(candidates, key=lambda candidate: candidate[:2])[2]
+def _by_suffix(kind: KindWithEndings, path: Path) -> str:
+    registry = plugins()
+    claims = registry.claims(kind, path.name)
+    if rivals(claims):
+        listed = " and ".join(f"{each.plugin} of package {each.package}" for each in rivals(claims))
+        hint = f"Say which: {said_by_name(kind, claims[0].plugin)}."
+        raise PluginError(Problem(f"{path.name!r} is claimed by {listed}, and neither is built in", hint=hint))
+    if claims:
+        return claims[0].plugin
     if path.is_fifo():
         # `--edits <(...)`: rules one writes in a shell are YAML; data are read more than once, which a pipe cannot be.
         if kind == "edit_reader":
-            return next(plugin for plugin in offered if ".yaml" in plugin.suffixes)
+            return "yaml"
         hint = "Write the data to a file whose ending tells the format, and name that."
         raise PluginError(Problem(f"{path} is a pipe, and data are read from files, more than once", hint=hint))
-    claimed = sorted({suffix for plugin in offered for suffix in plugin.suffixes})
+    claimed = registry.endings(kind)
     what = "no file format" if kind == "source" else "no rule language"
-    raise PluginError(f"{what} is known for {path.name!r}; endings that are: {', '.join(claimed) or 'none'}")
+    message = f"{what} is known for {path.name!r}; endings that are: {', '.join(claimed) or 'none'}"
+    raise PluginError(message + about_absent(registry.absent, path.suffix))
 
 
 class _Collection:
@@ -312,6 +262,8 @@ class _Collection:
         self.manager = _manager()
         self.offered: dict[str, dict[str, Plugin]] = {kind: {} for kind in KINDS}
         self.infos: list[PluginInfo] = []
+        self.absent: list[AbsentPackage] = []
+        self.origins: dict[str, tuple[str, str]] = {}
 
     def registry(self) -> Registry:
         offered: dict[str, Any] = {
@@ -329,30 +281,59 @@ class _Collection:
             report_sections=offered["report_section"],
             actions=offered["action"],
             commands=offered["command"],
-            infos=tuple(sorted(self.infos, key=lambda info: (info.kind, info.name, info.distribution, info.status))),
-            hooks=self.manager.hook,
+            infos=tuple(
+                sorted(
+                    (self.with_conflict(info) for info in self.infos),
+                    key=lambda info: (info.kind, info.name, info.distribution, info.status),
+                )
+            ),
+            absent=tuple(self.absent),
+            observers=observers_in(self.manager.hook, self.origins),
         )
 
     def add_entry_point(self, entry_point: EntryPoint) -> None:
         distribution, version = _origin(entry_point)
+        package = Origin("package", entry_point.name, distribution, version)
         try:
-            module = entry_point.load()
+            with output_apart(package):
+                module = entry_point.load()
+            # First: a later contract may have hooks that are not known here.
+            if (wrong := version_error(module, distribution, version)) is not None:
+                self.broken(entry_point.name, UNKNOWN_KIND, distribution, version, wrong)
+                self.missing(entry_point, wrong)
+                return
             _verify_hooks(module)
-            self.manager.register(module, name=f"{distribution}:{entry_point.name}")
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may fail in any way
+            name = f"{distribution}:{entry_point.name}"
+            self.manager.register(module, name=name)
+            self.origins[name] = (distribution, version)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a plugin may fail in any way
             self.broken(entry_point.name, UNKNOWN_KIND, distribution, version, _one_line(error))
+            self.missing(entry_point, _one_line(error))
             return
+        for kind, why in self.add_offers(module, distribution, version, entry_point.name):
+            self.missing(entry_point, f"{HOOKS[kind]}: {why}")
+
+    def add_offers(self, module: Any, distribution: str, version: str, name: str) -> list[tuple[str, str]]:
+        """Add what the hooks of a module offer; the kinds whose hook failed, and why."""
+        failed: list[tuple[str, str]] = []
         for kind, hook in HOOKS.items():
             function = getattr(module, hook, None)
             if function is None or getattr(function, f"{PROJECT}_impl", None) is None:
                 continue
             try:
-                offered = list(function())
-            except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may fail in any way
-                self.broken(entry_point.name, kind, distribution, version, f"{hook}: {_one_line(error)}")
+                with output_apart(Origin("package", name, distribution, version)):
+                    offered = list(function())
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001 - a plugin may fail in any way
+                self.broken(name, kind, distribution, version, f"{hook}: {_one_line(error)}")
+                failed.append((kind, _one_line(error)))
                 continue
             for plugin in offered:
-                self.add(kind, plugin, distribution, version, entry_point.name)
+                self.add(kind, plugin, distribution, version, name)
+        return failed
 
     def add(self, kind: str, plugin: Any, distribution: str, version: str, entry_point: str = "") -> None:
         name = getattr(plugin, "name", None)
@@ -365,8 +346,27 @@ class _Collection:
         if wrong is not None:
             self.broken(shown, kind, distribution, version, wrong)
             return
-        self.offered[kind][plugin.name] = plugin
+        self.offered[kind][plugin.name] = guarded(plugin, kind, distribution, version)
         self.infos.append(PluginInfo(plugin.name, kind, distribution, version))
+
+    def leave_out(self, entry_point: EntryPoint, why: str) -> None:
+        distribution, version = _origin(entry_point)
+        self.infos.append(PluginInfo(entry_point.name, UNKNOWN_KIND, distribution, version, "not allowed", why))
+        self.missing(entry_point, why)
+
+    def missing(self, entry_point: EntryPoint, why: str) -> None:
+        self.absent.append(AbsentPackage(*_origin(entry_point), entry_point.name, entry_point.value, why))
+
+    def with_conflict(self, info: PluginInfo) -> PluginInfo:
+        if info.kind not in ("source", "edit_reader", "rule_writer") or info.status != "ok":
+            return info
+        packages = {
+            each.name: each.distribution for each in self.infos if (each.kind, each.status) == (info.kind, "ok")
+        }
+        offered: list[Any] = list(self.offered[info.kind].values())
+        plugin: Any = self.offered[info.kind][info.name]
+        found = conflicts_of(plugin, offered, packages, BUILT_IN, info.kind)
+        return replace(info, conflict="; ".join(found) or None)
 
     def broken(self, name: str, kind: str, distribution: str, version: str, error: str) -> None:
         self.infos.append(PluginInfo(name, kind, distribution, version, "broken", error))
@@ -383,6 +383,8 @@ def _verify_hooks(module: Any) -> None:
     trial = _manager()
     if trial.register(module) is not None:
         trial.check_pending()
+    for caller in trial.get_hookcallers(module) or ():
+        refuse_wrappers(caller.get_hookimpls())
     if not any(trial.get_hookcallers(module) or ()):
         raise PluginError(
             f"{getattr(module, '__name__', module)!s} has no function marked with @maskwright.hookimpl; "
@@ -402,42 +404,10 @@ def _origin(entry_point: EntryPoint) -> tuple[str, str]:
         name, version = metadata["Name"], metadata["Version"]
     except Exception:  # noqa: BLE001 - metadata on disk may be broken in any way
         return "unknown", "unknown"
-    return re.sub(r"[-_.]+", "-", str(name or "unknown")).lower(), str(version or "unknown")
+    return package_name(str(name or "unknown")), str(version or "unknown")
 
 
 def _one_line(error: BaseException) -> str:
     said = " ".join(str(error).split())
     text = f"{type(error).__name__}: {said}" if said else type(error).__name__
     return text if len(text) <= 300 else text[:297] + "..."
-
-
-def _read_schematron(path: Path, options: SchematronOptions | None = None) -> EditSet:
-    from maskwright.edits.languages.schematron.reader import read_schematron
-
-    return read_schematron(path, options)
-
-
-def _read_schematron_of_levels(
-    path: Path, options: SchematronOptions | None, levels: Mapping[str, LevelDeclaration]
-) -> EditSet:
-    from maskwright.edits.languages.schematron.reader import read_schematron
-
-    return read_schematron(path, options, levels=levels)
-
-
-def _read_edits_yaml(path: Path) -> EditSet:
-    from maskwright.edits.languages.yaml.files import read_edits_yaml
-
-    return read_edits_yaml(path)
-
-
-def _read_validate(path: Path) -> EditSet:
-    from maskwright.edits.languages.r_validate.reader import read_validate
-
-    return read_validate(path)
-
-
-def _read_banff(path: Path) -> EditSet:
-    from maskwright.edits.languages.banff import read_banff
-
-    return read_banff(path)

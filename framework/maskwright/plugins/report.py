@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Report:
     """A way to show a finished run.
 
@@ -21,8 +21,9 @@ class Report:
     write : callable
         ``(path, record) -> None`` where `record` is the run record (`run.json`) as plain data, without any value of
         a data record: ``maskwright schema run_record`` describes it, and ``RunRecord.model_validate(record)`` gives it
-        typed. It has the seed and hashes of the input; ``RunRecord.public_json()`` is what may be passed on. `path` is
-        a temporary name; the caller moves it into place.
+        typed. It is read-only, lists are tuples, and the seed, hashes of the input and the text of the pipeline are
+        left out; ``RunRecord.public_json()`` is what may be passed on. `path` is a temporary name; the caller moves it
+        into place.
     suffixes : tuple of str
     summary : str
 
@@ -32,7 +33,7 @@ class Report:
     >>> from maskwright import Report
     >>> def write_count(path: Path, record: dict[str, object]) -> None:
     ...     _ = path.write_text(f"{record['records']} records", encoding="utf-8")
-    >>> report = Report("count", write_count, (".txt",), "The number of records.")
+    >>> report = Report(name="count", write=write_count, suffixes=(".txt",), summary="The number of records.")
     >>> report.write(Path("count.txt"), {"records": 20})
     >>> Path("count.txt").read_text(encoding="utf-8")
     '20 records'

@@ -1,45 +1,114 @@
-"""The rule languages that come with Maskwright: what is written in them. They are imported when one is used."""
+"""The rule languages that Maskwright brings along, offered by the same hook as those of other packages."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from maskwright.edits.languages.schematron.options import SchematronOptions
+from maskwright.plugins.edit_reader import EditReader
+from maskwright.plugins.hooks import hookimpl
 from maskwright.plugins.rule_writer import RulesFor, RuleWriter
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from maskwright.data.levels.declaration import LevelDeclaration
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.languages.conversion.convert import Target
     from maskwright.edits.languages.conversion.converted import Converted
 
 
-def rule_writers() -> tuple[RuleWriter, ...]:
-    """Return the rule writers that come with Maskwright."""
+@hookimpl
+def register_edit_readers() -> Sequence[EditReader]:
+    """Offer the built-in rule languages."""
+    return (
+        EditReader(
+            name="schematron",
+            suffixes=(".sch",),
+            read=_read_schematron,
+            summary="ISO Schematron: each assert or report is an edit.",
+            params=SchematronOptions,
+            read_leveled=_read_schematron_of_levels,
+        ),
+        EditReader(
+            name="yaml",
+            suffixes=(".yaml", ".yml"),
+            read=_read_edits_yaml,
+            summary="Rules as text, one to a line of a YAML list.",
+        ),
+        EditReader(
+            name="validate",
+            suffixes=(),
+            read=_read_validate,
+            summary="Rules of the R package validate, in YAML or as R text.",
+        ),
+        EditReader(
+            name="banff",
+            suffixes=(".banff",),
+            read=_read_banff,
+            summary="Linear edits as Banff has them: x1 + x2 = x3; or a table.",
+        ),
+    )
+
+
+@hookimpl
+def register_rule_writers() -> Sequence[RuleWriter]:
+    """Offer the built-in languages that rules are written in."""
     return (
         RuleWriter(
-            name="schematron", write=_write_schematron, suffixes=(".sch",),
+            name="schematron", write=partial(_written, "schematron"), suffixes=(".sch",),
             summary="ISO Schematron: a pattern with one assert for each edit, in XPath 1.0.",
         ),
         RuleWriter(
-            name="yaml", write=_write_yaml, suffixes=(".yaml", ".yml"), summary="Rules as text, in a YAML list."
+            name="yaml", write=partial(_written, "yaml"), suffixes=(".yaml", ".yml"),
+            summary="Rules as text, in a YAML list.",
         ),
-        RuleWriter(name="validate", write=_write_validate, summary="Rules of the R package validate, in YAML."),
+        RuleWriter(
+            name="validate", write=partial(_written, "validate"),
+            summary="Rules of the R package validate, in YAML.",
+        ),
     )  # fmt: skip
 
 
-def _write_schematron(edits: EditSet, about: RulesFor) -> Converted:
-    return _written(edits, "schematron", about)
+# A language is imported when a file of it is read: whoever lists plugins reads none.
 
 
-def _write_yaml(edits: EditSet, about: RulesFor) -> Converted:
-    return _written(edits, "yaml", about)
+def _read_schematron(path: Path, options: SchematronOptions | None = None) -> EditSet:
+    from maskwright.edits.languages.schematron.reader import read_schematron
+
+    return read_schematron(path, options)
 
 
-def _write_validate(edits: EditSet, about: RulesFor) -> Converted:
-    return _written(edits, "validate", about)
+def _read_schematron_of_levels(
+    path: Path, options: SchematronOptions | None, levels: Mapping[str, LevelDeclaration]
+) -> EditSet:
+    from maskwright.edits.languages.schematron.reader import read_schematron
+
+    return read_schematron(path, options, levels=levels)
 
 
-def _written(edits: EditSet, target: Target, about: RulesFor) -> Converted:
-    from maskwright.edits.languages.conversion.convert import convert_edits  # heavy: most runs write no rules
+def _read_edits_yaml(path: Path) -> EditSet:
+    from maskwright.edits.languages.yaml.files import read_edits_yaml
+
+    return read_edits_yaml(path)
+
+
+def _read_validate(path: Path) -> EditSet:
+    from maskwright.edits.languages.r_validate.reader import read_validate
+
+    return read_validate(path)
+
+
+def _read_banff(path: Path) -> EditSet:
+    from maskwright.edits.languages.banff import read_banff
+
+    return read_banff(path)
+
+
+def _written(target: Target, edits: EditSet, about: RulesFor) -> Converted:
+    from maskwright.edits.languages.conversion.convert import convert_edits
 
     return convert_edits(
         edits, target, record=about.record, decimals=about.decimals, dates=about.dates, empty=about.empty

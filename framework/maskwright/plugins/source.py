@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from maskwright.data.written_batch import WrittenBatch
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import silent
+from maskwright.plugins.legal_values import frozen_sets
 from maskwright.plugins.partition import NoParams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
     import numpy as np
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.foundation.progress import Progress
     from maskwright.plugins.format_facts import FormatFacts
+    from maskwright.plugins.legal_values import Unheld
     from maskwright.plugins.nested_reading import NestedReading
 
 
@@ -51,7 +54,7 @@ class Reading(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Source:
     """A file format.
 
@@ -105,6 +108,8 @@ class Source:
         variables and the layout of the original tell; asked before anything is masked.
     lost_when_replaced : callable or None
         ``path -> str or None``: what else than one table is in a file that a release would replace, in a few words.
+    loses : set of {"blanks_at_end", "blanks_at_ends", "zeros_of_times"}
+        What of texts files of the format cannot hold: nothing else may differ when a written file is read back.
     write_levels : callable or None
         ``(path, tables, variables, groups, layouts) -> None``, of a format that can hold records inside each other:
         as `write`, with a table, variables and a layout of each level by its name, the upper level first; `groups` is
@@ -117,7 +122,7 @@ class Source:
     Examples
     --------
     >>> import maskwright as mw
-    >>> source = mw.Source("nothing", (".nothing",), open=lambda path, params, progress: None,
+    >>> source = mw.Source(name="nothing", suffixes=(".nothing",), open=lambda path, params, progress: None,
     ...                    write=lambda path, batches, variables, layout: None, summary="Reads and writes nothing.")
     >>> source.params is mw.NoParams, source.writes_text
     (True, True)
@@ -144,6 +149,7 @@ class Source:
     holds: FormatFacts | None = None
     refuse_unwritable: Callable[[Path, tuple[Variable, ...], Layout], None] | None = None
     lost_when_replaced: Callable[[Path], str | None] | None = None
+    loses: AbstractSet[Unheld] = frozenset()
     write_levels: (
         Callable[
             [
@@ -158,6 +164,10 @@ class Source:
         | None
     ) = None
     open_nested: Callable[[Path, Any, Progress], NestedReading] | None = None
+
+    def __post_init__(self) -> None:
+        """Freeze its set."""
+        frozen_sets(self)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.published import published_batches
 from maskwright.data.written_cells import missing_as_written, untouched_cells
 from maskwright.pipeline.resolved import DataSource
+from maskwright.release.written_as_meant import refuse_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+    from pydantic import BaseModel
 
     from maskwright.data.dataset import Dataset, Layout
     from maskwright.data.variable import Variable
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 def write_dataset(
     data: Dataset, path: Path, source: Source, original: Dataset | None = None, *, canonical: bool = False
-) -> None:
+) -> Mapping[str, Any]:
     """Write a dataset with a source plugin; another format than it came in drops the layout.
 
     Parameters
@@ -38,9 +40,22 @@ def write_dataset(
         What it was made of: columns that no step touched are written as it holds them, where the format is the same.
     canonical : bool, default False
         Whether all numbers are written in canonical form.
+
+    Returns
+    -------
+    mapping of name to pyarrow.ChunkedArray of shape (n,)
+        Columns that were given to the source exactly as the original holds them.
+
+    Raises
+    ------
+    WrittenOtherwise
+        There is no file.
     """
-    batches, layout = _published(data, source, original, canonical=canonical)
+    batches, layout, held = _published(data, source, original, canonical=canonical)
     source.write(path, batches, data.variables, layout)
+    if not path.is_file():
+        refuse_written(source, "there is no file")
+    return held
 
 
 def write_nested(
@@ -51,7 +66,7 @@ def write_nested(
     originals: Mapping[str, Dataset] | None = None,
     *,
     canonical: bool = False,
-) -> None:
+) -> dict[str, Mapping[str, Any]]:
     """Write records of two levels inside each other, with a source plugin that can.
 
     Parameters
@@ -68,6 +83,16 @@ def write_nested(
         What they were made of, see `write_dataset`.
     canonical : bool, default False
         Whether all numbers are written in canonical form.
+
+    Returns
+    -------
+    dict of level name to mapping
+        Of each level what `write_dataset` gives.
+
+    Raises
+    ------
+    WrittenOtherwise
+        There is no file.
     """
     assert source.write_levels is not None
     published = {
@@ -76,17 +101,20 @@ def write_nested(
     }
     source.write_levels(
         path,
-        {name: batches for name, (batches, _) in published.items()},
+        {name: batches for name, (batches, _, _) in published.items()},
         {name: data.variables for name, data in levels.items()},
         groups,
-        {name: layout for name, (_, layout) in published.items()},
+        {name: layout for name, (_, layout, _) in published.items()},
     )
+    if not path.is_file():
+        refuse_written(source, "there is no file")
+    return {name: held for name, (_, _, held) in published.items()}
 
 
 def _published(
     data: Dataset, source: Source, original: Dataset | None, *, canonical: bool
-) -> tuple[Iterator[Any], Layout]:
-    """Batches of a dataset as a source takes them, and the layout that says which columns are as they were written."""
+) -> tuple[Iterator[Any], Layout, Mapping[str, Any]]:
+    """Batches of a dataset as a source takes them, the layout, and the columns that are as they were written."""
     same = original is not None and source.name == data.layout.format
     untouched = untouched_cells(original, data) if original is not None and same else None
     if canonical and untouched is not None:
@@ -95,7 +123,8 @@ def _published(
         data, source.writes_text, untouched=untouched, canonical=canonical, letter_codes=source.has_letter_codes
     )
     gone = {} if original is None or untouched is None else missing_as_written(original, data, untouched)
-    return batches, replace(data.layout, as_written=frozenset(untouched or ()), missing_as_written=gone)
+    layout = replace(data.layout, as_written=frozenset(untouched or ()), missing_as_written=gone)
+    return batches, layout, untouched or {}
 
 
 def written_file(path: Path, pipeline: Pipeline, variables: Sequence[Variable]) -> DataSource:
@@ -108,7 +137,22 @@ def written_file(path: Path, pipeline: Pipeline, variables: Sequence[Variable]) 
     variables : sequence of Variable
         That were published.
     """
-    same = pipeline.output.source.name == pipeline.data.source.name
+    source = pipeline.output.source
+    params = pipeline.data.params if source.name == pipeline.data.source.name else source.params()
+    return written_data(path, source, params, variables)
+
+
+def written_data(path: Path, source: Source, params: BaseModel, variables: Sequence[Variable]) -> DataSource:
+    """A file that a source has written, for reading it with what was declared of these variables.
+
+    Parameters
+    ----------
+    path : Path
+    source : Source
+    params : pydantic.BaseModel
+        Options with which a file of that format was read.
+    variables : sequence of Variable
+    """
     declared = {
         variable.name: VariableDeclaration(
             type=variable.type,
@@ -120,8 +164,5 @@ def written_file(path: Path, pipeline: Pipeline, variables: Sequence[Variable]) 
         )
         for variable in variables
     }
-    source = pipeline.output.source
-    params = pipeline.data.params if same else source.params()
-    if source.params_of_written is not None:
-        params = source.params_of_written(params)
-    return DataSource(path, source, params, declared)
+    known = params if source.params_of_written is None else source.params_of_written(params)
+    return DataSource(path, source, known, declared)

@@ -127,7 +127,7 @@ def missing_code_notices(data: Dataset, source: Source, *, has_codebook: bool = 
             _said(column.name, each, f"is {held[each[0]]}") for each in found if held.get(each[0], each[0]) != each[0]
         ]
         lost = [each for each in found if each[0] not in held]
-        empty = [each for each in lost if not source.writes_text and not _is_kept(variable, each[0])]
+        empty = [each for each in lost if not source.writes_text and not keeps_code(variable, each[0])]
         nothing += [_said(column.name, each) for each in empty]
         values += [_said(column.name, each) for each in lost if each not in empty]
     if letters:
@@ -145,8 +145,14 @@ def missing_code_notices(data: Dataset, source: Source, *, has_codebook: bool = 
         )
 
 
-def _is_kept(variable: Variable, code: str) -> bool:
-    """Whether a typed format keeps a missing code as a value: numbers among numbers, and any text among texts."""
+def keeps_code(variable: Variable, code: str) -> bool:
+    """Whether a typed format keeps a missing code as a value: numbers among numbers, and any text among texts.
+
+    Parameters
+    ----------
+    variable : Variable
+    code : str
+    """
     if not variable.is_numeric:
         return True
     return not variable.is_date and bool(read_numbers(pa.array([code], pa.string())).is_number[0])

@@ -15,7 +15,7 @@ import zipfile
 from dataclasses import dataclass, replace
 from datetime import datetime, time
 from decimal import Decimal
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -66,6 +66,22 @@ class Notation:
             return f"{text} is no number" if NUMBER.match(text) else text
         bare = text.strip().replace(self.thousands or "", "").replace(self.decimal, ".")
         return f"{Decimal(bare):f}"
+
+
+class Readable(Protocol):
+    """Cells of a variable, as the second evaluation reads them."""
+
+    def text(self, row: int) -> str | None:
+        """Text of a cell; None: there is no cell."""
+        ...
+
+    def numbers(self, decimals: int | None, /) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Numbers, and which cells are to be looked at one by one."""
+        ...
+
+    def days(self, date_format: str, /) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Days or seconds since 1970-01-01, and which cells are to be looked at one by one."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ from maskwright.plugins.registry import plugins
 from maskwright.release.plain_blocks import plain_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from fractions import Fraction
     from pathlib import Path
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.edits.evaluation.tally import EditOutcome
     from maskwright.plugins.source import Source
-    from maskwright.release.plain_blocks import Block, Column
+    from maskwright.release.plain_blocks import Readable
 
 SAMPLE = 2_000
 FEWER = 10
@@ -44,7 +44,7 @@ READ_TWICE = ("csv", "xml", "parquet")
 
 
 @dataclass(eq=False)
-class _Seen:
+class Seen:
     """What the second evaluation has seen of one edit: record numbers count from 1."""
 
     edit: Edit
@@ -94,9 +94,9 @@ def second_look(
     file_format = source.name
     details = masked.layout.details if masked.layout.format == file_format else {}
     path_of_records = tuple(details.get("record_path", ("Microdata", "Record"))) if file_format == "xml" else None
-    looked = [_Seen(edit) for edit in edits if edit.engine is None and _is_about(edit, path_of_records)]
+    looked = [Seen(edit) for edit in edits if edit.engine is None and _is_about(edit, path_of_records)]
     decimals = {variable.name: variable.decimals for variable in original.variables}
-    floats = _binary_columns(path, source, masked)
+    floats = binary_columns(path, source, masked)
     opinion = Opinion(
         frozenset(name for name in floats if decimals.get(name) is None),
         {each.name: frozenset(code.strip() for code in each.empty_texts) for each in masked.variables},
@@ -104,7 +104,7 @@ def second_look(
             each.name: tuple((code.strip(), meaning) for code, meaning in each.empty_meanings)
             for each in masked.variables
         },
-        {names: _combinations(original, names) for names in domain_tuples(each.edit for each in looked)},
+        {names: combinations(original, names) for names in domain_tuples(each.edit for each in looked)},
         {each.name: each.date_text for each in masked.variables if each.is_date},
     )
     wanted = np.unique(np.linspace(0, max(outcome.records - 1, 0), min(sample, outcome.records)).astype(np.int64))
@@ -114,7 +114,7 @@ def second_look(
         for block in plain_blocks(path, source, details, masked.names, numeric):
             n = len(block[masked.names[0]])
             here = wanted[(wanted >= done) & (wanted < done + n)] - done
-            _look(block, n, done, here.tolist(), looked, opinion, decimals)
+            look(block, n, done, here.tolist(), looked, opinion, decimals)
             done += n
     except CannotTell:
         raise EvaluationsDisagree(Problem("the written file cannot be cut into records a second time")) from None
@@ -123,7 +123,7 @@ def second_look(
             Problem(f"the written file has {outcome.records} records, and {done} the second time")
         )
     first = {each.name: each for each in outcome.edits}
-    problems = [problem for seen in looked for problem in _differences(seen, first[seen.edit.name])]
+    problems = [problem for seen in looked for problem in differences(seen, first[seen.edit.name])]
     if problems:
         hint = "This is a bug in Maskwright: nothing was released. Please report it with the rule."
         raise EvaluationsDisagree([*problems, Problem("the two evaluations of the written file disagree", hint=hint)])
@@ -154,7 +154,8 @@ def _is_about(edit: Edit, path: tuple[str, ...] | None) -> bool:
     return list(path) == steps if whole else list(path)[-len(steps) :] == steps
 
 
-def _binary_columns(path: Path, source: Source, masked: Dataset) -> frozenset[str]:
+def binary_columns(path: Path, source: Source, masked: Dataset) -> frozenset[str]:
+    """Names of the variables that a written file stores as binary64."""
     if source.name != "parquet":
         return frozenset(each.name for each in masked.variables if each.is_numeric and not source.writes_text)
     import pyarrow as pa
@@ -163,7 +164,7 @@ def _binary_columns(path: Path, source: Source, masked: Dataset) -> frozenset[st
     return frozenset(field.name for field in pq.read_schema(path) if pa.types.is_floating(field.type))
 
 
-def _combinations(original: Dataset, names: tuple[str, ...]) -> frozenset[Any]:
+def combinations(original: Dataset, names: tuple[str, ...]) -> frozenset[Any]:
     """Combinations of values of the original in which none is missing."""
     columns: list[list[float | str | None]] = []
     for name in names:
@@ -183,13 +184,13 @@ def _number(text: str) -> Fraction | None:
     return number if day is None else day
 
 
-def _look(
-    block: Block, n: int, before: int, rows: Sequence[int], looked: Sequence[_Seen], opinion: Opinion,
+def look(
+    block: Mapping[str, Readable], n: int, before: int, rows: Sequence[int], looked: Sequence[Seen], opinion: Opinion,
     decimals: dict[str, int | None],
 ) -> None:  # fmt: skip
     """Evaluate all edits on the `n` records of a block, or, where that cannot be, on some of its rows."""
-    cells = functools.cache(lambda name: _cells(block[name], name, opinion, decimals.get(name)))
-    said = functools.cache(lambda name: _cells(block[name], name, opinion, decimals.get(name), knows_dates=False))
+    cells = functools.cache(lambda name: cells_of(block[name], name, opinion, decimals.get(name)))
+    said = functools.cache(lambda name: cells_of(block[name], name, opinion, decimals.get(name), knows_dates=False))
     records = [{name: column.text(row) for name, column in block.items()} for row in rows]
     for seen in looked:
         if seen.is_whole:
@@ -208,7 +209,7 @@ def _look(
                 seen.untold += 1
 
 
-def _cells(column: Column, name: str, opinion: Opinion, decimals: int | None, *, knows_dates: bool = True) -> Cells:
+def cells_of(column: Readable, name: str, opinion: Opinion, decimals: int | None, *, knows_dates: bool = True) -> Cells:
     """Numbers of a column; of dates their days, but for XPath, which knows none."""
     is_date = knows_dates and name in opinion.dates
     values, odd = column.days(opinion.dates[name]) if is_date else column.numbers(decimals)
@@ -227,7 +228,8 @@ def _cells(column: Column, name: str, opinion: Opinion, decimals: int | None, *,
     return Cells(values, missing, absent)
 
 
-def _differences(seen: _Seen, one: EditOutcome) -> list[Problem]:
+def differences(seen: Seen, one: EditOutcome) -> list[Problem]:
+    """How the verdicts on one edit differ."""
     # Only the first violations are listed by number.
     last = int(one.listed[-1]) if len(one.listed) < one.violations else math.inf
     listed = frozenset(one.listed.tolist())

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from maskwright.release.record.doubt_record import DoubtRecord
     from maskwright.release.record.measure_record import MeasureRecord
     from maskwright.release.record.plan_record import GroupRecord, StepRecord
-    from maskwright.release.record.run_record import ClassesRecord, EditRecord, RunRecord, VariableRecord
+    from maskwright.release.record.run_record import (
+        ClassesRecord,
+        EditRecord,
+        LikeClasses,
+        RunRecord,
+        VariableRecord,
+    )
 
 KEPT_BY: Mapping[KeptBy, str] = {
     "construction": "the method itself",
@@ -228,6 +234,17 @@ def classes_of_equal_records(k: ClassesRecord) -> list[tuple[str, ClassSizes]]:
     if k.records:
         rows.append(("on whole records (no method promises this)", k.records))
     return rows
+
+
+def groups_told_apart(found: Sequence[LikeClasses]) -> str:
+    """What the last of the four counts means of data of two levels; empty where whole groups are alike, too."""
+    if not found or not found[-1].below:
+        return ""
+    whole = found[-1]
+    return (
+        "k holds among the records of each level. Derived totals, and the key that says who belongs together, tell "
+        f"whole groups apart: {count(whole.below)} of {count(whole.records)} are unlike k - 1 others."
+    )
 
 
 def kept_as_planned(edit: EditRecord) -> str:

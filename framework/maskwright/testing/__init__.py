@@ -1,4 +1,4 @@
-"""Conformance kit: what every plugin must keep, as pytest parameters.
+"""Conformance kit: what every plugin must keep, as pytest parameters; and whole pipelines with plugins to be tested.
 
 ```python
 import pytest
@@ -9,12 +9,34 @@ from my_package import MY_METHOD
 def test_my_method_keeps_the_contract(check):
     check()
 ```
+
+There is one for each kind: `method_checks`, `measure_checks`, `partition_checks`, `source_checks`,
+`edit_reader_checks`, `report_checks`. The fixture `run_pipeline` of ``maskwright.testing.fixtures`` runs a pipeline
+with plugins that are not installed.
 """
 
 from __future__ import annotations
 
+from maskwright.testing.edit_readers import RightRules, WrongRules, edit_reader_checks
 from maskwright.testing.measures import measure_checks
 from maskwright.testing.methods import method_checks
+from maskwright.testing.offering import offered
 from maskwright.testing.partitions import partition_checks
+from maskwright.testing.ran_pipeline import RanPipeline, RunPipeline, run_pipeline_in
+from maskwright.testing.reports import report_checks
+from maskwright.testing.sources import source_checks
 
-__all__ = ["measure_checks", "method_checks", "partition_checks"]
+__all__ = [
+    "RanPipeline",
+    "RightRules",
+    "RunPipeline",
+    "WrongRules",
+    "edit_reader_checks",
+    "measure_checks",
+    "method_checks",
+    "offered",
+    "partition_checks",
+    "report_checks",
+    "run_pipeline_in",
+    "source_checks",
+]

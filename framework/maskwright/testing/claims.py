@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import BaseModel
 
-from maskwright.plugins.method import Method
+from maskwright.foundation.errors import PluginError, PluginFailed
+from maskwright.masking.protecting.contract import checked_masked, checked_removed
+from maskwright.plugins.method import Masked
+from maskwright.plugins.remover import AnyMethod, Removed, Remover
 from maskwright.testing.blocks import block_of, numbers, with_companions, with_holes
 from maskwright.testing.checks import generator, require
 
@@ -23,25 +27,46 @@ RELATIVE = 1e-9
 
 _DOMAIN_TYPES: tuple[VariableType, ...] = ("ordinal", "integer", "continuous", "nominal")
 
-ParamsOf = Callable[[Method, Any], BaseModel]
+ParamsOf = Callable[[AnyMethod, Any], BaseModel]
 """``(method, given) -> params``: parameters of a method from those a person gave for the kit."""
 
-Claim = Callable[[Method, ParamsOf, Any], None]
+Claim = Callable[[AnyMethod, ParamsOf, Any], None]
 """``(method, params_of, given) -> None``: raises AssertionError where what the method claims is not true."""
 
 
-def _masked(method: Method, params_of: ParamsOf, given: Any, block: Block) -> NDArray[np.float64]:
+def returned(method: AnyMethod, params: BaseModel, block: Block, rng: np.random.Generator) -> Masked | Removed:
+    """What a method or a remover returns, held to what the engine demands of it."""
+    seen = with_companions(block, method.companion_variables(params))
+    try:
+        if isinstance(method, Remover):
+            removed = method.remove(seen, params, rng)
+            checked_removed(method, seen, removed)
+            return removed
+        masked = method.protect(seen, params, rng)
+        checked_masked(method.with_params(params), params, seen, masked)
+    except (PluginError, PluginFailed) as error:
+        raise AssertionError(str(error)) from None
+    return masked
+
+
+def protected(method: AnyMethod, params: BaseModel, block: Block, rng: np.random.Generator) -> Masked:
+    """What a method makes of a block, or what a remover leaves of it."""
+    found = returned(method, params, block, rng)
+    return Masked(*found.left(block)) if isinstance(found, Removed) else found
+
+
+def _masked(method: AnyMethod, params_of: ParamsOf, given: Any, block: Block) -> NDArray[np.float64]:
     params = params_of(method, given)
-    values = method.protect(with_companions(block, method.companion_variables(params)), params, generator()).values
+    values = protected(method, params, block, generator()).values
     require(np.isfinite(values).all(), "values must be finite where nothing is missing")
     return values
 
 
-def _several_variables(method: Method, claim: str) -> None:
+def _several_variables(method: AnyMethod, claim: str) -> None:
     require(method.scope != "variable", f"a method that sees one variable at a time cannot claim {claim!r}")
 
 
-def linear(method: Method, params_of: ParamsOf, given: Any) -> None:
+def linear(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
     """Require that a sum that holds in every record holds in every masked record."""
     _several_variables(method, "linear")
     parts = numbers(60, 2)
@@ -51,7 +76,7 @@ def linear(method: Method, params_of: ParamsOf, given: Any) -> None:
     require(gap.max() <= RELATIVE * np.abs(values).max(), "x1 + x2 == x3 holds in the input, not in the output")
 
 
-def product(method: Method, params_of: ParamsOf, given: Any) -> None:
+def product(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
     """Require that a product of positive factors that holds in every record holds in every masked record."""
     _several_variables(method, "product")
     factors = numbers(60, 2)
@@ -62,7 +87,7 @@ def product(method: Method, params_of: ParamsOf, given: Any) -> None:
     require(gap.max() <= RELATIVE, "x1 * x2 == x3 holds in the input, not in the output")
 
 
-def inequality(method: Method, params_of: ParamsOf, given: Any) -> None:
+def inequality(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
     """Require that an inequality that holds in every record holds in every masked record."""
     _several_variables(method, "inequality")
     parts = numbers(60, 2)
@@ -72,7 +97,7 @@ def inequality(method: Method, params_of: ParamsOf, given: Any) -> None:
     require(excess.max() <= RELATIVE * np.abs(values).max(), "x1 <= x2 holds in the input, not in the output")
 
 
-def in_range(method: Method, params_of: ParamsOf, given: Any) -> None:
+def in_range(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
     """Require that masked values stay between the smallest and the largest original value."""
     values = numbers(60, 1 if method.scope == "variable" else 3)
     masked = _masked(method, params_of, given, block_of(values))
@@ -81,14 +106,14 @@ def in_range(method: Method, params_of: ParamsOf, given: Any) -> None:
     require(inside.all(), "masked values leave the range of the original ones")
 
 
-def _domain_type(method: Method) -> VariableType:
+def _domain_type(method: AnyMethod) -> VariableType:
     for variable_type in _DOMAIN_TYPES:
         if variable_type in method.variable_types:
             return variable_type
     raise AssertionError("variable_types names no type of variable")
 
 
-def domain(method: Method, params_of: ParamsOf, given: Any) -> None:
+def domain(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
     """Require that every masked value is one that occurs in the original column."""
     variable_type = _domain_type(method)
     values = numbers(60, 1 if method.scope == "variable" else 3, variable_type)
@@ -98,7 +123,7 @@ def domain(method: Method, params_of: ParamsOf, given: Any) -> None:
         require(known.all(), "a masked value occurs nowhere in the original column")
 
 
-def mean(method: Method, params_of: ParamsOf, given: Any) -> None:
+def mean(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
     """Require that means of the masked variables are those of the original ones."""
     values = numbers(60, 1 if method.scope == "variable" else 3)
     masked = _masked(method, params_of, given, block_of(values))
@@ -106,7 +131,7 @@ def mean(method: Method, params_of: ParamsOf, given: Any) -> None:
     require(gap.max() <= RELATIVE, "the means of the masked variables are not those of the original ones")
 
 
-def covariance(method: Method, params_of: ParamsOf, given: Any) -> None:
+def covariance(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
     """Require that covariances of the masked variables are those of the original ones."""
     values = numbers(60, 1 if method.scope == "variable" else 3)
     masked = _masked(method, params_of, given, block_of(values))
@@ -115,14 +140,14 @@ def covariance(method: Method, params_of: ParamsOf, given: Any) -> None:
     require(gap.max() <= 1e3 * RELATIVE, "the covariances of the masked variables are not those of the original ones")
 
 
-def combinations(method: Method, params_of: ParamsOf, given: Any) -> None:
+def combinations(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
     """Require that each masked record has values that one original record had together, cells without one included."""
     _several_variables(method, "combinations")
     variable_type = _domain_type(method)
     values = with_holes(numbers(60, 3, variable_type))
     block = block_of(values, variable_type, operator="lower_median")
     params = params_of(method, given)
-    masked = method.protect(with_companions(block, method.companion_variables(params)), params, generator()).values
+    masked = protected(method, params, block, generator()).values
     known = {row.tobytes() for row in np.nan_to_num(values, nan=-1.0)}
     require(
         all(row.tobytes() in known for row in np.nan_to_num(masked, nan=-1.0)),
@@ -130,7 +155,27 @@ def combinations(method: Method, params_of: ParamsOf, given: Any) -> None:
     )
 
 
-# The claim "households" cannot be seen in a block without any; "k" is a check of its own, with the k of the parameters.
+def equals(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
+    """Require that records that are equal come out equal."""
+    variable_type = _domain_type(method)
+    values = np.repeat(numbers(12, 1 if method.scope == "variable" else 3, variable_type), 5, axis=0)
+    masked = protected(method, params_of(method, given), block_of(values, variable_type), generator()).values
+    alike = all(np.array_equal(masked[at : at + 5], masked[[at] * 5], equal_nan=True) for at in range(0, 60, 5))
+    require(alike, "records that are equal in the input are not in the output")
+
+
+def households(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
+    """Require that what is the same within each household stays so."""
+    variable_type = _domain_type(method)
+    values = np.repeat(numbers(20, 1 if method.scope == "variable" else 3, variable_type), 3, axis=0)
+    homes = np.repeat(np.arange(20, dtype=np.int64), 3)
+    block = replace(block_of(values, variable_type, operator="lower_median"), households=homes)
+    masked = _masked(method, params_of, given, block)
+    first = masked[np.searchsorted(homes, homes)]
+    require(np.array_equal(masked, first), "members of a household had the same values, and do not have them any more")
+
+
+# "k" is a check of its own, with the k of the parameters.
 CLAIMS: Mapping[str, Claim] = {
     "linear": linear,
     "product": product,
@@ -140,4 +185,6 @@ CLAIMS: Mapping[str, Claim] = {
     "mean": mean,
     "covariance": covariance,
     "combinations": combinations,
+    "equals": equals,
+    "households": households,
 }

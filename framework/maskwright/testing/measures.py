@@ -22,13 +22,15 @@ from maskwright.testing.checks import (
     Params,
     check_documented,
     check_picklable,
+    checks_of_all,
     collected,
     generator,
     leaves_alone,
-    named,
     params_of,
     require,
 )
+from maskwright.testing.concurrent_calls import check_calls
+from maskwright.testing.conduct import prints_nothing, telling_values, tells_no_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,7 +68,7 @@ def measure_checks(
     list of pytest.param
         Each holds a function without arguments.
     """
-    return collected((check for one in measures for check in named(one.name, list(_checks(one, params)))), excuses)
+    return collected(checks_of_all("measure", measures, lambda one: _checks(one, params)), excuses)
 
 
 @dataclass(frozen=True)
@@ -119,9 +121,9 @@ def _groups(values: NDArray[np.float64], names: Sequence[str], who: NDArray[np.i
     return linked_levels(tables, _LEVELS, {name: f"the records of {name}" for name in tables})
 
 
-def _usual(n: int = 60) -> _Files:
-    original = numbers(n, 4)
-    noise = np.random.default_rng(3).normal(size=original.shape) * 0.3 * original.std(axis=0)
+def _usual(n: int = 60, seed: int = 1) -> _Files:
+    original = numbers(n, 4, seed=seed)
+    noise = np.random.default_rng(2 + seed).normal(size=original.shape) * 0.3 * original.std(axis=0)
     return _Files(original, original + noise)
 
 
@@ -170,6 +172,11 @@ def _checks(measure: Measure, given: Params) -> Iterator[tuple[str, Check]]:
     yield "identity", partial(_identity, measure, given)
     yield "input_unmodified", partial(_input_unmodified, measure, given)
     yield "same_seed_same_result", partial(_same_seed, measure, given)
+    yield "concurrent_calls", partial(_concurrent, measure, given)
+    yield "prints_nothing", partial(_silent, measure, given)
+    yield "notes", partial(_notes, measure, given)
+    if measure.parts is not None:
+        yield "declared_parts", partial(_declared_parts, measure, given)
     if measure.deterministic:
         yield "deterministic", partial(_deterministic, measure, given)
     for claim in sorted(measure.invariant_to):
@@ -285,6 +292,43 @@ def _input_unmodified(measure: Measure, given: Params) -> None:
 def _same_seed(measure: Measure, given: Params) -> None:
     one, other = (_compute(measure, given, _usual()).value for _ in range(2))
     require(one == other, "two calls with the same seed gave different values: take all randomness from rng")
+
+
+def _concurrent(measure: Measure, given: Params) -> None:
+    files = [_usual(seed=seed) for seed in (1, 2, 3, 4)]
+    check_calls(measure.compute, lambda each: _compute(measure, given, each), files)
+
+
+def _silent(measure: Measure, given: Params) -> None:
+    prints_nothing(lambda: _compute(measure, given, _usual()))
+
+
+def _notes(measure: Measure, given: Params) -> None:
+    """Require that what a measure says, or refuses, holds no value of a record."""
+    usual = _usual()
+    large = _Files(np.round(usual.original * 1e6 + 1e9, 3), np.round(usual.masked * 1e6 + 1e9, 3))
+    telling = telling_values(np.vstack([large.original, large.masked]))
+    try:
+        found = _compute(measure, given, large)
+    except MaskwrightError as error:
+        tells_no_values(str(error), telling, "refusals")
+        return
+    require(all(isinstance(note, str) for note in found.notes), "notes must be texts")
+    tells_no_values([found.notes, found.sentence], telling, "notes and sentence")
+
+
+def _declared_parts(measure: Measure, given: Params) -> None:
+    """Require that there is each part that thresholds can be set for, within its range; some need weights."""
+    usual, *others = (_usual(), *(files for _, files in _more_files(_usual()) if files.weights is not None))
+    found = [_compute(measure, given, files).parts for files in (usual, *others)]
+    for part in () if measure.parts is None else measure.parts(params_of(measure, given)):
+        values = [parts[part.name] for parts in found if part.name in parts]
+        require(bool(values), f"parts names {part.name!r}, and the measurement has no such part")
+        low, high = part.range
+        for value in values:
+            slack = RELATIVE * max(1.0, abs(value))
+            inside = (low is None or value >= low - slack) and (high is None or value <= high + slack)
+            require(math.isnan(value) or inside, f"part {part.name!r} is outside its range {part.range}")
 
 
 def _deterministic(measure: Measure, given: Params) -> None:

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwright.foundation.errors import MaskwrightError
-from maskwright.plugins.method import Masked, Method
+from maskwright.plugins.method import Masked
 from maskwright.plugins.parameter_markers import PromisesK
-from maskwright.testing.blocks import TYPES, block_of, numbers, with_companions, with_holes
+from maskwright.plugins.remover import AnyMethod, Removed, Remover
+from maskwright.testing.blocks import TYPES, block_of, numbers, with_holes
 from maskwright.testing.checks import (
     Check,
     Excuses,
     Params,
     check_documented,
     check_picklable,
+    checks_of_all,
     collected,
     example_params,
     generator,
     leaves_alone,
-    named,
     params_of,
     require,
 )
-from maskwright.testing.claims import CLAIMS
+from maskwright.testing.claims import CLAIMS, protected, returned
+from maskwright.testing.concurrent_calls import check_calls
+from maskwright.testing.conduct import prints_nothing, telling_values, tells_no_values, without_published
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,19 +40,23 @@ if TYPE_CHECKING:
 
     from maskwright.data.variable import VariableType
     from maskwright.plugins.block import Block
+    from maskwright.plugins.method import Masked
+
+_Numbers = Callable[..., "NDArray[np.float64]"]
+"""``(p, kind, seed=1) -> values``, shape (60, p)."""
 
 _NONE: Excuses = {}
 _DEFAULTS: Params = {}
 
 
 def method_checks(
-    methods: Sequence[Method], *, params: Params = _DEFAULTS, excuses: Excuses = _NONE
+    methods: Sequence[AnyMethod], *, params: Params = _DEFAULTS, excuses: Excuses = _NONE
 ) -> list[ParameterSet]:
     """Collect checks that methods keep their contract, for ``@pytest.mark.parametrize("check", ...)``.
 
     Parameters
     ----------
-    methods : sequence of Method
+    methods : sequence of Method or Remover
     params : mapping of method name to parameters
         Left out: the parameter model's defaults, else those of the method's example.
     excuses : mapping of check name, or "method-check", to reason
@@ -58,15 +67,18 @@ def method_checks(
     list of pytest.param
         Each holds a function without arguments.
     """
-    return collected((check for one in methods for check in named(one.name, list(_checks(one, params)))), excuses)
+    return collected(checks_of_all("method", methods, lambda one: _checks(one, params)), excuses)
 
 
-def _checks(method: Method, given: Params) -> Iterator[tuple[str, Check]]:
+def _checks(method: AnyMethod, given: Params) -> Iterator[tuple[str, Check]]:
     usual_numbers = _repeated_numbers if method.has_keys else partial(numbers, 60)
     yield "parameters", partial(params_of, method, given)
     yield "documented", partial(check_documented, method)
     yield "example", partial(_example, method)
-    yield "picklable", partial(check_picklable, method, method.protect)
+    yield (
+        "picklable",
+        partial(check_picklable, method, _function(method)),
+    )
     p = 1 if method.scope == "variable" else 3
     accepted: list[VariableType] = [each for each in TYPES if each in method.variable_types]
     for name in accepted:
@@ -91,6 +103,9 @@ def _checks(method: Method, given: Params) -> Iterator[tuple[str, Check]]:
     yield "same_seed_same_result", partial(_same_seed, method, given, usual)
     yield "progress_is_a_share", partial(_progress, method, given, usual)
     yield "clusters_and_representatives", partial(_clusters, method, given, usual)
+    yield "concurrent_calls", partial(_concurrent, method, given, usual_numbers, p, first)
+    yield "prints_nothing", partial(_silent, method, given, usual)
+    yield "notes", partial(_notes, method, given, usual_numbers, p, first)
     if method.deterministic:
         yield "deterministic", partial(_deterministic, method, given, usual)
     if method.parameter(PromisesK) is not None and method.promised_k(params_of(method, given)) is not None:
@@ -99,29 +114,35 @@ def _checks(method: Method, given: Params) -> Iterator[tuple[str, Check]]:
         yield f"preserves_{claim}", partial(CLAIMS[claim], method, params_of, given)
 
 
-def _repeated_numbers(p: int, kind: VariableType) -> NDArray[np.float64]:
+def _function(method: AnyMethod) -> Callable[..., Any]:
+    return method.remove if isinstance(method, Remover) else method.protect
+
+
+def _repeated_numbers(p: int, kind: VariableType, seed: int = 1) -> NDArray[np.float64]:
     """Records that have equals, for methods that look at classes of equal keys; shape (60, p)."""
-    return np.repeat(numbers(12, p, kind), 5, axis=0)
+    return np.repeat(numbers(12, p, kind, seed), 5, axis=0)
 
 
-def _protected(method: Method, given: Params, block: Block, seed: int = 20230) -> Masked:
-    params = params_of(method, given)
-    return method.protect(with_companions(block, method.companion_variables(params)), params, generator(seed))
+def _returned(method: AnyMethod, given: Params, block: Block, seed: int = 20230) -> Masked | Removed:
+    return returned(method, params_of(method, given), block, generator(seed))
 
 
-def _example(method: Method) -> None:
+def _protected(method: AnyMethod, given: Params, block: Block, seed: int = 20230) -> Masked:
+    return protected(method, params_of(method, given), block, generator(seed))
+
+
+def _example(method: AnyMethod) -> None:
     params = example_params(method)
     require(params is not None, f"{method.name}: example is empty; write a YAML step that runs")
     method.params.model_validate(params)
 
 
-def _shapes(method: Method, given: Params, block: Block) -> None:
-    _check_shapes(block, _protected(method, given, block))
+def _shapes(method: AnyMethod, given: Params, block: Block) -> None:
+    _check_shapes(method, block, _protected(method, given, block))
 
 
-def _check_shapes(block: Block, masked: Masked) -> None:
-    require(isinstance(masked, Masked), "protect must return a maskwright.Masked")
-    m = block.n if masked.kept_rows is None else len(masked.kept_rows)
+def _check_shapes(method: AnyMethod, block: Block, masked: Masked) -> None:
+    m = len(masked.values) if "records" in method.removes else block.n
     p = block.p if masked.variables is None else len(masked.variables)
     require(masked.values.shape == (m, p), f"values must have shape {(m, p)}, not {masked.values.shape}")
     require(masked.values.dtype == np.float64, f"values must be float64, not {masked.values.dtype}")
@@ -129,10 +150,6 @@ def _check_shapes(block: Block, masked: Masked) -> None:
     require(masked.missing.dtype == np.bool_, f"missing must be bool, not {masked.missing.dtype}")
     require(np.array_equal(np.isnan(masked.values), masked.missing), "values must be NaN exactly where missing")
     require(not np.isinf(masked.values).any(), "values must be finite")
-    if masked.kept_rows is not None:
-        rows = masked.kept_rows
-        once = len(np.unique(rows)) == m and rows.min() >= 0 and rows.max() < block.n
-        require(once, "kept_rows must hold rows, once")
     for position, variable in enumerate(masked.variables or block.variables):
         if variable.categories:
             codes = masked.values[~masked.missing[:, position], position]
@@ -140,38 +157,65 @@ def _check_shapes(block: Block, masked: Masked) -> None:
             require(known.all(), f"{variable.name} is {variable.type}: its values must be codes of its categories")
 
 
-def _answers_or_says_why(method: Method, given: Params, block: Block) -> None:
+def _concurrent(method: AnyMethod, given: Params, values_of: _Numbers, p: int, kind: VariableType) -> None:
+    blocks = [block_of(values_of(p, kind, seed), kind) for seed in (1, 2, 3, 4)]
+    check_calls(_function(method), lambda block: _returned(method, given, block), blocks)
+
+
+def _silent(method: AnyMethod, given: Params, block: Block) -> None:
+    prints_nothing(lambda: _protected(method, given, block))
+
+
+def _notes(method: AnyMethod, given: Params, values_of: _Numbers, p: int, kind: VariableType) -> None:
+    """Require that notes are plain data, and neither they nor a refusal hold a value of a record."""
+    values = values_of(p, kind)
+    if kind in ("continuous", "integer"):
+        values = np.round(values * 1e6 + 1e9, 0 if kind == "integer" else 3)
+    telling = telling_values(values)
+    try:
+        found = _returned(method, given, block_of(values, kind))
+    except MaskwrightError as error:
+        tells_no_values(str(error), telling, "refusals")
+        return
+    try:
+        json.dumps(dict(found.notes), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise AssertionError(f"notes must be texts and finite numbers, for the record is JSON: {error}") from None
+    tells_no_values([without_published(found.notes), found.doubts], telling, "notes and doubts")
+
+
+def _answers_or_says_why(method: AnyMethod, given: Params, block: Block) -> None:
     """Degenerate blocks are masked, or refused with a sentence for people."""
     try:
         masked = _protected(method, given, block)
     except MaskwrightError as error:
         require(bool(str(error).strip()), "a refusal must say why")
         return
-    _check_shapes(block, masked)
+    _check_shapes(method, block, masked)
 
 
-def _input_unmodified(method: Method, given: Params, block: Block) -> None:
+def _input_unmodified(method: AnyMethod, given: Params, block: Block) -> None:
     values, missing = block.values.copy(), block.missing.copy()
     _protected(method, given, block)
     same = np.array_equal(values, block.values, equal_nan=True) and np.array_equal(missing, block.missing)
     require(same, "protect changed the block it was given")
 
 
-def _same_seed(method: Method, given: Params, block: Block) -> None:
+def _same_seed(method: AnyMethod, given: Params, block: Block) -> None:
     one, other = (_protected(method, given, block) for _ in range(2))
     same = np.array_equal(one.values, other.values, equal_nan=True)
     require(same, "two calls with the same seed gave different values: take all randomness from rng")
 
 
-def _deterministic(method: Method, given: Params, block: Block) -> None:
+def _deterministic(method: AnyMethod, given: Params, block: Block) -> None:
     params = params_of(method, given)
-    untouched = leaves_alone(generator(), lambda rng: method.protect(block, params, rng))
+    untouched = leaves_alone(generator(), lambda rng: protected(method, params, block, rng))
     require(untouched, "deterministic is claimed, and protect takes numbers from rng")
     one, other = (_protected(method, given, block, seed).values for seed in (1, 2))
     require(np.array_equal(one, other, equal_nan=True), "deterministic is claimed, and two calls differ")
 
 
-def _progress(method: Method, given: Params, block: Block) -> None:
+def _progress(method: AnyMethod, given: Params, block: Block) -> None:
     from dataclasses import replace
 
     reporter: list[float] = []
@@ -180,7 +224,7 @@ def _progress(method: Method, given: Params, block: Block) -> None:
     require(reporter == sorted(reporter), "the share told to progress must not fall")
 
 
-def _clusters(method: Method, given: Params, block: Block) -> None:
+def _clusters(method: AnyMethod, given: Params, block: Block) -> None:
     masked = _protected(method, given, block)
     require((masked.labels is None) == (masked.representatives is None), "give labels and representatives, or neither")
     if masked.labels is None or masked.representatives is None:
@@ -194,7 +238,7 @@ def _clusters(method: Method, given: Params, block: Block) -> None:
     require(equal.all(), "values must be representatives[labels] where not missing")
 
 
-def _k_respected(method: Method, given: Params, block: Block) -> None:
+def _k_respected(method: AnyMethod, given: Params, block: Block) -> None:
     k = method.promised_k(params_of(method, given)) or 1
     masked = _protected(method, given, block)
     if masked.labels is not None:

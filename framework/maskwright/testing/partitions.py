@@ -14,13 +14,15 @@ from maskwright.testing.checks import (
     Params,
     check_documented,
     check_picklable,
+    checks_of_all,
     collected,
     generator,
     leaves_alone,
-    named,
     params_of,
     require,
 )
+from maskwright.testing.concurrent_calls import check_calls
+from maskwright.testing.conduct import prints_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,7 +56,7 @@ def partition_checks(
     list of pytest.param
         Each holds a function without arguments.
     """
-    return collected((check for one in partitions for check in named(one.name, list(_checks(one, params)))), excuses)
+    return collected(checks_of_all("partition", partitions, lambda one: _checks(one, params)), excuses)
 
 
 def _checks(partition: Partition, given: Params) -> Iterator[tuple[str, Check]]:
@@ -78,6 +80,8 @@ def _checks(partition: Partition, given: Params) -> Iterator[tuple[str, Check]]:
         yield name, partial(_sizes, partition, given, block, 3)
     yield "input_unmodified", partial(_input_unmodified, partition, given)
     yield "same_seed_same_result", partial(_same_seed, partition, given)
+    yield "concurrent_calls", partial(_concurrent, partition, given)
+    yield "prints_nothing", partial(_silent, partition, given)
     if partition.deterministic:
         yield "deterministic", partial(_deterministic, partition, given)
 
@@ -114,6 +118,17 @@ def _same_seed(partition: Partition, given: Params) -> None:
     params, block = params_of(partition, given), _usual(partition, 50)
     one, other = (_labels(partition, params, block, 4) for _ in range(2))
     require(np.array_equal(one, other), "two calls with the same seed gave different labels")
+
+
+def _concurrent(partition: Partition, given: Params) -> None:
+    params = params_of(partition, given)
+    blocks = [block_of(numbers(40, 1 if partition.one_variable else 3, seed=seed)) for seed in (1, 2, 3, 4)]
+    check_calls(partition.cluster, lambda block: _labels(partition, params, block, 3), blocks)
+
+
+def _silent(partition: Partition, given: Params) -> None:
+    params, block = params_of(partition, given), _usual(partition, 30)
+    prints_nothing(lambda: _labels(partition, params, block, 3))
 
 
 def _deterministic(partition: Partition, given: Params) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from maskwright_builtin.methods.coding import TOP_AND_BOTTOM_CODING
 from maskwright_builtin.methods.distribution import PROBABILITY_DISTRIBUTION, RESAMPLING
 from maskwright_builtin.methods.generalisation import GENERALISATION, MONDRIAN
@@ -24,7 +26,10 @@ from maskwright_builtin.methods.synthetic import (
     MURALIDHAR_SARATHY,
 )
 
-METHODS = (
+if TYPE_CHECKING:
+    from maskwright import Method, Remover
+
+METHODS: tuple[Method | Remover, ...] = (
     ADDITIVE_NOISE,
     CART_SYNTHESIS,
     CORRELATED_NOISE,

@@ -104,10 +104,10 @@ LOSSY_COMPRESSION = Method(
     params=LossyCompressionParams,
     scope="all",
     # The picture is of the whole file.
-    may_be_split=False,
-    variable_types=frozenset({"continuous", "integer"}),
+    cut="none",
+    variable_types={"continuous", "integer"},
     handles_missing=True,
-    preserves=frozenset({"range"}),
+    preserves={"range"},
     deterministic=True,
     reference="Domingo-Ferrer and Torra (2001), Disclosure control methods and information loss for microdata, "
     "Confidentiality, Disclosure and Data Access, Elsevier, 91-110",

@@ -362,22 +362,17 @@ def publishes(params: RecodingParams, variable: Variable) -> Variable | None:
     return None if found is None else found[0]
 
 
-def keeps_equals(params: RecodingParams) -> bool:  # noqa: ARG001 - the signature is the contract's
-    """Equal values are recoded alike."""
-    return True
-
-
 RECODING = Method(
     name="recoding",
     protect=protect,
     params=RecodingParams,
     scope="variable",
-    may_be_split=False,
-    variable_types=frozenset({"continuous", "integer", "date", "datetime", "ordinal", "nominal"}),
+    cut="none",
+    variable_types={"continuous", "integer", "date", "datetime", "ordinal", "nominal"},
     handles_missing=True,
-    removes=frozenset({"detail"}),
+    preserves={"equals"},
+    removes={"detail"},
     deterministic=True,
-    keeps_equals=keeps_equals,
     publishes=publishes,
     changes_few=True,
     reference="Hundepool et al. (2012), Statistical Disclosure Control, section 3.4.2; Willenborg and de Waal (2001), "

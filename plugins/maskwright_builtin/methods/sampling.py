@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Block, CompanionVariables, Formerly, InputError, Masked, Method
+from maskwright import Block, CompanionVariables, Formerly, InputError, Removed, Remover
 from maskwright_builtin.numerics.numbering import numbered_together
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class SamplingParams(BaseModel, extra="forbid", frozen=True):
         return self
 
 
-def protect(block: Block, params: SamplingParams, rng: np.random.Generator) -> Masked:
+def remove(block: Block, params: SamplingParams, rng: np.random.Generator) -> Removed:
     """Keep a simple random sample without replacement, in the order of the file.
 
     Of N units (records, or households) n = round(fraction * N), but at least 1, are drawn; every set of n has
@@ -63,7 +63,7 @@ def protect(block: Block, params: SamplingParams, rng: np.random.Generator) -> M
 
     Returns
     -------
-    Masked
+    Removed
         With `kept_rows` and, where the block has weights and they are to be adjusted, `weights`.
 
     Raises
@@ -92,9 +92,7 @@ def protect(block: Block, params: SamplingParams, rng: np.random.Generator) -> M
         factor[inside] = len(inside) / drawn
     kept = np.flatnonzero(chosen[unit]).astype(np.int64)
     weights = block.weights[kept] * factor[unit][kept] if block.weights is not None and params.adjust_weights else None
-    return Masked(
-        values=block.values[kept],
-        missing=block.missing[kept],
+    return Removed(
         kept_rows=kept,
         weights=weights,
         notes={
@@ -117,16 +115,12 @@ def _strata(block: Block, names: tuple[str, ...], unit: NDArray[np.int64], total
     return found
 
 
-SAMPLING = Method(
+SAMPLING = Remover(
     name="sampling",
-    protect=protect,
+    remove=remove,
     params=SamplingParams,
-    scope="all",
-    may_be_split=False,
-    variable_types=frozenset({"continuous", "integer", "date", "datetime", "ordinal", "nominal"}),
-    handles_missing=True,
-    preserves=frozenset({"linear", "product", "inequality", "range", "domain"}),
-    removes=frozenset({"records"}),
+    takes_away="records",
+    preserves={"linear", "product", "inequality", "range", "domain"},
     reference="Cochran (1977), Sampling Techniques, chapters 2 and 9; Hundepool et al. (2012), Statistical Disclosure "
     "Control, section 3.4.1",
     summary="Publishes a simple random sample of the records, or of whole households.",

@@ -171,7 +171,7 @@ def test_measures_are_told_weights_clusters_and_keys() -> None:
         seen.append(comparison)
         return mw.Measurement(0.0)
 
-    risk = mw.Measure("spy", compute, kind="risk")
+    risk = mw.Measure(name="spy", compute=compute, kind="risk")
     before, after = _with_roles(_frame()), _with_roles(_noisy(_frame()).iloc[::-1])
 
     before, after = paired(before, after, "id")

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 import maskwright as mw
+from maskwright.cli.main import main
 from maskwright.commands.demo.levels import LevelsDemoFiles, write_levels_demo
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -150,6 +151,67 @@ def test_totals_of_large_groups_are_derived_instead(folder: Path) -> None:
     # Members of large households keep what masking made of them: only others were moved.
     assert flat[size > 2].groupby(INCOMES).size().median() > flat[size <= 2].groupby(INCOMES).size().median()
     assert any("more members than largest_group, their totals are derived" in text for text in record["notices"])
+    left = {each["name"]: each["infeasible"] for each in record["edits"]}["total-sum"]
+    assert 0 < left <= (size.groupby(flat["hhid"]).first() > 2).sum()
+
+
+NOBODY = """maskwright: 1
+data:
+  levels:
+    household: {source: h.csv, key: hhid}
+    person: {source: p.csv, key: pno, in: household}
+edits: [{name: total, rule: sum(person.income) == total}, income >= 0]
+on_input_violation: mask
+protect:
+  - method: microaggregation
+    variables: [income]
+    params: {k: 3, k_guarantee: report, structural_zeros: [income]}
+output: {data: {household: out_h.csv, person: out_p.csv}, record: run.json}
+seed: 1
+"""
+TOTAL_TOO = """  - method: microaggregation
+    variables: [total]
+    params: {k: 3, k_guarantee: report, totals: {total: adjust}}
+"""
+
+
+def with_four_who_have_nothing(folder: Path, text: str) -> Path:
+    """Thirty households with incomes, and four with a total and nobody who has any."""
+    incomes = [(home, pno, 10.0 * home * pno) for home in range(1, 31) for pno in (1, 2)]
+    incomes += [(home, 1, 0.0) for home in range(31, 35)]
+    persons = pd.DataFrame(incomes, columns=["hhid", "pno", "income"])
+    totals = persons.groupby("hhid")["income"].sum()
+    totals.loc[31:34] = 7.0
+    persons.to_csv(folder / "p.csv", index=False)
+    totals.rename("total").reset_index().to_csv(folder / "h.csv", index=False)
+    (folder / "run.yaml").write_text(text, encoding="utf-8")
+    return folder / "run.yaml"
+
+
+def test_groups_that_cannot_be_moved_stand_in_the_record_edit_by_edit(tmp_path: Path) -> None:
+    """Money to distribute, and nobody in the household has any: the total is derived, and the edit holds."""
+    path = with_four_who_have_nothing(tmp_path, NOBODY.replace("output:", TOTAL_TOO + "output:"))
+    record = mw.run(path).record
+    told = {each["name"]: (each["infeasible"], each["violations"]) for each in record["edits"]}
+    assert told == {"total": (4, 0), "edit-2": (0, 0)}
+    assert any("no values were found for 4 household records" in text for text in record["notices"])
+    sums = pd.read_csv(tmp_path / "out_p.csv").groupby("hhid")["income"].sum()
+    assert (pd.read_csv(tmp_path / "out_h.csv").set_index("hhid")["total"].sort_index() == sums).all()
+    assert (sums == 0).sum() == 4
+
+
+def test_a_run_with_groups_that_cannot_be_moved_is_not_released(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The total stands, and nothing may be derived instead."""
+    declared = "in: household}\n  variables: {total: {role: other}}"
+    path = with_four_who_have_nothing(tmp_path, NOBODY.replace("in: household}", declared))
+    before = sorted(tmp_path.iterdir())
+    assert main(["run", str(path)]) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "edit 'total' does not hold in 4 of 34 masked household records" in said
+    assert "no values were found for 4 records" in said
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_a_total_to_adjust_is_one_that_is_masked(folder: Path) -> None:
@@ -190,11 +252,24 @@ def test_rare_compositions_stop_the_run_unless_they_are_dropped(folder: Path) ->
         ([whole()[0] | {"unit": "houshold"}], "'houshold'.*'household'"),
         ([{"method": "local_suppression", "variables": ["region"], "unit": "household", "params": {"k": 3}}],
          "cannot mask a household with its members"),
+        ([{"method": "correlated_noise", "variables": EVERY, "unit": "household", "params": {"p": 0.1}}],
+         "needs all records at once, and a household is masked with those of its composition"),
     ],
 )  # fmt: skip
 def test_units_that_cannot_be(folder: Path, steps: list[dict[str, Any]], said: str) -> None:
     with pytest.raises(mw.InputError, match=said):
         mw.run(pipeline(folder, steps, "refused"))
+
+
+def test_categories_are_masked_with_amounts_of_whole_households(folder: Path) -> None:
+    """Zeros part who has an amount and who has none; a category has no zeros."""
+    steps = [whole(rare="drop")[0] | {"variables": ["region", "sex", *EVERY], "params": {**REPORT, "rare": "drop"}}]
+    path = pipeline(folder, steps, "mixed", edits=["sum(person.income) + child_benefit + capital == total"])
+    settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+    settings["data"]["variables"]["region"] = {"type": "nominal", "role": "quasi_identifier"}
+    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    assert mw.run(path).record["ok"]
+    assert (released(folder, "mixed").groupby("hhid")["region"].nunique() == 1).all()
 
 
 def test_unit_needs_levels(tmp_path: Path) -> None:
@@ -203,3 +278,11 @@ def test_unit_needs_levels(tmp_path: Path) -> None:
     settings = {"maskwright": 1, "data": {"source": str(tmp_path / "a.csv")}, "protect": [step]}
     with pytest.raises(mw.InputError, match="unit: 'household' is a level, and the data have none"):
         mw.run(settings | {"output": {"data": str(tmp_path / "m.csv")}})
+
+
+def test_a_total_onto_which_nothing_can_move_is_refused(folder: Path) -> None:
+    params = {**REPORT, "totals": {"total": "adjust"}}
+    steps = [{"method": "microaggregation", "variables": ["total", "tax"], "params": params}]
+    path = pipeline(folder, steps, "refused", edits=["sum(person.income) + child_benefit + capital == total"])
+    with pytest.raises(mw.InputError, match=r"(?s)adjust\}: no step masks anything else.*leave total to be derived"):
+        mw.run(path)

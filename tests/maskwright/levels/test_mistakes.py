@@ -174,7 +174,7 @@ def test_a_pointer_to_nobody_is_an_edit_that_is_broken(tmp_path: Path, capsys: p
         (ONE_FILE.replace("    person:", "    family: {key: fam, in: household}\n    person:"),
          "levels are two, the upper one first, and the lower one `in` it; 3 are declared: household, family, person"),
         (ONE_FILE.replace("    household: {key: hhid, variables: [region, total]}\n", ""), "unknown"),
-        (ONE_FILE.replace("in: household, ", ""), "these are not declared"),
+        (ONE_FILE.replace("in: household, ", ""), "the lower one `in` it; these are declared: household, person"),
         (ONE_FILE.replace("in: household", "in: houshold"), "no level called 'houshold'; did you mean 'household'?"),
         (ONE_FILE.replace("  levels:", "  cluster: hhid\n  levels:"), "Remove `cluster`."),
         (ONE_FILE.replace("pointers:", "pointer:"), "no key called 'pointer'; did you mean 'pointers'?"),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from lxml import etree
@@ -18,6 +19,10 @@ from maskwright.edits.engines.nested.scope import Names, context_stays, stays_in
 sys.path.insert(0, str(Path(__file__).parent))
 from schematron_counts import schematron_counts
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FIRST = re.compile(r"  <Household>.*?</Household>\n", re.DOTALL)
 SVRL = "{http://purl.oclc.org/dsdl/svrl}"
 NAMES = Names(frozenset({"Survey"}), "Household", "Person")
 
@@ -211,3 +216,25 @@ def test_rules_about_other_elements_never_fire(tmp_path: Path, capsys: pytest.Ca
     code, found = validated(capsys, data, "--edits", schema)
     assert code == 2
     assert "no edit ever fired" in found["error"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text.replace("</Survey>", FIRST.search(text)[0] + "</Survey>"),
+         "the key 'hhid' of the level household occurs again in record 61"),
+        (lambda text: text.replace("<pno>2</pno>", "<pno>1</pno>", 1),
+         "the key 'pno' of the level person occurs again within its group"),
+        (lambda text: text.replace("<hhid>H0000003</hhid>", "", 1), "record 3 of <Household>: there is no <hhid>"),
+    ],
+)  # fmt: skip
+def test_a_household_in_two_places_and_keys_that_are_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: Callable[[str], str], said: str
+) -> None:
+    made = write_levels_demo(tmp_path, 60)
+    made.nested.write_text(change(made.nested.read_text(encoding="utf-8")), encoding="utf-8")
+    before = sorted(tmp_path.iterdir())
+    code, found = validated(capsys, made.nested, "--edits", made.edits, "--pipeline", made.pipelines[2])
+    assert code == 2
+    assert said in found["error"]
+    assert sorted(tmp_path.iterdir()) == before

@@ -175,20 +175,6 @@ def test_codebook_and_contributions(folder: Path) -> None:
     assert len(record["per_record"]["person.distance_record_linkage"]) == rows
 
 
-def test_svrl_is_not_promised(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", str(pipeline(folder, "flat", output={"data": "c.csv", "svrl": "c.svrl.xml"}))]) == 2
-    assert "SVRL" in capsys.readouterr().err
-
-
-def test_nested_files_are_not_written_by_a_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    settings = yaml.safe_load((folder / "nested.yaml").read_text(encoding="utf-8"))
-    settings["output"] = {"data": "never.xml"}
-    (folder / "own_nested.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
-    assert main(["run", str(folder / "own_nested.yaml")]) == 2
-    assert "does not write it yet" in capsys.readouterr().err
-    assert not (folder / "never.xml").exists()
-
-
 @pytest.mark.parametrize(
     ("variables", "rules", "said"),
     [
@@ -223,3 +209,99 @@ def test_a_suppressed_household_value_stands_in_no_row(folder: Path) -> None:
     emptied = read_flat(folder / "emptied.csv").fillna("")
     assert (emptied.groupby("hhid")[["region", "tenure"]].nunique() == 1).all(axis=None)
     assert record["ok"]
+
+
+def test_totals_that_are_lost_with_a_missing_income_are_counted(folder: Path) -> None:
+    """A total that is derived is missing where a member's income is: the run says of how many."""
+    holes = pd.read_csv(folder / "survey.csv", dtype=str)
+    holes.loc[range(0, 120, 6), "income"] = ""
+    holes.to_csv(folder / "holes.csv", index=False)
+    path = pipeline(folder, "flat", edits=["sum(person.income) + child_benefit + capital == total"])
+    settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+    settings["data"]["source"] = "holes.csv"
+    settings["output"] = {"data": "with_holes.csv"}
+    settings["on_input_violation"] = "mask"
+    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    record = mw.run(path).record
+    rows = read_flat(folder / "with_holes.csv").drop_duplicates("hhid")
+    lost = int(rows["total"].isna().sum())
+    assert lost > 0
+    assert [text for text in record["notices"] if text.startswith(f"total: {lost} cells that had a value are missing")]
+
+
+def noise(variables: list[str], p: float = 0.2) -> dict[str, Any]:
+    return {"method": "multiplicative_noise", "variables": variables, "params": {"p": p}}
+
+
+def test_a_least_of_members_is_asked_of_masked_ones(folder: Path) -> None:
+    """What known members decide is computed wherever the rule is evaluated."""
+    rule = "min(person.income) <= 30000"
+    path = pipeline(
+        folder, "flat", protect=[noise(INCOMES, 0.5)], edits=[rule], measure=[], output={"data": "least.csv"}
+    )
+    settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+    settings["on_input_violation"] = "drop"
+    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    mw.run(path)
+    least = read_flat(folder / "least.csv").astype({"income": float}).groupby("hhid")["income"].min()
+    assert (least <= 30000).all()
+
+
+def test_a_step_on_two_levels_drops_edits_of_both(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Names of the other level are no mistake, names of none are."""
+    rules = ["if area > 90 then rent >= 0", "if age > 47 then income >= 0"]
+    drop = {"drop": ["area", "age"]}
+    steps = [{"method": "recoding", "variables": ["area", "age"], "params": {"bands": 4, "release_edits": drop}}]
+    path = pipeline(folder, "flat", protect=steps, edits=rules, measure=[], output={"data": "bands.csv"})
+    settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+    for name in ("area", "age"):
+        settings["data"]["variables"][name] = {"role": "quasi_identifier"}
+    settings["data"]["variables"] |= {name: {"role": "other"} for name in [*ROWS, *INCOMES]}
+    settings["on_input_violation"] = "drop"
+    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    main(["run", str(path)])
+    assert "release_edits" not in capsys.readouterr().err
+    settings["protect"][0]["params"]["release_edits"] = {"drop": ["area", "agge"]}
+    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    assert main(["run", str(path)]) == 2
+    assert "'agge'" in capsys.readouterr().err
+
+
+def test_bounds_are_met_beside_combinations_of_the_original(folder: Path) -> None:
+    """Clusters are moved onto a bound that reads members where categories of their level have to occur together."""
+    rules = ["(region, tenure) in original", "tax <= sum(person.income) + capital + child_benefit"]
+    swap = {"method": "data_swapping", "variables": ["region", "tenure"], "params": {"rate": 0.2}}
+    steps = [swap, noise(["tax"], 0.9), noise(["income"], 0.9)]
+    path = pipeline(folder, "flat", protect=steps, edits=rules, measure=[], output={"data": "bounds.csv"})
+    settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+    roles = {name: {"type": "nominal", "role": "quasi_identifier"} for name in ("region", "tenure")}
+    settings["data"]["variables"] |= roles | {name: {"role": "other"} for name in [*ROWS, *INCOMES]}
+    settings["data"]["variables"] |= {name: {"role": "confidential"} for name in ("tax", "income")}
+    settings["on_input_violation"] = "drop"
+    settings["waive"] = [{"doubt": "follows-from-published", "variable": name, "because": "a test"}
+                         for name in ("tenure", "tax", "income", "region")]  # fmt: skip
+    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    record = mw.run(path).record
+    assert all(each["violations"] == 0 for each in record["edits"])
+
+
+def test_parts_with_a_factor_add_up_to_a_total_that_stands(tmp_path: Path) -> None:
+    """What rounding a part with a factor takes off the sum goes to the others."""
+    rng = np.random.default_rng(3)
+    pay, grant = rng.integers(10_000, 90_000, 40), rng.integers(20, 90, 40)
+    rows = pd.DataFrame({"home": [f"H{each}" for each in range(40)], "no": 1, "grant": grant, "pay": pay})
+    rows.assign(total=pay + 1000 * grant).to_csv(tmp_path / "a.csv", index=False)
+    levels = {"household": {"key": "home", "variables": ["grant", "total"]}, "person": {"key": "no", "in": "household"}}
+    names = ["grant", "pay"]
+    mw.run(
+        {
+            "maskwright": 1, "seed": 4,
+            "data": {"source": str(tmp_path / "a.csv"), "levels": levels, "variables": {"total": {"role": "other"}}},
+            "edits": ["sum(person.pay) + 1000 * grant == total"],
+            "protect": [noise(["grant"]), noise(["pay"])],
+            "output": {"data": str(tmp_path / "m.csv")},
+            "waive": [{"doubt": "follows-from-published", "variable": names, "because": "a test"}],
+        }
+    )  # fmt: skip
+    masked = pd.read_csv(tmp_path / "m.csv")
+    assert (masked["pay"] + 1000 * masked["grant"] == masked["total"]).all()

@@ -92,29 +92,32 @@ def _write(path, batches, variables, layout):
 
 
 WORLD = types.ModuleType("small_world")
+WORLD.CONTRACT = 1  # type: ignore[attr-defined]
 WORLD.register_sources = hookimpl(  # type: ignore[attr-defined]
     lambda: [
-        Source("xml", (".xml",), _open, _write, XmlOptions),
-        Source("csv", (".csv", ".tsv"), _open, _write, CsvOptions),
+        Source(name="xml", suffixes=(".xml",), open=_open, write=_write, params=XmlOptions),
+        Source(name="csv", suffixes=(".csv", ".tsv"), open=_open, write=_write, params=CsvOptions),
     ]
 )
 WORLD.register_partitions = hookimpl(  # type: ignore[attr-defined]
-    lambda: [Partition("mdav", _cluster), Partition("refine", _cluster, RefineParams)]
+    lambda: [Partition(name="mdav", cluster=_cluster), Partition(name="refine", cluster=_cluster, params=RefineParams)]
 )
 WORLD.register_methods = hookimpl(  # type: ignore[attr-defined]
     lambda: [
-        Method("microaggregation", _protect, MicroParams),
-        Method("noise", _protect),
+        Method(name="microaggregation", protect=_protect, params=MicroParams),
+        Method(name="noise", protect=_protect),
     ]
 )
 WORLD.register_measures = hookimpl(  # type: ignore[attr-defined]
     lambda: [
-        Measure("pil", _compute, range=(0.0, 100.0)),
-        Measure("sse", _compute),
-        Measure("distance_record_linkage", _compute, kind="risk", range=(0.0, 100.0), params=LinkageParams),
+        Measure(name="pil", compute=_compute, range=(0.0, 100.0)),
+        Measure(name="sse", compute=_compute),
+        Measure(
+            name="distance_record_linkage", compute=_compute, kind="risk", range=(0.0, 100.0), params=LinkageParams
+        ),
     ]
 )
-WORLD.register_reports = hookimpl(lambda: [Report("report", lambda path, record: None)])  # type: ignore[attr-defined]
+WORLD.register_reports = hookimpl(lambda: [Report(name="report", write=lambda path, record: None)])  # type: ignore[attr-defined]
 
 
 class WorldEntryPoint(EntryPoint):

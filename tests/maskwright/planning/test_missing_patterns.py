@@ -75,7 +75,7 @@ def test_another_policy_than_own_pattern_is_refused() -> None:
 def test_groups_of_records_cannot_be_cut_by_pattern() -> None:
     """A method that promises k and takes no missing cells is refused by the plan."""
     method = plugins().methods["microaggregation"]
-    without = mw.Method("no_holes", method.protect, method.params, variable_types=frozenset({"continuous"}))
+    without = mw.Method(name="no_holes", protect=method.protect, params=method.params, variable_types={"continuous"})
     data = dataset_from_frame(_frame())
     with pytest.raises(mw.InputError, match="'no_holes' takes no missing cells; there are some in a: 1"):
         make_plan([Step(without, method.params())], data.variables, mw.EditSet(), data)
@@ -96,7 +96,9 @@ class _Params(BaseModel):
 def test_every_record_with_a_value_is_in_one_piece() -> None:
     rng = np.random.default_rng(1)
     missing = rng.random((200, 3)) < 0.4
-    method = mw.Method("any", lambda block, params, rng: mw.Masked(block.values, block.missing), _Params)
+    method = mw.Method(
+        name="any", protect=lambda block, params, rng: mw.Masked(block.values, block.missing), params=_Params
+    )
     found = without_holes([np.arange(120), np.arange(120, 200)], missing, method, _Params())
     together = np.sort(np.concatenate([piece.records for piece in found]))
     np.testing.assert_array_equal(together, np.flatnonzero(~missing.all(axis=1)))
@@ -114,10 +116,12 @@ def _holds(piece: MethodCall, missing: np.ndarray) -> None:
 def test_a_rare_pattern_is_seen_with_a_bounded_number_of_others() -> None:
     missing = np.zeros((50_000, 4), dtype=bool)
     missing[7, 2] = True
-    method = mw.Method("any", lambda block, params, rng: mw.Masked(block.values, block.missing), _Params)
+    method = mw.Method(
+        name="any", protect=lambda block, params, rng: mw.Masked(block.values, block.missing), params=_Params
+    )
     complete, rare = without_holes([np.arange(50_000)], missing, method, _Params())
     assert (len(complete.seen), rare.records.tolist()) == (49_999, [7])
     assert len(rare.seen) == ENOUGH + 1
     _holds(rare, missing)
-    whole = replace(method, may_be_split=False)
+    whole = replace(method, cut="none")
     assert len(without_holes([np.arange(50_000)], missing, whole, _Params())[1].seen) == 50_000

@@ -57,7 +57,7 @@ def compute(comparison: mw.Comparison, params: BaseModel, rng: object) -> mw.Mea
 
 @pytest.mark.parametrize("model", [AllMarked, Inherited])
 def test_a_method_reads_its_parameters_by_what_they_mean(model: type[AllMarked]) -> None:
-    method = mw.Method("m", protect, model)
+    method = mw.Method(name="m", protect=protect, params=model)
     assert contract_error("method", method) is None
     usual = model()
     assert (method.promised_k(usual), method.promised_k(model(size=None)), method.promised_k(model(size=9))) == (
@@ -76,7 +76,10 @@ def test_a_method_reads_its_parameters_by_what_they_mean(model: type[AllMarked])
 
 
 def test_with_keys_a_promise_is_of_classes_and_not_of_clusters() -> None:
-    classes, clusters = mw.Method("m", protect, AllMarked), mw.Method("m", protect, Clusters)
+    classes, clusters = (
+        mw.Method(name="m", protect=protect, params=AllMarked),
+        mw.Method(name="m", protect=protect, params=Clusters),
+    )
     assert (classes.has_keys, classes.promises_clusters, classes.makes_clusters) == (True, False, False)
     assert (clusters.has_keys, clusters.promises_clusters, clusters.makes_clusters) == (False, True, True)
     assert classes.smallest_cluster(AllMarked()) is None
@@ -84,7 +87,7 @@ def test_with_keys_a_promise_is_of_classes_and_not_of_clusters() -> None:
 
 
 def test_a_method_without_markers_promises_and_names_nothing() -> None:
-    method, params = mw.Method("m", protect), mw.NoParams()
+    method, params = mw.Method(name="m", protect=protect), mw.NoParams()
     assert (method.promised_k(params), method.smallest_cluster(params), method.partition(params)) == (None, None, None)
     assert (
         method.key_variables(params) == method.dependent_variables(params) == method.independent_variables(params) == ()
@@ -120,7 +123,7 @@ WRONG_METHODS = [
 
 @pytest.mark.parametrize(("model", "error"), WRONG_METHODS, ids=[error for _, error in WRONG_METHODS])
 def test_a_wrong_marker_is_told_in_a_sentence(model: type[BaseModel], error: str) -> None:
-    said = contract_error("method", mw.Method("m", protect, model))
+    said = contract_error("method", mw.Method(name="m", protect=protect, params=model))
     assert said is not None
     assert error in said
 
@@ -134,12 +137,12 @@ NAMING = {
 
 
 def test_only_methods_have_markers_but_anything_may_be_renamed() -> None:
-    wrong = contract_error("measure", mw.Measure("m", compute, params=Clusters))
+    wrong = contract_error("measure", mw.Measure(name="m", compute=compute, params=Clusters))
     assert wrong == "parameter 'k' is marked PromisesK, which means something in methods only"
     names = {name: (Annotated[kind, mw.NamesVariables()], None) for name, kind in NAMING.items()}
-    assert contract_error("measure", mw.Measure("m", compute, params=of(**names))) is None
+    assert contract_error("measure", mw.Measure(name="m", compute=compute, params=of(**names))) is None
     renamed = of(known=(Annotated[int, mw.Formerly("seen")], 1))
-    assert contract_error("measure", mw.Measure("m", compute, params=renamed)) is None
+    assert contract_error("measure", mw.Measure(name="m", compute=compute, params=renamed)) is None
 
 
 def test_an_old_name_in_a_file_is_told_the_new_one(tmp_path: Path) -> None:

@@ -70,7 +70,8 @@ MODULES: dict[str, Any] = {}
 
 def entry(distribution: str, **hooks: Any) -> EntryPoint:
     """Entry point of a module with the given hooks: a list is returned, an exception raised, a function called."""
-    module = types.ModuleType(distribution)
+    module: Any = types.ModuleType(distribution)
+    module.CONTRACT = 1
     for name, offered in hooks.items():
 
         def hook(offered=offered):
@@ -95,9 +96,13 @@ def broken(found) -> dict[tuple[str, str], str]:
 
 def test_the_order_of_installation_does_not_matter() -> None:
     points = [
-        entry("zeta", register_methods=[Method("noise", protect), Method("swap", protect)]),
-        entry("alpha", register_methods=[Method("swap", protect)], register_measures=[Measure("m", compute)]),
-        entry("maskwright", register_methods=[Method("noise", protect)]),
+        entry("zeta", register_methods=[Method(name="noise", protect=protect), Method(name="swap", protect=protect)]),
+        entry(
+            "alpha",
+            register_methods=[Method(name="swap", protect=protect)],
+            register_measures=[Measure(name="m", compute=compute)],
+        ),
+        entry("maskwright", register_methods=[Method(name="noise", protect=protect)]),
         entry("beta", register_methods=ValueError("no")),
     ]
     results = {discover(order).infos for order in itertools.permutations(points)}
@@ -114,7 +119,9 @@ def test_the_order_of_installation_does_not_matter() -> None:
 
 
 def test_built_in_rule_languages_are_listed_and_cannot_be_replaced() -> None:
-    found = discover([entry("other", register_edit_readers=[EditReader("yaml", (".y",), lambda path: EditSet())])])
+    found = discover(
+        [entry("other", register_edit_readers=[EditReader(name="yaml", suffixes=(".y",), read=lambda path: EditSet())])]
+    )
     assert list(found.edit_readers) == ["banff", "schematron", "validate", "yaml"]
     assert found.info("edit_reader", "yaml").distribution == "maskwright"
 
@@ -132,35 +139,67 @@ class AsParams(BaseModel):
 AsParams.model_fields["as"] = next(iter(()), None) or __import__("pydantic").Field(default=1)
 
 WRONG = [
-    ("register_methods", ["noise"], "offered a str where a maskwright.Method is expected"),
-    ("register_methods", [Measure("m", compute)], "offered a Measure where a maskwright.Method is expected"),
-    ("register_methods", [Method("", protect)], "the name must be"),
-    ("register_methods", [Method("two words", protect)], "the name must be"),
-    ("register_methods", [Method("m", lambda block: None)], "cannot be called as protect(block, params, rng)"),
-    ("register_methods", [Method("m", 5)], "protect must be a function protect(block, params, rng)"),
-    ("register_methods", [Method("m", protect, NotAModel)], "params must be a class derived from pydantic.BaseModel"),
-    ("register_methods", [Method("m", protect, scope="block")], "scope: 'block' unknown"),
-    ("register_methods", [Method("m", protect, preserves=frozenset({"truth"}))], "preserves: 'truth' unknown"),
-    ("register_methods", [Method("m", protect, variable_types=frozenset({"text"}))], "variable_types: 'text' unknown"),
-    ("register_methods", [Method("m", protect, preserves=frozenset({"k"}))], "PromisesK must mark the parameter"),
+    ("register_methods", ["noise"], "offered a str where a maskwright.Method or maskwright.Remover is expected"),
+    (
+        "register_methods",
+        [Measure(name="m", compute=compute)],
+        "offered a Measure where a maskwright.Method or maskwright.Remover is expected",
+    ),
+    ("register_methods", [Method(name="", protect=protect)], "the name must be"),
+    ("register_methods", [Method(name="two words", protect=protect)], "the name must be"),
+    (
+        "register_methods",
+        [Method(name="m", protect=lambda block: None)],
+        "cannot be called as protect(block, params, rng)",
+    ),
+    ("register_methods", [Method(name="m", protect=5)], "protect must be a function protect(block, params, rng)"),
+    (
+        "register_methods",
+        [Method(name="m", protect=protect, params=NotAModel)],
+        "params must be a class derived from pydantic.BaseModel",
+    ),
+    ("register_methods", [Method(name="m", protect=protect, scope="block")], "scope: 'block' unknown"),
+    ("register_methods", [Method(name="m", protect=protect, preserves={"truth"})], "preserves: 'truth' unknown"),
+    (
+        "register_methods",
+        [Method(name="m", protect=protect, variable_types={"text"})],
+        "variable_types: 'text' unknown",
+    ),
+    ("register_methods", [Method(name="m", protect=protect, preserves={"k"})], "PromisesK must mark the parameter"),
     ("register_methods", 5, "TypeError"),
     ("register_methods", None, "TypeError"),
     ("register_methods", SystemExit("bye"), "SystemExit: bye"),
-    ("register_measures", [Measure("m", compute, kind="gain")], "kind must be loss, risk or score"),
-    ("register_measures", [Measure("m", compute, direction="up")], "direction must be lower or higher"),
-    ("register_measures", [Measure("m", compute, range=(1.0, 0.0))], "range must be"),
-    ("register_measures", [Measure("m", compute, invariant_to=frozenset({"x"}))], "invariant_to may hold"),
-    ("register_measures", [Measure("m", compute, params=AsParams)], "cannot be called 'as'"),
-    ("register_partitions", [Partition("p", lambda block, k: None)], "cannot be called as cluster("),
-    ("register_sources", [Source("s", (".S",), _open, _write)], "suffixes must be a tuple of lower case"),
-    ("register_sources", [Source("s", (".s",), _open, lambda path: None)], "cannot be called as write("),
-    ("register_reports", [Report("r", lambda: None)], "cannot be called as write(path, record)"),
+    (
+        "register_measures",
+        [Measure(name="m", compute=compute, kind="gain")],
+        "kind: 'gain' unknown; there are loss, risk, score",
+    ),
+    (
+        "register_measures",
+        [Measure(name="m", compute=compute, direction="up")],
+        "direction: 'up' unknown; there are lower, higher",
+    ),
+    ("register_measures", [Measure(name="m", compute=compute, range=(1.0, 0.0))], "range must be"),
+    ("register_measures", [Measure(name="m", compute=compute, invariant_to={"x"})], "invariant_to: 'x' unknown"),
+    ("register_measures", [Measure(name="m", compute=compute, params=AsParams)], "cannot be called 'as'"),
+    ("register_partitions", [Partition(name="p", cluster=lambda block, k: None)], "cannot be called as cluster("),
+    (
+        "register_sources",
+        [Source(name="s", suffixes=(".S",), open=_open, write=_write)],
+        "suffixes must be a tuple of lower case",
+    ),
+    (
+        "register_sources",
+        [Source(name="s", suffixes=(".s",), open=_open, write=lambda path: None)],
+        "cannot be called as write(",
+    ),
+    ("register_reports", [Report(name="r", write=lambda: None)], "cannot be called as write(path, record)"),
 ]
 
 
 @pytest.mark.parametrize(("hook", "offered", "error"), WRONG, ids=[error for *_, error in WRONG])
 def test_a_wrong_plugin_is_listed_as_broken_and_the_rest_works(hook: str, offered: Any, error: str) -> None:
-    right = entry("right", register_methods=[Method("fine", protect)])
+    right = entry("right", register_methods=[Method(name="fine", protect=protect)])
     found = discover([entry("wrong", **{hook: offered}), right])
     assert list(found.methods) == ["fine"]
     (said,) = broken(found).values()
@@ -176,9 +215,12 @@ def test_a_long_error_of_many_lines_is_one_line() -> None:
 
 
 def test_damaged_metadata_stop_nobody() -> None:
-    damaged, nowhere = entry("damaged", register_methods=[Method("a", protect)]), Loaded("n", "damaged", "maskwright")
+    damaged, nowhere = (
+        entry("damaged", register_methods=[Method(name="a", protect=protect)]),
+        Loaded("n", "damaged", "maskwright"),
+    )
     vars(damaged)["dist"].metadata = None
-    found = discover([damaged, nowhere, entry("right", register_methods=[Method("fine", protect)])])
+    found = discover([damaged, nowhere, entry("right", register_methods=[Method(name="fine", protect=protect)])])
     assert list(found.methods) == ["a", "fine"]
     assert found.info("method", "a").distribution == "unknown"
 
@@ -187,12 +229,12 @@ def test_damaged_metadata_stop_nobody() -> None:
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     point = entry(
         "maskwright",
-        register_methods=[Method("noise", protect)],
-        register_measures=[Measure("pil", compute), "nonsense"],
+        register_methods=[Method(name="noise", protect=protect)],
+        register_measures=[Measure(name="pil", compute=compute), "nonsense"],
         register_sources=[
-            Source("csv", (".csv",), _open, _write),
-            Source("gzip", (".csv.gz",), _open, _write),
-            Source("any", (".gz",), _open, _write),
+            Source(name="csv", suffixes=(".csv",), open=_open, write=_write),
+            Source(name="gzip", suffixes=(".csv.gz",), open=_open, write=_write),
+            Source(name="any", suffixes=(".gz",), open=_open, write=_write),
         ],
     )
     monkeypatch.setattr(registry, "entry_points", lambda group: [point, of_module("bad", ImportError("gone"))])

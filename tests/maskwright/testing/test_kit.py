@@ -42,21 +42,21 @@ def mean_difference(comparison, params, rng):
 
 
 MEANS = Method(
-    "means",
-    protect_by_mean,
-    SizeParams,
-    variable_types=frozenset({"continuous"}),
-    preserves=frozenset({"linear", "inequality", "range", "mean", "k"}),
+    name="means",
+    protect=protect_by_mean,
+    params=SizeParams,
+    variable_types={"continuous"},
+    preserves={"linear", "inequality", "range", "mean", "k"},
     deterministic=True,
     reference="none",
     summary="Means of records in file order.",
     example="method: means\nparams: {k: 4}\n",
 )
-ORDER = Partition("order", cluster_by_order, summary="File order.", reference="none")
+ORDER = Partition(name="order", cluster=cluster_by_order, summary="File order.", reference="none")
 DIFFERENCE = Measure(
-    "difference",
-    mean_difference,
-    invariant_to=frozenset({"records", "columns"}),
+    name="difference",
+    compute=mean_difference,
+    invariant_to={"records", "columns"},
     summary="Mean difference.",
     reference="none",
 )

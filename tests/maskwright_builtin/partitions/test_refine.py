@@ -227,7 +227,7 @@ def too_small(block, k, params, rng):
 
 def test_a_start_with_large_clusters_is_cut_and_one_with_small_ones_refused(monkeypatch):
     block = block_of(np.random.default_rng(9).standard_normal((100, 3)))
-    offered = {"large": Partition("large", one_large), "small": Partition("small", too_small)}
+    offered = {"large": Partition(name="large", cluster=one_large), "small": Partition(name="small", cluster=too_small)}
     monkeypatch.setattr(refine, "find_partition", offered.__getitem__)
     assert np.bincount(cluster(block, 4, start="large", effort="fast")).max() <= 7
     with pytest.raises(PluginError, match="'small' broke its promise"):

@@ -124,25 +124,25 @@ def print_edits(found: Mapping[str, Any]) -> None:
 
 def print_localisation(found: Mapping[str, Any]) -> None:
     """Print the fields to change: how many records per variable, the first records, what was not localised."""
-    out = console()
-    table = table_of("variable", "records to change it in")
+    out, record = console(), found.get("level", "record")
+    table = table_of("variable", f"{record}s to change it in")
     table.columns[1].justify = "right"
     for name, number in found["variables"].items():
         table.add_row(name, count(number))
     if found["variables"]:
         show(out, table)
     for entry in found["fields"][:MOST_RECORD_NUMBERS]:
-        item(out, f"record {entry['record']}: ", ", ".join(entry["variables"]) or "only missing cells to fill")
+        item(out, f"{record} {entry['record']}: ", ", ".join(entry["variables"]) or "only missing cells to fill")
     more = len(found["fields"]) - MOST_RECORD_NUMBERS
     if more > 0:
-        out.print(f"and {plural(more, 'more record')}: --json lists them")
+        out.print(f"and {plural(more, f'more {record}')}: --json lists them")
     for left in found["not_localised"]:
-        item(out, f"{plural(left['records'], 'record')} not localised: ", left["reason"])
+        item(out, f"{plural(left['records'], record)} not localised: ", left["reason"])
     _print_reasons(out, found)
     if found["unproven"]:
-        out.print(f"{plural(found['unproven'], 'record')} may need fewer fields: that they do not was not proven")
+        out.print(f"{plural(found['unproven'], record)} may need fewer fields: that they do not was not proven")
     heading(
         out,
-        f"{count(found['violating'])} of {plural(found['records'], 'record')} violate an edit; fields located in "
+        f"{count(found['violating'])} of {plural(found['records'], record)} violate an edit; fields located in "
         f"{count(found['localised'])}",
     )

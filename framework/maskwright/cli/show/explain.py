@@ -30,12 +30,16 @@ from maskwright.planning.params import PlanningParams
 from maskwright.plugins.measure import Measure
 from maskwright.plugins.method import Method
 from maskwright.plugins.parameter_markers import IndependentVariables
-from maskwright.plugins.registry import Registry, plugins
+from maskwright.plugins.registered import Registry
+from maskwright.plugins.registry import plugins
+from maskwright.plugins.remover import AnyMethod, Remover
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pydantic import BaseModel
+
+    from maskwright.plugins.registered import Registry
 
 EDITS = "edits"
 STEPS = "steps"
@@ -44,6 +48,7 @@ DATES = "dates"
 RELEASE = "release"
 FORMATS = "formats"
 SUGGEST = "suggest"
+CONTRACT = "contract"
 
 
 def explain(name: str) -> str:
@@ -54,7 +59,8 @@ def explain(name: str) -> str:
     (``column-not-understood``) and an id. ``release`` is the order of the published records, and the keys that take the
     place of identifiers. ``roles``, ``types``, ``missing`` and ``hierarchies`` say what can be declared of variables,
     ``codebooks`` which files declare them, ``levels`` how records belong together, ``formats`` which files can be read.
-    ``suggest`` is how rules are found in data, ``experiment`` the file that compares pipelines.
+    ``suggest`` is how rules are found in data, ``experiment`` the file that compares pipelines,
+    ``contract`` what plugins are held to, with every field and legal value.
 
     Raises
     ------
@@ -105,6 +111,7 @@ def _pages() -> dict[str, Callable[[], str]]:
         RELEASE: _release,
         SUGGEST: _suggest,
         EXPERIMENT: experiment_page,
+        CONTRACT: _contract,
     }
 
 
@@ -128,6 +135,12 @@ def _steps() -> str:
 
 def _formats() -> str:
     return formats_page(plugins())
+
+
+def _contract() -> str:
+    from maskwright.cli.show.explained_contract import contract_page  # of those who write plugins alone
+
+    return contract_page()
 
 
 def _suggest() -> str:
@@ -190,7 +203,7 @@ def _text(registry: Registry, kind: str, plugin: Any) -> str:
     params: type[BaseModel] | None = getattr(plugin, "params", None)
     if params is not None and params.model_fields:
         lines += ["", "Parameters", *parameters(params)]
-    if isinstance(plugin, Method):
+    if isinstance(plugin, Method | Remover):
         common = f"Every method also takes {', '.join(PlanningParams.model_fields)}: see `maskwright explain {STEPS}`."
         lines += ["", *_wrap(common)]
         if plugin.example:
@@ -204,7 +217,7 @@ def _text(registry: Registry, kind: str, plugin: Any) -> str:
 def _definition(plugin: Any) -> list[str]:
     """Definition from the function's docstring: all before its first section, without its first sentence."""
     function = next(
-        (getattr(plugin, name) for name in ("compute", "protect", "cluster") if hasattr(plugin, name)), None
+        (getattr(plugin, name) for name in ("compute", "protect", "remove", "cluster") if hasattr(plugin, name)), None
     )
     if function is None:
         return []
@@ -215,7 +228,7 @@ def _definition(plugin: Any) -> list[str]:
 
 def _facts(plugin: Any) -> list[tuple[str, str]]:
     facts: list[tuple[str, str]] = []
-    if isinstance(plugin, Method):
+    if isinstance(plugin, Method | Remover):
         facts.append(("Masks", ", ".join(sorted(plugin.variable_types))))
         facts.append(
             ("Keeps by construction", ", ".join(sorted(plugin.preserves)) or "nothing; edits are kept by adjustment")
@@ -259,7 +272,7 @@ def _parts(measure: Measure) -> list[str]:
     return [part.name for part in measure.parts(measure.params())]
 
 
-def _missing_cells(method: Method) -> str:
+def _missing_cells(method: AnyMethod) -> str:
     if method.handles_missing and method.draws_records:
         return "taken; which cells are missing is drawn too"
     if method.handles_missing:

@@ -12,7 +12,7 @@ from maskwright.data.hierarchies.declaration import HierarchyDeclaration
 from maskwright.data.levels.declaration import LevelDeclaration
 
 if TYPE_CHECKING:
-    from maskwright.plugins.registry import Registry
+    from maskwright.plugins.registered import Registry
     from maskwright.plugins.source import Source
 
 KEYS = {

@@ -32,6 +32,7 @@ from maskwright.release.wording import (
     count,
     duration,
     figure,
+    groups_told_apart,
     kept_as_planned,
     loss_by_step,
     moved_rows,
@@ -174,6 +175,7 @@ def print_result(shown: Mapping[str, object]) -> None:
         show(out, _edit_ledger(record.edits))
     _print_localisation(out, record.localisation)
     _print_k(out, record.k)
+    _print_k_of_groups(out, record)
     listed_rows = moved_rows(record.moved)
     if listed_rows:
         item(out, "moved onto edits: ", listed_rows)
@@ -233,6 +235,22 @@ def _print_k(out: Console, k: ClassesRecord) -> None:
         table.add_row(title, count(found.smallest), count(found.below))
     out.print()
     show(out, table)
+
+
+def _print_k_of_groups(out: Console, record: RunRecord) -> None:
+    """The four counts of k for data of two levels."""
+    if not record.k_of_groups:
+        return
+    table = table_of("k of groups: what is published alike", "records", "smallest class", f"below {record.k.expected}")
+    for column in (1, 2, 3):
+        table.columns[column].justify = "right"
+    for found in record.k_of_groups:
+        table.add_row(found.about, count(found.records), count(found.smallest), count(found.below))
+    out.print()
+    show(out, table)
+    said = groups_told_apart(record.k_of_groups)
+    if said:
+        out.print(said)
 
 
 def _print_files(out: Console, record: RunRecord) -> None:
@@ -338,7 +356,9 @@ def print_plugins(infos: Iterable[Mapping[str, str | None]]) -> None:
     for info in sorted(infos, key=lambda info: (info["kind"], info["name"])):
         source = " ".join(str(part) for part in (info["distribution"], info["version"]) if part)
         fine = info["status"] == "ok"
-        status = "ok" if fine else f"{info['status']}: {info.get('error') or 'no reason given'}"
+        status = f"{info['status']}: {info.get('error') or 'no reason given'}"
+        if fine:
+            status = "; ".join(filter(None, ["ok", info.get("conflict")]))
         table.add_row(info["kind"], info["name"], source, Text(status, style="" if fine else "bold red"))
     show(out, table)
 

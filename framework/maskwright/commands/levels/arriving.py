@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from maskwright.commands.levels.composition import is_composition
+from maskwright.commands.levels.last_word import binary_sum_notices
 from maskwright.commands.reading import load
 from maskwright.commands.running.arrive import Clock, read_rules
 from maskwright.data.levels.linking import levels_of_flat, linked_levels, with_most_frequent
@@ -18,14 +19,16 @@ from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.levels.binding import BoundEdits, bind
 from maskwright.edits.levels.column_values import with_linked_columns
-from maskwright.edits.levels.structure import Structure, refuse_conditions
+from maskwright.edits.levels.structure import Structure, refuse_conditions, refuse_texts
 from maskwright.edits.levels.structure_edits import with_structure_edits
 from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import stage
 from maskwright.foundation.refusals import EditViolation
 from maskwright.pipeline.names import in_order, names_in, unknown_uses
+from maskwright.pipeline.plugins_section import choice_notices
 from maskwright.planning.applicable_edits import declared_bounds, without_violations
+from maskwright.planning.warnings.publication_warnings import refuse_arithmetic_on_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -37,7 +40,6 @@ if TYPE_CHECKING:
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import LevelSources, Pipeline
-
 
 Told = TypeVar("Told")
 
@@ -105,14 +107,18 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
     with clock("check"), stage(reporter, "Checking the original"):
         bound = edits_of_levels(rules, linked)
         arrival = outcomes(linked, bound)
-    told = (*linked.notes, *_once(note for each in files.values() for note in each.notes))
+    for level in linked:
+        refuse_arithmetic_on_text(bound.edits[level.name], with_linked_columns(linked, bound, level.name))
+    sums = binary_sum_notices(linked, bound) if described.levels.form == "nested" else ()
+    told = (*linked.notes, *sums, *_once(note for each in files.values() for note in each.notes))
     records = {level.name: len(level) for level in linked}
     linked, said = _on_violation(described, linked, files, bound, arrival)
     if said:
         bound = edits_of_levels(rules, linked)
         arrival = outcomes(linked, bound)
     doubts = _once(doubt for each in files.values() for doubt in each.doubts)
-    return ArrivedLevels(linked, bound, arrival, files, rules, records, (*told, *rules.notes, *said), doubts)
+    notices = (*choice_notices(described), *told, *rules.notes, *said)
+    return ArrivedLevels(linked, bound, arrival, files, rules, records, notices, doubts)
 
 
 def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:
@@ -167,7 +173,9 @@ def edits_of_levels(rules: EditSet, linked: LinkedData) -> BoundEdits:
     EditError
     """
     refuse_conditions(linked)
-    bound = with_structure_edits(bind(rules, Structure.of(linked)), linked)
+    bound = bind(rules, Structure.of(linked))
+    refuse_texts(linked, bound.columns, rules)
+    bound = with_structure_edits(bound, linked)
     edits = {}
     for level in linked:
         data = with_linked_columns(linked, bound, level.name)

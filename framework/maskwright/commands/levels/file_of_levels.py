@@ -5,16 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Literal, Protocol
 
-import numpy as np
-
 from maskwright.commands.levels.arriving import check_linked, edits_of_levels, linked_as
+from maskwright.commands.levels.svrl_report import write_linked_svrl
 from maskwright.commands.options import data_files, own_params, pipeline_levels, read_rule_files
 from maskwright.commands.reading import load
-from maskwright.data.levels.nested_document import NestedElements
 from maskwright.edits.edit_set import EditSet
-from maskwright.edits.engines.nested.checker import Node, place_of
-from maskwright.edits.evaluation.placed import Placed
-from maskwright.edits.evaluation.svrl import SvrlWriter
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.schematron.reader import read_schematron
 from maskwright.foundation.errors import InputError, Problem
@@ -30,7 +25,6 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.evaluation.check import Outcome
-    from maskwright.edits.evaluation.tally import EditOutcome
     from maskwright.pipeline.resolved import DataSource, LevelSources
 
 Fired = Literal["summary", "all"]
@@ -81,23 +75,29 @@ class LinkedFile:
         """Verdict of every rule on the records of its level."""
         del fired
         levels = self.sources
-        linked = _linked(levels, progress)
+        linked = linked_sources(levels, progress)
         for note in linked.notes:
             self.reporter.notice(note)
-        original = None if self.original is None else _linked(self.original, progress)
+        original = None if self.original is None else linked_sources(self.original, progress)
         bound = edits_of_levels(self.rules, linked)
         together = check_linked(linked, bound, original)
         if svrl is not None:
-            elements = _elements(levels)
-            of_level = zip(bound.edits.values(), (elements.group, elements.member), strict=True)
-            edits = [replace(edit, context=element) for each, element in of_level for edit in each]
-            with SvrlWriter(svrl, edits, None) as writer:
-                placed = [_placed(each, linked, elements) for each in together.edits]
-                writer.write_placed(together.records, placed)
+            write_linked_svrl(svrl, linked, bound.edits, together.edits, levels)
         return together
 
 
-def _linked(levels: LevelSources, progress: Progress) -> LinkedData:
+def linked_sources(levels: LevelSources, progress: Progress) -> LinkedData:
+    """Levels as their files say them.
+
+    Parameters
+    ----------
+    levels : LevelSources
+    progress : Progress
+
+    Raises
+    ------
+    InputError
+    """
     read: dict[str, Dataset] = {}
     for name, source in levels.sources.items():
         same = next(iter(read.values())) if levels.form == "flat" and read else None
@@ -142,7 +142,7 @@ def file_of_levels(
             hint = "In Python: mw.validate(mw.linked_data(...), edits, original=mw.linked_data(...))."
             raise InputError(Problem("--original is one file, and the levels are in a file each", hint=hint))
         before = None if original is None else pipeline_levels(options, (original,))
-        return LinkedFile(declared, read_rule_files(rules, options), before, reporter)
+        return LinkedFile(declared, read_rule_files(rules, options, None, declared.declared), before, reporter)
     if not by_engine:
         return None
     (checked,) = data_files((data,), options, rules)
@@ -161,35 +161,3 @@ def file_of_levels(
         limits = chosen if isinstance(chosen, SchematronOptions) else limits
         found = found.joined(read_schematron(path, limits, for_engine=True))
     return NestedFile(replace(checked, path=data), found, limits, levels)
-
-
-def _elements(levels: LevelSources) -> NestedElements:
-    """Names for locations: those of the file, or of the levels."""
-    (top, upper), (bottom, lower) = levels.declared.items()
-    if levels.form != "nested":
-        return NestedElements(("records",), top, bottom)
-    return NestedElements(_path(levels.sources[top]), upper.record or top, lower.record or bottom)
-
-
-def _path(source: DataSource) -> tuple[str, ...]:
-    assert source.source.open_nested is not None
-    elements = source.source.open_nested(source.path, source.params, silent).elements
-    return ("records",) if elements is None else elements.path
-
-
-def _placed(found: EditOutcome, linked: LinkedData, elements: NestedElements) -> Placed:
-    """Where an edit fails, of the first that are listed."""
-    top, bottom = linked.levels
-    rows = found.listed - 1
-    if found.level == top.name:
-        nodes = [Node(int(row) + 1, 0) for row in rows]
-    else:
-        assert bottom.groups is not None
-        groups = bottom.groups[rows]
-        first = np.searchsorted(bottom.groups, groups)
-        nodes = [
-            Node(int(group) + 1, int(row - start) + 1) for group, row, start in zip(groups, rows, first, strict=True)
-        ]
-    message = found.message or found.name
-    failed = [((node.group, node.member), place_of(elements, node), (message,)) for node in nodes]
-    return Placed(found.fired, [], failed)

@@ -22,7 +22,7 @@ from maskwright.masking.suppressing.complementary import without_cells
 from maskwright.planning.levels.promises import lets_k_go
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -60,6 +60,8 @@ class MaskedLevels:
         What became of whole groups, and of cells because of other records.
     by_edit : mapping of edit name to int
         Groups that were moved because of each edit where they are masked with their members as one record.
+    failing : mapping of edit name to int
+        Groups for which no values were found then.
     """
 
     linked: LinkedData
@@ -71,6 +73,12 @@ class MaskedLevels:
     together: MovedTogether | None = None
     notices: tuple[str, ...] = ()
     by_edit: Mapping[str, int] = field(default_factory=dict)
+    failing: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def infeasible(self) -> Mapping[str, int]:
+        """Groups for which no values were found that satisfy each edit."""
+        return self.failing if self.together is None else self.together.left_by_edit
 
     @property
     def adjusted(self) -> dict[str, int]:
@@ -103,7 +111,9 @@ def mask_levels(
         whole = mask_whole_groups(described, planned.arrived, planned.whole, seed, reporter)
         own = results_of_levels(whole.linked, planned.ready)
         nothing = Emptied(whole.linked, whole.linked, own)
-        return MaskedLevels(whole.linked, planned, own, {}, nothing, by_edit=whole.adjusted)
+        return MaskedLevels(
+            whole.linked, planned, own, {}, nothing, by_edit=whole.adjusted, failing=whole.infeasible
+        )  # fmt: skip
     found = level_by_level(described, planned, seed, reporter, clock)
     planned, results = found.planned, found.results
     arrived = planned.arrived
@@ -122,6 +132,7 @@ def mask_levels(
     masked = MaskedLevels(shown, planned, results, found.rows, nothing, mended, notices=found.notices)
     if lets_k_go(described.steps):
         masked = _moved_together(masked, arrived, planned, seed)
+    masked = replace(masked, notices=(*masked.notices, *_lost_by_deriving(masked.linked, arrived.linked, planned)))
     originals = {level.name: level.data for level in arrived.linked}
     plans = {name: ready.plan for name, ready in planned.ready.items()}
     emptied = emptied_cells(masked.linked, originals, masked.results, plans, arrived.bound)
@@ -157,6 +168,19 @@ def _kept_across(
     kept = linked[top].data
     own = replace(kept, columns=tuple(beside[column.name] for column in kept))
     return linked.with_data({top: own}), mended
+
+
+def _lost_by_deriving(masked: LinkedData, original: LinkedData, planned: PlannedLevels) -> Iterator[str]:
+    """Derived cells that had a value and have none, in words: what they are computed from has missing cells."""
+    top = original.names[0]
+    ways = (planned.across, *(() if planned.otherwise is None else (planned.otherwise,)))
+    for each in {derived.variable: derived for way in ways for derived in way.derived}.values():
+        lost = int((masked[top].data[each.variable].missing & ~original[top].data[each.variable].missing).sum())
+        if lost:
+            yield (
+                f"{each.variable}: {lost:,} cells that had a value are missing in the masked data: what edit "
+                f"{each.edit!r} computes them from is missing there"
+            )
 
 
 def _shaped(planned: PlannedLevels, linked: LinkedData, level: str) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels
 from maskwright.commands.levels.composition import composition_columns
+from maskwright.commands.levels.exact_sums import with_exact_sums
 from maskwright.commands.levels.measuring import measures_of_levels
 from maskwright.commands.levels.whole_groups import (
     WholeGroups,
@@ -26,11 +27,12 @@ from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.structure import Structure
 from maskwright.foundation.errors import InputError, Problem, unknown_name
 from maskwright.foundation.refusals import EditViolation
+from maskwright.masking.protecting.processes import refuse_unsendable
 from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
 from maskwright.planning.applicable_edits import NO_EDITS
 from maskwright.planning.levels.across import AcrossLevels, across_levels
-from maskwright.planning.levels.promises import adjusted_totals, require_k_of_groups
+from maskwright.planning.levels.promises import adjusted_totals, require_k_of_groups, require_what_moves
 from maskwright.planning.levels.removal import refuse_given_back, treatment, without_recoded
 from maskwright.planning.recoded_edits import recoded_edit_notices
 from maskwright.planning.step_variables import default_variables, variables_of_steps
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.model import Step
+    from maskwright.planning.params import PlanningParams
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,13 +127,17 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
         The original breaks edits of which no step masks a variable.
     """
     linked = arrived.linked
-    steps = {level.name: steps_of_level(described.steps, level) for level in linked}
+    steps = {level.name: steps_of_level(described.steps, level, linked) for level in linked}
     _refuse_strangers(described.steps, linked)
+    if described.execution.processes:
+        refuse_unsendable(described.steps)
     read = composition_columns((name for step in described.steps for name in step.companions), linked)
     variables = {level.name: _maskable(level) for level in linked}
     variables[linked.levels[0].name] += tuple(column.variable for column in read)
     treatments = {name: treatment(found.steps, found.numbers, variables[name]) for name, found in steps.items()}
     masked = {name: each.masked for name, each in treatments.items()}
+    arrived = with_exact_sums(described.steps, arrived, variables, masked)
+    linked = arrived.linked
     if masks_whole_groups(described.steps, linked):
         return _plan_whole_groups(described, arrived, masked, reporter, clock)
     structure = Structure.of(linked)
@@ -140,6 +147,7 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
     emptied = {name: each.emptied for name, each in treatments.items()}
     adjusted = adjusted_totals(described.steps, masked[linked.names[0]])
     across = across_levels(bound, structure, masked, adjusted, emptied)
+    require_what_moves(across, bound, masked, described.steps)
     require_k_of_groups(across, bound, described.steps)
     _refuse_broken_structure(across, arrived)
     derived = {each.variable for each in across.derived}
@@ -187,7 +195,7 @@ def _plan_whole_groups(
     _refuse_broken_structure(across, arrived)
     steps, ready = {}, {}
     for level in arrived.linked:
-        found = steps_of_level(described.steps, level)
+        found = steps_of_level(described.steps, level, arrived.linked)
         variables = _maskable(level)
         own = [
             replace(step, variables=chosen.names, groups=(chosen.names,), unit=None)
@@ -196,8 +204,7 @@ def _plan_whole_groups(
         steps[level.name] = LevelSteps(tuple(own), found.numbers)
         if own:
             # What is masked of the level is told; its edits are kept, and judged, with those of whole groups.
-            told = _ready(described, arrived, level, steps[level.name], EditSet(), (), reporter, clock)
-            ready[level.name] = replace(told, notices=tuple(each for each in told.notices if each != NO_EDITS))
+            ready[level.name] = _ready(described, arrived, level, steps[level.name], EditSet(), (), reporter, clock)
     return PlannedLevels(arrived, across, steps, ready, whole=whole)
 
 
@@ -213,13 +220,18 @@ def _ready(
 ) -> ReadyRun:
     """A level as a file of its own, with its plan."""
     keeps_order = level.declared.keep_order or arrived.linked.levels[0].declared.keep_order
+    data = _to_mask(arrived, level, edits, derived, steps.steps)
     request = MaskingRequest(
-        data=DataInMemory(_to_mask(arrived, level, edits, derived, steps.steps)), edits=edits,
+        data=DataInMemory(data), edits=edits,
         on_input_violation="mask", steps=steps.steps, seed=described.seed, execution=described.execution,
         waivers=described.waivers,
         release=ReleaseSection(order="kept" if keeps_order else "random"), file=described.file,
     )  # fmt: skip
-    return prepare(request, reporter, clock)
+    computed = [name for name in data.names if name not in level.data]
+    ready = prepare(request, reporter, clock, computed=computed)
+    if not any(len(each) for each in arrived.bound.edits.values()):
+        return ready
+    return replace(ready, notices=tuple(each for each in ready.notices if each != NO_EDITS))
 
 
 def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
@@ -252,13 +264,15 @@ def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
     return plan | told | ({"checks": plan_findings(described, plan)} if described.checks else {})
 
 
-def steps_of_level(steps: Sequence[Step], level: Level) -> LevelSteps:
+def steps_of_level(steps: Sequence[Step], level: Level, linked: LinkedData) -> LevelSteps:
     """Those of the steps that name variables of a level, and only these variables.
 
     Parameters
     ----------
     steps : sequence of Step
     level : Level
+    linked : LinkedData
+        Of which it is a level.
 
     Raises
     ------
@@ -266,6 +280,7 @@ def steps_of_level(steps: Sequence[Step], level: Level) -> LevelSteps:
         A step whose keys are of two levels.
     """
     known = {variable.name: variable for variable in _maskable(level)}
+    elsewhere = {name for other in linked for name in other.data.names if name not in level.data}
     found, numbers = [], []
     for number, step in enumerate(steps, 1):
         named = [*(step.variables or ()), *step.dependents, *step.keys, *(n for group in step.groups for n in group)]
@@ -292,9 +307,26 @@ def steps_of_level(steps: Sequence[Step], level: Level) -> LevelSteps:
             raise InputError(Problem(message, step.place, "Take a step for each level."))
         kept = None if step.variables is None else tuple(name for name in step.variables if name in known)
         groups = tuple(tuple(name for name in group if name in known) for group in step.groups)
-        found.append(replace(step, variables=kept, groups=tuple(group for group in groups if group)))
+        planning = _planning_without(step.planning, elsewhere)
+        own_groups = tuple(group for group in groups if group)
+        found.append(replace(step, variables=kept, groups=own_groups, planning=planning))
         numbers.append(number)
     return LevelSteps(tuple(found), tuple(numbers))
+
+
+def _planning_without(planning: PlanningParams, names: Collection[str]) -> PlanningParams:
+    """What is asked of the variables of a step, but of these: the step names variables of two levels."""
+    lists = planning.release_edits
+    own = {each: tuple(name for name in getattr(lists, each) if name not in names) for each in ("weaken", "drop")}
+    return planning.model_copy(
+        update={
+            "release_edits": lists.model_copy(update=own),
+            "structural_zeros": tuple(name for name in planning.structural_zeros if name not in names),
+            "adjustment_weights": {
+                name: weight for name, weight in planning.adjustment_weights.items() if name not in names
+            },
+        }
+    )
 
 
 def _maskable(level: Level) -> tuple[Variable, ...]:

@@ -98,10 +98,9 @@ class _Run:
     clock: Clock
 
     def masked(self, planned: PlannedLevels, name: str) -> MaskingResult:
-        ready, execution = planned.ready[name], self.described.execution
+        ready = planned.ready[name]
         return mask(
-            ready.original, ready.edits, ready.plan, self.seed, Execution(execution.workers, execution.block_size),
-            self.reporter,
+            ready.original, ready.edits, ready.plan, self.seed, Execution.of(self.described.execution), self.reporter,
         )  # fmt: skip
 
     def on(self, planned: PlannedLevels, left: LinkedData, names: tuple[str, ...]) -> PlannedLevels:

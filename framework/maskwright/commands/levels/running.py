@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, outcomes
+from maskwright.commands.levels.last_word import EngineRules, engine_rules, last_word
 from maskwright.commands.levels.masking import MaskedLevels, mask_levels
 from maskwright.commands.levels.measuring import LevelMeasures, measures_of_levels
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
@@ -52,7 +53,7 @@ from maskwright.release.record.run_record import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from maskwright.commands.running.arrive import Clock
     from maskwright.data.dataset import Dataset
@@ -86,6 +87,7 @@ def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: C
         The result may not be released: nothing was published.
     """
     arrived = arrive_levels(described, reporter, clock)
+    engine = engine_rules(described)
     planned = plan_levels(described, arrived, reporter, clock)
     if described.checks:
         heed_checks(described, planned.to_json(), reporter)
@@ -93,7 +95,7 @@ def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: C
     measures = measures_of_levels(described, arrived, planned)
     seed = fresh_seed() if described.seed is None else described.seed
     with Release(described.output.paths, frozenset(private)) as release:
-        return _LevelsRun(described, arrived, planned, measures, seed, release, reporter, clock).run()
+        return _LevelsRun(described, arrived, planned, engine, measures, seed, release, reporter, clock).run()
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +103,7 @@ class _LevelsRun:
     described: Pipeline
     arrived: ArrivedLevels
     planned: PlannedLevels
+    engine: EngineRules | None
     measures: LevelMeasures
     seed: int
     release: Release
@@ -121,20 +124,26 @@ class _LevelsRun:
     def _released(self, masked: MaskedLevels, before: tuple[Doubt, ...], notices: tuple[str, ...]) -> RunRecord:
         """Write, read back, validate, measure and publish what was masked."""
         described = self.described
+        with self.clock("count alike"):
+            alike = self._alike(masked)
         with self.clock("arrange"):
             arranged = arranged_levels(masked.linked, self.arrived.linked, self.seed)
             order = {
                 name: masked.rows[name][rows] if name in masked.rows else rows for name, rows in arranged.order.items()
             }
             arranged = replace(arranged, order=order)
-        said = (*masked.notices, *level_arrangement_notices(arranged), *self._alike_notices(masked))
+        said = (*masked.notices, *level_arrangement_notices(arranged), *self._alike_notices(masked, alike))
         self._tell(said)
-        self._files.write_data(arranged)
-        released = self._files.read_back(arranged)
+        released = self._files.read_back(arranged, self._files.write_data(arranged))
         edits = published_edits(self.arrived, masked)
         self._tell(self._files.write_rules(edits, arranged))
         with self.clock("validate"), stage(self.reporter, "Validating"):
             found = outcomes(released, edits.bound, edits.reference)
+        with self.clock("second look"):
+            self._tell(self._files.look_again(arranged, released, edits, found))
+            refuted = last_word(
+                described, self.engine, self.arrived.bound, edits.bound, released, found, self.release, self.reporter
+            )
         runs = self._level_runs()
         of_groups = self._measure_groups(released, arranged)
         measured = self._with_group_linkage(
@@ -143,18 +152,19 @@ class _LevelsRun:
         doubts = (*before, *self._doubts(masked, released, arranged, found))
         judgement = judge(doubts, described.waivers)
         self._tell(judgement.notices)
-        record = self._record(masked, runs, measured, found, released, arranged, judgement, (*notices, *said), edits)
-        hint = self._way_out(masked)
+        record = self._record(
+            masked, runs, measured, found, released, arranged, judgement, alike, (*notices, *said), edits
+        )  # fmt: skip
         record = self._with_groups(record, of_groups)
         broken = [
             Problem(
                 f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked {name} records",
-                hint=hint if each.name in self.planned.across.adjusted else None,
+                hint=self._way_out(masked, each.name),
             )
             for name, outcome in found.items() for each in outcome.edits if each.violations and each.severity == "error"
         ]  # fmt: skip
         requests = (*self.measures.of_groups, *(each for own in self.measures.of_level.values() for each in own))
-        refuse_results(described, broken, requests, record, judgement)
+        refuse_results(described, (*broken, *refuted), requests, record, judgement)
         log_waived(judgement)
         recoded = {name for ready in self.planned.ready.values() for name in ready.plan.recoded}
         self._files.write_codebook(record, released, arranged, recoded)
@@ -163,8 +173,11 @@ class _LevelsRun:
             record = publish_record(self.release, described, record, contributions(requests, every))
         return record.model_copy(update={"seconds": dict(self.clock.seconds)})
 
-    def _way_out(self, masked: MaskedLevels) -> str | None:
-        if masked.together is not None:
+    def _way_out(self, masked: MaskedLevels, edit: str) -> str | None:
+        failed = masked.infeasible.get(edit, 0) + sum(each.infeasible.get(edit, 0) for each in masked.results.values())
+        if failed:
+            return f"no values were found for {failed:,} records"
+        if masked.together is not None or edit not in self.planned.across.adjusted:
             return None
         return (
             "with 'k_guarantee: report' in the step's params the records of a group are moved together, which breaks k"
@@ -271,8 +284,7 @@ class _LevelsRun:
         below = plans[low.name].masked if low.name in plans else ()
         return four_counts(masked.linked, groups, own, derived, below, max(promised))
 
-    def _alike_notices(self, masked: MaskedLevels) -> tuple[str, ...]:
-        alike = self._alike(masked)
+    def _alike_notices(self, masked: MaskedLevels, alike: Sequence[Alike]) -> tuple[str, ...]:
         if not alike or not alike[-1].below:
             return ()
         top = masked.linked.levels[0].name
@@ -289,6 +301,7 @@ class _LevelsRun:
         released: LinkedData,
         arranged: ArrangedLevels,
         judgement: Judgement,
+        alike: Sequence[Alike],
         notices: tuple[str, ...],
         edits: PublishedEdits,
     ) -> RunRecord:
@@ -314,9 +327,10 @@ class _LevelsRun:
             parts,
             edits.bound,
             self.planned.across,
-            self._alike(masked),
+            alike,
             untouched,
             masked.adjusted,
+            masked.infeasible,
             edits.not_applicable,
         )
         keys = tuple(level.declared.key for level in released if not level.declared.keep_key)

@@ -28,7 +28,7 @@ from maskwright.planning.levels.across import AcrossLevels
 from maskwright.planning.model import Keeper
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from maskwright.commands.levels.arriving import ArrivedLevels
     from maskwright.commands.running.arrive import Clock
@@ -71,10 +71,13 @@ class MaskedGroups:
     linked : LinkedData
     adjusted : mapping of edit name to int
         Groups that were moved because of each edit.
+    infeasible : mapping of edit name to int
+        Groups for which no values were found that satisfy it.
     """
 
     linked: LinkedData
     adjusted: Mapping[str, int]
+    infeasible: Mapping[str, int]
 
 
 def masks_whole_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
@@ -103,6 +106,12 @@ def masks_whole_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
             message = f"step {number}: {step.method.name} cannot mask a {top} with its members as one record"
             hint = "Take a method that changes the variables of the step, as microaggregation."
             problems.append(Problem(message, step.place, hint))
+        elif step.method.cut == "none":
+            message = (
+                f"step {number}: {step.method.name} needs all records at once, and a {top} is masked with those of "
+                "its composition"
+            )
+            problems.append(Problem(message, step.place, "Take a method that masks clusters, as microaggregation."))
     if len(asked) < len(steps):
         number, other = next((number, step) for number, step in enumerate(steps, 1) if step.unit is None)
         message = f"step {number} masks each level by itself, and step {asked[0][0]} a {top} with its members"
@@ -150,6 +159,7 @@ def plan_whole_groups(
         found = joined_groups(columns, first)
     writer = JointWriter(rules)
     parts = []
+    numeric = {each.name for level in arrived.linked for each in level.data.variables if each.is_numeric}
     for each in found:
         written = writer.edits(each.composition)
         cells = {
@@ -160,7 +170,7 @@ def plan_whole_groups(
         data = columns.joined(each, (*(cell for own in cells.values() for cell in own), *written.cells))
         request = MaskingRequest(
             data=DataInMemory(data), edits=EditSet(written.edits), on_input_violation="mask",
-            steps=tuple(_joined_steps(described.steps, names, masked)), seed=described.seed,
+            steps=tuple(_joined_steps(described.steps, names, masked, numeric)), seed=described.seed,
             execution=described.execution, waivers=described.waivers, release=ReleaseSection(order="kept"),
             file=described.file,
         )  # fmt: skip
@@ -169,16 +179,21 @@ def plan_whole_groups(
 
 
 def _joined_steps(
-    steps: Sequence[Step], names: Mapping[str, tuple[str, ...]], masked: Mapping[str, Sequence[str]]
+    steps: Sequence[Step],
+    names: Mapping[str, tuple[str, ...]],
+    masked: Mapping[str, Sequence[str]],
+    numeric: Collection[str],
 ) -> Iterator[Step]:
     """Steps on joined records; zeros keep apart who has something and who has nothing."""
     every = [name for own in masked.values() for name in own]
     for step in steps:
-        own = tuple(cell for name in every if step.variables is None or name in step.variables for cell in names[name])
+        taken = [name for name in every if step.variables is None or name in step.variables]
+        own = tuple(cell for name in taken for cell in names[name])
         if not own:
             continue
         asked = step.planning.structural_zeros
-        zeros = tuple(cell for name in asked for cell in names.get(name, ())) if asked else own
+        apart = asked or [name for name in taken if name in numeric]
+        zeros = tuple(cell for name in apart for cell in names.get(name, ()))
         weights = {
             cell: weight for name, weight in step.planning.adjustment_weights.items() for cell in names.get(name, ())
         }
@@ -256,20 +271,22 @@ def mask_whole_groups(
     seed : int
     reporter : Reporter
     """
-    execution = Execution(described.execution.workers, described.execution.block_size)
+    execution = Execution.of(described.execution)
     parts: list[tuple[JoinedGroups, Mapping[str, Column]]] = []
     adjusted: dict[str, int] = {}
+    infeasible: dict[str, int] = {}
     with_progress = reporter.stage("Masking whole groups")
     for number, (found, written, ready) in enumerate(whole.parts):
         own = int(generator(seed, "levels", "whole groups", number).integers(2**31))
         result = mask(ready.original, ready.edits, ready.plan, own, execution, Quiet())
         parts.append((found, {column.name: column for column in result.masked}))
-        for name, count in result.adjusted.items():
-            stated = written.stated.get(name)
-            if stated is not None and count:
-                adjusted[stated] = adjusted.get(stated, 0) + count
+        for counts, told in ((result.adjusted, adjusted), (result.infeasible, infeasible)):
+            for name, count in counts.items():
+                stated = written.stated.get(name)
+                if stated is not None and count:
+                    told[stated] = told.get(stated, 0) + count
         with_progress((number + 1) / len(whole.parts))
-    return MaskedGroups(put_back(arrived.linked, whole.rules, parts), adjusted)
+    return MaskedGroups(put_back(arrived.linked, whole.rules, parts), adjusted, infeasible)
 
 
 def results_of_levels(linked: LinkedData, ready: Mapping[str, ReadyRun]) -> dict[str, MaskingResult]:

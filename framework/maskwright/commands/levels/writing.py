@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.levels.arriving import linked_as
-from maskwright.commands.reading import load
+from maskwright.commands.running.read_back import read_as_meant
 from maskwright.data.codebooks.writing import write_codebook
-from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import stage
 from maskwright.masking.suppressing.rule_file import rule_file
 from maskwright.release.codebook import release_codebook
-from maskwright.release.data_file import write_dataset, written_file
+from maskwright.release.data_file import write_dataset, write_nested, written_file
 from maskwright.release.files import writing
-from maskwright.release.levels.tables import flat_table, joined_table, linked_tables
+from maskwright.release.levels.second_look import WrittenTable, second_look_at_levels
+from maskwright.release.levels.tables import flat_table, joined_table, linked_tables, nested_tables
+from maskwright.release.second_look import is_read_twice
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -23,11 +24,16 @@ if TYPE_CHECKING:
     from maskwright.commands.running.arrive import Clock
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import LevelSources, Pipeline
     from maskwright.release.files import Release
     from maskwright.release.levels.arranging import ArrangedLevels
     from maskwright.release.record.run_record import RunRecord
+
+
+Written = tuple["Dataset", "Mapping[str, Any]"]
+"""What a source was given, and those of its columns that are exactly as the original holds them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +62,14 @@ class LevelFiles:
         assert self.described.levels is not None
         return self.described.levels
 
-    def write_data(self, arranged: ArrangedLevels) -> None:
-        """Write the masked data, in the form they came in, and the map from the old keys if it is asked for."""
+    def write_data(self, arranged: ArrangedLevels) -> dict[str, Written]:
+        """Write the masked data, in the form they came in, and the map from the old keys if it is asked for.
+
+        Returns
+        -------
+        dict of output to (Dataset, mapping)
+            What was given to be written; of a nested file, each level as it is read.
+        """
         output = self.described.output
         canonical = output.numbers == "canonical"
         with self.clock("write"), stage(self.reporter, "Writing"):
@@ -66,25 +78,45 @@ class LevelFiles:
                     arranged.write_map(self.release.temporary("key_map"))
             if self._levels.form == "flat":
                 file = next(iter(self.originals.values()))
-                self._write_table("data", flat_table(arranged.linked, file), file, canonical=canonical)
-                return
-            tables = linked_tables(arranged.linked, self.originals)
-            for name, table in tables.items():
-                self._write_table(f"data.{name}", table, self.originals[name], canonical=canonical)
+                return {"data": self._write_table("data", flat_table(arranged.linked, file), file, canonical=canonical)}
+            if self._levels.form == "nested":
+                return self._write_nested(arranged.linked, canonical=canonical)
+            return {
+                f"data.{name}": self._write_table(f"data.{name}", table, self.originals[name], canonical=canonical)
+                for name, table in linked_tables(arranged.linked, self.originals).items()
+            }
 
-    def _write_table(self, key: str, table: Dataset, original: Dataset, *, canonical: bool) -> None:
+    def _write_table(self, key: str, table: Dataset, original: Dataset, *, canonical: bool) -> Written:
         path = self.release.temporary(key)
         with writing(path):
-            write_dataset(table, path, self.described.output.source, original, canonical=canonical)
+            held = write_dataset(table, path, self.described.output.source, original, canonical=canonical)
         self.release.sealed(key)
+        return table, held
 
-    def read_back(self, arranged: ArrangedLevels) -> LinkedData:
-        """Read what was written as anyone would, and link it again.
+    def _write_nested(self, linked: LinkedData, *, canonical: bool) -> dict[str, Written]:
+        """Write one file, from which each level is read with the key of its group."""
+        path, groups = self.release.temporary("data"), linked.levels[-1].groups
+        assert groups is not None
+        tables = nested_tables(linked, self.originals)
+        with writing(path):
+            held = write_nested(tables, groups, path, self.described.output.source, self.originals, canonical=canonical)
+        self.release.sealed("data")
+        read = linked_tables(linked, self.originals)
+        return {f"data.{name}": (table, held[name]) for name, table in read.items()}
+
+    def read_back(self, arranged: ArrangedLevels, written: Mapping[str, Written]) -> LinkedData:
+        """Read what was written as anyone would, compare it with what was given, and link it again.
+
+        Parameters
+        ----------
+        arranged : ArrangedLevels
+        written : mapping of output to (Dataset, mapping)
+            As `write_data` gives it; of a nested file, each level.
 
         Raises
         ------
-        InputError
-            The files do not have the records that were masked.
+        WrittenOtherwise
+            The files do not hold what was given.
         """
         files: dict[str, Dataset] = {}
         variables = [each for level in arranged.linked for each in level.data.variables]
@@ -94,14 +126,43 @@ class LevelFiles:
                     files[name] = next(iter(files.values()))
                     continue
                 key = "data" if self._levels.form == "flat" else f"data.{name}"
-                pipeline = replace(self.described, data=source)
-                file = written_file(self.release.temporary(key), pipeline, variables)
+                path = self.release.temporary("data" if self._levels.form == "nested" else key)
+                file = written_file(path, replace(self.described, data=source), variables)
                 with stage(self.reporter, "Reading back") as progress:
-                    files[name] = load(file, progress, may_lack="anything")
-            released = linked_as(self._levels, files)
-        if any(len(a) != len(b) for a, b in zip(released, arranged.linked, strict=True)):
-            raise InputError("the written data do not have the records that were masked")
-        return released
+                    files[name] = read_as_meant(file, *written[key], progress)
+            return linked_as(self._levels, files)
+
+    def look_again(
+        self, arranged: ArrangedLevels, released: LinkedData, edits: PublishedEdits, found: Mapping[str, Outcome]
+    ) -> tuple[str, ...]:
+        """Judge the written tables a second time, by other means: it has the last word.
+
+        Returns
+        -------
+        tuple of str
+            Notices about edits that have no second opinion.
+
+        Raises
+        ------
+        EvaluationsDisagree
+            The two differ.
+        """
+        source = self.described.output.source
+        if self._levels.form == "nested" or not is_read_twice(source):
+            return ()
+        if self._levels.form == "flat":
+            name, file = list(self.originals.items())[-1]
+            written = {name: ("data", flat_table(arranged.linked, file))}
+        else:
+            tables = linked_tables(arranged.linked, self.originals)
+            written = {name: (f"data.{name}", table) for name, table in tables.items()}
+        with stage(self.reporter, "Validating a second time"):
+            looked = {
+                name: WrittenTable(self.release.temporary(key), source, table) for name, (key, table) in written.items()
+            }
+            alone = second_look_at_levels(looked, released, edits.bound, found, edits.reference)
+        count = sum(len(each.edits) for each in found.values())
+        return (f"{len(alone)} of {count} edits have no second opinion: {', '.join(alone)}",) if alone else ()
 
     def write_rules(self, edits: PublishedEdits, arranged: ArrangedLevels) -> tuple[str, ...]:
         """Write the rules that hold in the published data, where they are asked for.

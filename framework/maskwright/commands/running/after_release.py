@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright.commands.running.plan_checks import frozen
 from maskwright.foundation.progress import stage
+from maskwright.plugins.guarding.frozen import frozen
 
 if TYPE_CHECKING:
     from maskwright.foundation.progress import Reporter

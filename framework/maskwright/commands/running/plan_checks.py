@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from maskwright.foundation.errors import Problem
 from maskwright.foundation.refusals import PlanRefused
 from maskwright.pipeline.waivers import kind_called
+from maskwright.plugins.guarding.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -62,16 +62,3 @@ def _findings(described: Pipeline, plan: Mapping[str, Any]) -> Iterator[tuple[st
     for each in described.checks:
         for finding in each.plugin.check(shown, each.params):
             yield each.plugin.name, finding
-
-
-def frozen(value: Any) -> Any:
-    """Plain data that cannot be changed: mappings and sequences of it likewise.
-
-    Parameters
-    ----------
-    value : object
-        Mappings, lists and scalars.
-    """
-    if isinstance(value, dict):
-        return MappingProxyType({key: frozen(each) for key, each in value.items()})
-    return tuple(frozen(each) for each in value) if isinstance(value, (list, tuple)) else value

@@ -15,6 +15,7 @@ from maskwright.foundation.refusals import EditViolation, OpenDoubts, ThresholdM
 from maskwright.pipeline.resolved import Pipeline
 from maskwright.release.codebook import release_codebook
 from maskwright.release.files import writing
+from maskwright.release.record.for_reports import record_for_reports
 from maskwright.release.record.run_record import OutputFile, RunRecord
 
 if TYPE_CHECKING:
@@ -232,7 +233,7 @@ def _written_about(
     for report, path in pipeline.output.reports:
         written = release.temporary(report.name)
         with writing(written):
-            report.write(written, record.to_json())
+            report.write(written, record_for_reports(record))
         outputs = outputs | {report.name: OutputFile(file=str(path), **release.sealed(report.name))}
         record = record.model_copy(update={"outputs": outputs})
     if pipeline.output.record is not None:

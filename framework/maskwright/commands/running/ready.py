@@ -14,6 +14,7 @@ from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.masking.suppressing.following_doubts import order_doubts
 from maskwright.pipeline.names import in_order
+from maskwright.pipeline.plugins_section import choice_notices
 from maskwright.pipeline.resolved import Pipeline
 from maskwright.planning.applicable_edits import refuse_contradictions
 from maskwright.planning.make_plan import make_plan
@@ -99,7 +100,12 @@ class ReadyRun:
 
 
 def prepare(
-    request: MaskingRequest, reporter: Reporter, clock: Clock | None = None, *, thorough: bool = True
+    request: MaskingRequest,
+    reporter: Reporter,
+    clock: Clock | None = None,
+    *,
+    thorough: bool = True,
+    computed: Collection[str] = (),
 ) -> ReadyRun:
     """Read data and edits, check the original, make the plan.
 
@@ -110,6 +116,8 @@ def prepare(
     clock : Clock, optional
     thorough : bool, default True
         As `maskwright.commands.running.arrive.arrive` takes it.
+    computed : collection of str
+        Columns that edits read and that are not published.
 
     Raises
     ------
@@ -133,7 +141,7 @@ def prepare(
         *_earlier_release_notices(request),
         *_notices_of_format(request, arrived.original, plan.recoded),
         *plan.warnings,
-        *publication_notices(arrived.original, plan, arrived.broken),
+        *publication_notices(arrived.original, plan, arrived.broken, computed),
     )
     ready = ReadyRun(
         request,
@@ -222,12 +230,16 @@ def _earlier_release_notices(request: MaskingRequest) -> tuple[str, ...]:
 
 
 def _notices_of_format(request: MaskingRequest, original: Dataset, recoded: Collection[str]) -> tuple[str, ...]:
-    """What the format of the masked file cannot say; of codes of recoded variables that is seen when they are."""
+    """Who else claims the files, and what the format of the masked file cannot say.
+
+    Of codes of recoded variables that is seen when they are.
+    """
     if not isinstance(request, Pipeline):
         return ()
     has_codebook = request.output.codebook is not None
     target = request.output.source
     return (
+        *choice_notices(request),
         *missing_code_notices(original.without(tuple(recoded)), target, has_codebook=has_codebook),
         *label_notices(original, target, has_codebook=has_codebook),
     )

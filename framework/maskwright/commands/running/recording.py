@@ -147,6 +147,7 @@ def _plugins(described: Pipeline) -> dict[str, PluginRecord]:
     used |= {("method", step.method.name) for step in described.steps}
     used |= {("partition", step.partition.partition.name) for step in described.steps if step.partition is not None}
     used |= {("measure", request.measure.name) for request in described.measures}
+    used |= {("edit_reader", each.reader.name) for each in described.edits if isinstance(each, RuleFile)}
     used |= {("report", report.name) for report, _ in described.output.reports}
     infos = {f"{kind} {name}": registry.info(kind, name) for kind, name in sorted(used)}
     return {key: PluginRecord(distribution=info.distribution, version=info.version) for key, info in infos.items()}

@@ -1,4 +1,4 @@
-"""Steps that households or the block size rule out, refused before any data are read."""
+"""Steps that households, the block size or processes rule out, refused before any data are read."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.data.dataset import Dataset
 from maskwright.foundation.errors import InputError, Problem
+from maskwright.masking.protecting.processes import refuse_unsendable
 from maskwright.pipeline.resolved import DataInMemory
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def refuse_steps(request: MaskingRequest) -> None:
-    """Refuse steps that households or the block size rule out, before any data are read.
+    """Refuse steps that households, the block size or processes rule out, before any data are read.
 
     Raises
     ------
@@ -23,6 +24,8 @@ def refuse_steps(request: MaskingRequest) -> None:
     _refuse_methods_that_count_records(request)
     _refuse_small_blocks(request)
     _refuse_weak_blocks(request)
+    if request.execution.processes:
+        refuse_unsendable(request.steps)
 
 
 def _refuse_units(request: MaskingRequest) -> None:
@@ -43,11 +46,14 @@ def _refuse_methods_that_count_records(request: MaskingRequest) -> None:
     if cluster is None and not (isinstance(held, Dataset) and held.households is not None):
         return
     named = "" if cluster is None else f" ({cluster})"
+    hint = "use a method that counts households" + (
+        "" if cluster is None else ", or remove 'cluster', knowing that k then counts single records"
+    )
     problems = [
         Problem(
             f"step {number}: {step.method.name} counts k in single records, and households are declared{named}",
             step.place,
-            "use a method that counts households, or remove 'cluster', knowing that k then counts single records",
+            hint,
         )
         for number, step in enumerate(request.steps, 1)
         if step.promised is not None and not step.method.counts_households
@@ -81,7 +87,7 @@ def _refuse_weak_blocks(request: MaskingRequest) -> None:
             "remove 'block_size', or take another method",
         )
         for number, step in enumerate(request.steps, 1)
-        if not step.method.protects_in_blocks
+        if step.method.cut == "any"
     ]
     if problems:
         raise InputError(problems)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from maskwright.commands.running.plan_checks import frozen
+from maskwright.release.record.for_reports import record_for_reports
 from maskwright.release.record.run_record import FigureRecord, SectionRecord
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def with_sections(pipeline: Pipeline, record: RunRecord) -> RunRecord:
 
 
 def _composed(pipeline: Pipeline, record: RunRecord) -> Iterator[SectionRecord]:
-    shown = frozen(shown_to_reports(record))
+    shown = record_for_reports(record)
     for each in pipeline.sections:
         content = each.plugin.compose(shown, each.params)
         figures = tuple(
@@ -40,11 +40,3 @@ def _composed(pipeline: Pipeline, record: RunRecord) -> Iterator[SectionRecord]:
             name=each.plugin.name, title=each.plugin.title, paragraphs=content.paragraphs, head=content.head,
             rows=content.rows, figures=figures,
         )  # fmt: skip
-
-
-def shown_to_reports(record: RunRecord) -> dict[str, Any]:
-    """Return what reports get of a record: neither the seed nor hashes of the input."""
-    found = record.to_json()
-    del found["seed"]
-    inputs = [{key: value for key, value in each.items() if key != "sha256"} for each in found["inputs"]]
-    return found | {"inputs": inputs}

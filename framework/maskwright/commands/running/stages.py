@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.reading import load
+from maskwright.commands.running.read_back import read_as_meant
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.masking.context import Execution, Observer
 from maskwright.masking.mask import mask
 from maskwright.masking.protecting.compiling import report_compilation
 from maskwright.masking.suppressing.rule_file import rule_file
+from maskwright.plugins.guarding.observers import tell
+from maskwright.plugins.guarding.origin import package_said
 from maskwright.plugins.registry import plugins
 from maskwright.release.arranging import arrangement_notices
 from maskwright.release.check_file import check_file
@@ -28,7 +30,7 @@ from maskwright.release.other_format import in_codes_of, missing_code_notices, w
 from maskwright.release.second_look import is_read_twice, second_look
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from maskwright.commands.running.arrive import Clock
     from maskwright.commands.running.ready import ReadyRun
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.block import Block
     from maskwright.plugins.measurement import Measurement
     from maskwright.plugins.method import Masked
+    from maskwright.plugins.remover import Removed
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,11 +75,11 @@ class PipelineRun:
 
     def mask(self) -> MaskingResult:
         """Mask the original in memory."""
-        ready, execution = self.ready, self.pipeline.execution
+        ready = self.ready
         with self.clock("protect"), report_compilation(self.reporter):
             result = mask(
                 ready.original, ready.edits, ready.plan, self.seed,
-                Execution(execution.workers, execution.block_size), self.reporter, _observer(),
+                Execution.of(self.pipeline.execution), self.reporter, _observer(),
             )  # fmt: skip
         self.tell(result.notices)
         return replace(result, doubts=(*result.doubts, *ready.order_doubts(result)))
@@ -101,23 +104,25 @@ class PipelineRun:
         result = result.published_as(data, with_new_codes(result.edits, renamed))
         return replace(result, notices=(*result.notices, *said))
 
-    def write(self, result: MaskingResult) -> MaskingResult:
-        """Write masked data and rules to temporary files; the data are let go, since measuring needs the memory."""
-        file = self.release.temporary("data")
-        with self.clock("write"), stage(self.reporter, "Writing"), writing(file):
-            write_dataset(
+    def write(self, result: MaskingResult) -> Mapping[str, Any]:
+        """Write masked data and rules to temporary files; the columns that are as the original holds them."""
+        file, title = self.release.temporary("data"), f"Writing{package_said(self.pipeline.output.source.write)}"
+        with self.clock("write"), stage(self.reporter, title), writing(file):
+            held = write_dataset(
                 result.masked, file, self.pipeline.output.source, self.ready.original,
                 canonical=self.pipeline.output.numbers == "canonical",
             )  # fmt: skip
         self.release.sealed("data")  # what is read back and checked from here on is what is published
         self._write_rules(result)
-        return result.without_data()
+        return held
 
-    def read_back(self, result: MaskingResult) -> Dataset:
-        """Read the masked file as anyone would."""
-        file = written_file(self.release.temporary("data"), self.pipeline, result.masked.variables)
+    def read_back(self, result: MaskingResult, held: Mapping[str, Any]) -> Dataset:
+        """Read the masked file as anyone would, and compare it with what was written."""
+        masked = result.masked
+        file = written_file(self.release.temporary("data"), self.pipeline, masked.variables)
         with self.clock("read back"), stage(self.reporter, "Reading back") as progress:
-            released = _with_bands(replace(load(file, progress), origin=result.masked.origin), result.masked.variables)
+            released = read_as_meant(file, masked, held, progress)
+        released = _with_bands(replace(released, origin=masked.origin), masked.variables)
         output = self.pipeline.output
         escapes = output.source.is_opened_in_spreadsheets and output.escapes_formulas
         return unescaped(released, result.edits, self.ready.original) if escapes else released
@@ -209,14 +214,11 @@ def _with_codes_of(original: Variable, masked: Variable) -> Variable:
 
 def _observer() -> Observer | None:
     """Tell plugins that observe steps; a plugin that fails there is not let off."""
-    hooks = plugins().hooks
-    if not hooks.before_step.get_hookimpls() and not hooks.after_step.get_hookimpls():
+    observers = plugins().observers
+    if not any(observers.values()):
         return None
 
-    def observe(step: int, method: str, block: Block, masked: Masked | None) -> None:
-        if masked is None:
-            hooks.before_step(step=step, method=method, block=block)
-        else:
-            hooks.after_step(step=step, method=method, block=block, masked=masked)
+    def observe(step: int, method: str, block: Block, masked: Masked | Removed | None) -> None:
+        tell(observers["before_step" if masked is None else "after_step"], step, method, block, masked)
 
     return observe

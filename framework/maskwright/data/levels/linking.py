@@ -14,6 +14,7 @@ from maskwright.data.levels.mistakes import (
     missing_keys,
     orphans,
     places,
+    texts_as_order,
     twice,
     twice_within,
     unknown_names,
@@ -58,6 +59,7 @@ def levels_of_flat(data: Dataset, declared: Mapping[str, LevelDeclaration], file
     own = _own_variables(data.names, declared, (top, bottom))
     (codes,) = shared_codes([data[upper.key]])
     problems = [
+        *texts_as_order(bottom, lower, data),
         *missing_keys(data[upper.key], top, file),
         *missing_keys(data[lower.key], bottom, file),
         *twice_within(codes, data[lower.key], bottom, file),
@@ -99,9 +101,14 @@ def linked_levels(
     top, bottom = declared
     upper, lower = declared[top], declared[bottom]
     head, body = data[top], data[bottom]
-    problems = [
+    unknown = [
         *unknown_names(top, upper, head.names, files[top]),
         *unknown_names(bottom, lower, body.names, files[bottom]),
+    ]
+    if unknown:
+        raise InputError(unknown)
+    problems = [
+        *texts_as_order(bottom, lower, body),
         *wrong_pointers(bottom, lower),
         *_on_two_levels(head, body, upper.key),
     ]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskwright.data.dataset import Column
+    from maskwright.data.dataset import Column, Dataset
     from maskwright.data.levels.declaration import LevelDeclaration
 
 MOST_PLACES = 10
@@ -129,3 +129,11 @@ def _without_zeros(column: Column, rows: NDArray[np.int64]) -> set[str]:
         return {f"{value:g}" for value in np.unique(column.values[rows]).tolist()}
     categories = column.variable.categories
     return {categories[code].strip().lstrip("0") for code in np.unique(column.values[rows]).tolist()}
+
+
+def texts_as_order(name: str, level: LevelDeclaration, data: Dataset) -> Iterator[Problem]:
+    """Variables that are to say which record of a group comes first, and are texts."""
+    for each in level.order or ():
+        if not data[each].variable.is_numeric:
+            hint = "Declare its type, if it is one: {type: date} or {type: integer}."
+            yield Problem(f"level {name}: order: {each} is neither a number nor a date", hint=hint)

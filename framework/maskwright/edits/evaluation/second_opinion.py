@@ -78,7 +78,16 @@ class Opinion:
         """
         if edit.binding == "xpath1":
             return xpath_verdict(edit.expression, record)
-        true, false = truth(edit.expression, _Judge(self, record))
+        return self.judged(edit.expression, record)
+
+    def judged(self, condition: x.Expression, record: Record) -> bool | None:
+        """Truth of a condition in YAML of a record; None where that is unknown.
+
+        Raises
+        ------
+        CannotTell
+        """
+        true, false = truth(condition, _Judge(self, record))
         return None if not true and not false else bool(true)
 
     def is_blank(self, name: str, text: str | None) -> bool:

@@ -76,7 +76,10 @@ def read_banff(path: str | Path) -> EditSet:
     text = rule_text_of(file)
     reading = _Reading(str(path))
     if _is_table(text):
-        _read_table(text, reading)
+        try:
+            _read_table(text, reading)
+        except csv.Error as error:  # a cell of more than 128 KB, a NUL character
+            raise EditError(Problem(f"the table cannot be cut into cells: {error}", Place(str(path)))) from None
     else:
         _read_text(text, reading)
     if reading.problems:
@@ -91,7 +94,10 @@ def read_banff(path: str | Path) -> EditSet:
 
 def _is_table(text: str) -> bool:
     first = next(line for line in text.splitlines() if line.strip())
-    header = next(csv.reader([first], delimiter=_delimiter(first)))
+    try:
+        header = next(csv.reader([first], delimiter=_delimiter(first)))
+    except csv.Error:  # a line that is no row of a table
+        return False
     return any(cell.strip().lower() in ("edit", "leftside") for cell in header)
 
 

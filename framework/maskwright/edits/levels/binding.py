@@ -66,9 +66,16 @@ class BoundEdits:
     plain: Mapping[str, Expression] = field(default_factory=dict)
 
     def columns_of(self, level: str, names: Iterable[str]) -> tuple[LinkedColumn, ...]:
-        """Those columns of a level that are among these names."""
+        """Those columns of a level that are among these names, and the ends between which what members say lies."""
         wanted = set(names)
-        return tuple(column for column in self.columns[level] if column.name in wanted)
+        return tuple(column for column in self.columns[level] if _of_which(column) in wanted)
+
+
+def _of_which(column: LinkedColumn) -> str:
+    """Name by which a rule reads a column, as it is written."""
+    if isinstance(column, MembersColumn) and column.end != "exact":
+        return column.name.removeprefix(f"{column.end} ")
+    return column.name
 
 
 def bind(edits: EditSet, structure: Structure) -> BoundEdits:
@@ -161,6 +168,9 @@ class _Binder:
         if known:
             return known[0]
         prefix, _, rest = name.partition(".")
+        if name in self._structure.names:
+            own = self._structure[name].variables
+            raise _Unbound(f"{name} is a level, and no variable", f"Name a variable of it, as sum({name}.{own[-1]}).")
         if not rest:
             raise _Unbound(
                 unknown_name("variable", name, [each for level in self._structure.levels for each in level.variables])
@@ -259,22 +269,26 @@ class _Binder:
             (node.right, node.left, MIRRORED[node.operator]),
         )
         for side, other, operator in ways:
-            column = self._open(side, level)
+            home, column = self._open(side, level)
             if column is not None:
                 ends: dict[str, Expression] = {"exact": side}
                 for end in _ENDS:
-                    ends[end] = self._read(level, replace(column, name=f"{end} {column.name}", end=end))
+                    bounded = replace(column, name=f"{end} {column.name}", end=end)
+                    self._add(home, bounded)
+                    ends[end] = VariableReference(self._seen_from(level, home, bounded.name))
                 return _by_ends(ends, operator, other)
         return node
 
-    def _open(self, side: Expression, level: str) -> MembersColumn | None:
-        """Column of members whose value may be known only in part."""
+    def _open(self, side: Expression, level: str) -> tuple[str, MembersColumn | None]:
+        """Column of members whose value may be known only in part, and the level whose records it is about."""
         if not isinstance(side, VariableReference):
-            return None
+            return level, None
         column = self.columns[level].get(side.name)
+        if isinstance(column, OtherRecordColumn) and column.through in self._structure.above(level):
+            level, column = column.through, self.columns[column.through].get(column.variable or "")
         if not isinstance(column, MembersColumn) or column.function not in _WITH_ENDS:
-            return None
-        return column if column.condition is not None or column.function != "count" else None
+            return level, None
+        return level, column if column.condition is not None or column.function != "count" else None
 
     def _read(self, level: str, column: LinkedColumn) -> VariableReference:
         self._add(level, column)

@@ -226,8 +226,9 @@ def _measured(
     inside = groups[used]
     if column.function == "unique":
         (codes,) = shared_codes([operand])
-        pairs = np.unique(np.stack([inside, codes[used]], axis=1), axis=0)
-        differ = np.bincount(pairs[:, 0], minlength=count) == np.bincount(inside, minlength=count)
+        kinds = int(codes.max(initial=0)) + 1
+        pairs = np.unique(inside * kinds + codes[used])
+        differ = np.bincount(pairs // kinds, minlength=count) == np.bincount(inside, minlength=count)
         return _numbers(column.name, differ.astype(np.float64), differ & lost, 0)
     values, decimals = np.asarray(operand.values[used], dtype=np.float64), operand.variable.decimals
     if column.function == "sum":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -116,16 +116,15 @@ def joined_groups(columns: LevelColumns, first: str | None = None, among: Places
     starts = columns.linked.starts(rules.low)
     wanted = np.arange(len(top)) if among is None else np.sort(among)
     sizes = np.diff(starts)[wanted]
-    own_kinds, own_kind = np.unique(own, axis=0, return_inverse=True)
+    own_kinds, own_kind = _patterns(own)
     found = []
     for size in np.unique(sizes).tolist():
         groups = wanted[sizes == size]
         inside = order[starts[groups][:, None] + np.arange(size)]
         targets = [_places(low.pointers[name], inside, len(low)) for name in rules.pointers]
-        told = np.column_stack([own_kind.ravel()[groups], kind[inside], *targets])
-        patterns, pattern = np.unique(told, axis=0, return_inverse=True)
-        by_pattern = np.argsort(pattern.ravel(), kind="stable")
-        ends = np.cumsum(np.bincount(pattern.ravel(), minlength=len(patterns)))
+        patterns, pattern = _patterns(np.column_stack([own_kind[groups], kind[inside], *targets]))
+        by_pattern = np.argsort(pattern, kind="stable")
+        ends = np.cumsum(np.bincount(pattern, minlength=len(patterns)))
         for number, row in enumerate(patterns):
             here = by_pattern[ends[number - 1] if number else 0 : ends[number]]
             pointed = row[1 + size :].reshape(len(targets), size)
@@ -188,8 +187,25 @@ def _verdicts(data: Dataset, conditions: Sequence[Expression]) -> NDArray[np.int
 def _kinds(verdicts: NDArray[np.int8], low: Level, pointers: Sequence[str]) -> tuple[NDArray[np.int8], Places]:
     """Different verdicts of members, and which each member has; members that point to somebody differ from others."""
     has = np.stack([low.pointers[name] >= 0 for name in pointers], axis=1) if pointers else verdicts[:, :0]
-    kinds, kind = np.unique(np.column_stack([verdicts, has]).astype(np.int8), axis=0, return_inverse=True)
-    return kinds[:, : verdicts.shape[1]], kind.ravel().astype(np.int64)
+    kinds, kind = _patterns(np.column_stack([verdicts, has]).astype(np.int8))
+    return kinds[:, : verdicts.shape[1]], kind
+
+
+def _patterns(rows: NDArray[Any]) -> tuple[NDArray[Any], Places]:
+    """Different rows, sorted by their first numbers first, and which one each row is; found column by column."""
+    import pandas as pd  # heavy: `maskwright validate` does without
+
+    codes = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
+        code, different = pd.factorize(column)
+        codes, _ = pd.factorize(codes * len(different) + code)
+    first = np.empty(int(codes.max(initial=-1)) + 1, dtype=np.int64)
+    first[codes[::-1]] = np.arange(len(rows))[::-1]
+    patterns = rows[first]
+    order = np.lexsort(patterns.T[::-1]) if rows.shape[1] else np.arange(len(first))
+    place = np.empty(len(first), dtype=np.int64)
+    place[order] = np.arange(len(first))
+    return patterns[order], place[codes]
 
 
 def _canonical(low: Level, kind: Places, first: Column | None) -> Places:

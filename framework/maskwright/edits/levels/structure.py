@@ -6,11 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from maskwright.edits.expression import GroupFunction, nodes, variable_names
+from maskwright.edits.languages.conversion.yaml_text import rule_text
+from maskwright.edits.levels.linked_columns import MembersColumn
 from maskwright.edits.rule_language.grammar import parse_expression
-from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.foundation.errors import EditError, InputError, Problem, unknown_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.edits.edit_set import EditSet
+    from maskwright.edits.levels.linked_columns import LinkedColumn
+    from maskwright.foundation.errors import Place
 
 NEIGHBOURS = ("previous", "following")
 
@@ -98,3 +105,40 @@ def refuse_conditions(linked: LinkedData) -> None:
         ]  # fmt: skip
     if problems:
         raise InputError(problems)
+
+
+def refuse_texts(linked: LinkedData, columns: Mapping[str, Iterable[LinkedColumn]], rules: EditSet) -> None:
+    """Refuse sums and extremes of members' texts.
+
+    Parameters
+    ----------
+    linked : LinkedData
+    columns : mapping of level name to iterable of LinkedColumn
+        That the rules read.
+    rules : EditSet
+        As they are stated, for the places of mistakes.
+
+    Raises
+    ------
+    EditError
+    """
+    problems = []
+    for column in (each for every in columns.values() for each in every):
+        if not isinstance(column, MembersColumn) or column.function not in ("sum", "min", "max"):
+            continue
+        data, name = linked[column.level].data, column.operand
+        if column.end == "exact" and name is not None and name in data and not data[name].variable.is_numeric:
+            said = f"{column.name}: {name} is no number: it is {data[name].variable.type}"
+            hint = "Members with a text are counted, as count(person where sex == 'F'); a number is declared as one."
+            problems.append(Problem(said, _place(column, rules), hint))
+    if problems:
+        raise EditError(problems)
+
+
+def _place(column: MembersColumn, rules: EditSet) -> Place | None:
+    """Where the first rule stands that reads what members say."""
+    for rule in rules:
+        for node in nodes(rule.expression):
+            if isinstance(node, GroupFunction) and rule_text(node) == column.name:
+                return rule.place
+    return None

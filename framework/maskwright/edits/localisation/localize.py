@@ -50,6 +50,8 @@ class Localisation:
     weights : mapping of name to float
     undecided : tuple of EditOutcome
         Edits whose verdict is unknown in every record: what they say of errors is not known.
+    level : str or None
+        Of data of several levels: what the records are, groups with all their members.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class Localisation:
     found: tuple[Located, ...]
     weights: Mapping[str, float] = field(default_factory=dict)
     undecided: tuple[EditOutcome, ...] = ()
+    level: str | None = None
 
     def __repr__(self) -> str:
         """Return counts only."""
@@ -115,7 +118,9 @@ class Localisation:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: counts, and for each record its number and the names of its fields."""
+        about = {} if self.level is None else {"level": self.level}
         return {
+            **about,
             "records": self.records,
             "violating": len(self.found),
             "localised": self.located,

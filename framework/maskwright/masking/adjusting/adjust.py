@@ -24,7 +24,7 @@ from maskwright.edits.edit import LinearPart, ProductPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import Progress, silent
 from maskwright.masking.adjusting.conflicts import conflicts
-from maskwright.masking.adjusting.constraint_system import ConstraintSystem, system_of, violated
+from maskwright.masking.adjusting.constraint_system import RELATIVE, ConstraintSystem, system_of, violated
 from maskwright.masking.adjusting.controlled_rounding import rounded_onto_sums
 from maskwright.masking.adjusting.derivation import Derivations, Equality, derivations
 from maskwright.masking.adjusting.grid_search import GridSearch
@@ -171,7 +171,7 @@ def adjust(
     beside = targets if held is None else with_held(targets, held)
     system = system_of(beside, edits + standing, scale, sets or {})
     plan = _derivations(system, edits)
-    grid = Grid(targets.names, system.decimals, scale, plan)
+    grid = Grid(targets.names, system.decimals, scale, plan, targets.strides)
     search = GridSearch.of(system, edits, grid, held)
     # Without a grid the dependents are computed too, in the order in which the rule is written.
     start = _compute(values, targets.names, plan, computed)
@@ -179,6 +179,10 @@ def adjust(
     stated = {edit.name for edit in edits}
     progress(0.1)
     points, projected = _project_violating(system, start, broken)
+    if held is not None:
+        # Without a grid nothing else puts a cell that has to be 0 there, where the projection ends at 1e-45.
+        near = np.abs(points - held) <= RELATIVE * (scale + np.abs(held))
+        points = np.where(near, held, points)
     progress(0.4)
     rounded = rounded_onto_sums(system, grid, points)
     rows = _Rows(start, points, rounded, search.satisfied(rounded, np.arange(len(values))), projected)

@@ -2,6 +2,8 @@
 
 Each part is rounded down, and what is then missing is given, one unit each, to the parts that lost most. The exact
 parts add up to the sum and the sum lies on the grid, so that this always comes out even, and no part moves a full unit.
+Parts on a coarser grid than others, or with a factor, are rounded plainly first; what that takes off the sum goes to
+the largest of the others.
 """
 
 from __future__ import annotations
@@ -45,25 +47,40 @@ def rounded_onto_sums(system: ConstraintSystem, grid: Grid, points: NDArray[np.f
     exact = dict(zip(grid.names, points.T, strict=True))
     done: set[str] = set()
     for terms, constant, beside in _sums(system, grid):
-        names = [name for name in terms if name not in done]
-        places = {grid.decimals.get(name) for name in terms}
-        if not names or len(places) != 1 or None in places or any(abs(terms[name]) != 1 for name in names):
+        strides = {grid.strides.get(name, 1) for name in terms}
+        if len(strides) != 1 or any(grid.decimals.get(name) is None for name in terms):
             continue
-        (digits,) = places
-        unit = 10.0 ** (digits or 0)
+        widths = {name: Fraction(grid.strides.get(name, 1), 10 ** (grid.decimals[name] or 0)) for name in terms}
+        width = min(widths.values())
+        names = [name for name in terms if name not in done and widths[name] == width and abs(terms[name]) == 1]
+        if not names:
+            continue
+        unit = float(1 / width)
         wanted = np.full(len(index), float(constant) * unit)
         for name, factor in beside.items():
             wanted = wanted - float(factor) * system.targets.companion_numbers(name, index) * unit
-        for name in terms.keys() & done:
-            wanted = wanted - float(terms[name]) * units[name]
+        off = 0.0
+        for name in terms.keys() - set(names):
+            wanted = wanted - float(terms[name] / width / 10 ** (grid.decimals[name] or 0)) * units[name]
+            off += 0.0 if name in done else float(abs(terms[name]) * widths[name] / width) / 2
         signs = np.array([float(terms[name]) for name in names])
         cells = np.stack([exact[name] for name in names], axis=1) * unit * signs
-        given = _distributed(cells, wanted)
+        given = _distributed(_with_gap(cells, wanted, off) if off else cells, wanted)
         good = ~np.isnan(given).any(axis=1)
         for place, name in enumerate(names):
-            units[name] = np.where(good, given[:, place] * signs[place], units[name])
+            units[name] = np.where(good, given[:, place] * signs[place] * grid.strides.get(name, 1), units[name])
         done |= set(names)
     return grid.compute(units)
+
+
+def _with_gap(cells: NDArray[np.float64], wanted: NDArray[np.float64], most: float) -> NDArray[np.float64]:
+    """Cells of which the largest takes up what is missing to `wanted`, up to `most` units."""
+    rows, largest = np.arange(len(cells)), np.argmax(np.nan_to_num(np.abs(cells)), axis=1)
+    gap = wanted - cells.sum(axis=1)
+    fits = (np.abs(gap) <= most + _NEARLY) & (np.abs(gap) <= np.abs(cells[rows, largest]))
+    changed = cells.copy()
+    changed[rows, largest] += np.where(fits, gap, 0.0)
+    return changed
 
 
 def _distributed(cells: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:

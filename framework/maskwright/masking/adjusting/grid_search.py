@@ -95,7 +95,7 @@ class GridSearch:
         ----------
         points : ndarray of shape (m, q)
         moves : ndarray of shape (c, f)
-            In grid units.
+            In grid units, or strides of them.
 
         Returns
         -------
@@ -105,7 +105,7 @@ class GridSearch:
         units = {name: np.repeat(values, len(moves)) for name, values in self.grid.to_units(points).items()}
         nudges = {name: np.tile(moves[:, place], len(points)) for place, name in enumerate(self.names)}
         for name, amount in nudges.items():
-            units[name] = units[name] + amount
+            units[name] = units[name] + amount * self.grid.strides.get(name, 1)
         return self.grid.compute(units, nudges)
 
     def neighbours(

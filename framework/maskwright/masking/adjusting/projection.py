@@ -268,7 +268,8 @@ def _matrices(
             bound[np.isnan(values[:, column])] = np.nan
             places = system.decimals.get(name)
             if margin and linear.relation == "<=" and places is not None:
-                bound = bound - margin * abs(float(coefficient)) * 10.0**-places
+                step = system.targets.strides[name] * 10.0**-places
+                bound = bound - margin * abs(float(coefficient)) * step
         length = float(np.sqrt(np.sum(normal**2)))
         if length == 0:
             continue

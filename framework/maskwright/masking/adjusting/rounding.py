@@ -31,6 +31,8 @@ class Grid:
     scale : ndarray of shape (q,)
         Standard deviations, to weigh moves of one variable against another.
     plan : Derivations
+    strides : mapping of name to int, optional
+        Units of the grid that rounded values lie apart; by default 1.
     """
 
     def __init__(
@@ -39,10 +41,12 @@ class Grid:
         decimals: Mapping[str, int | None],
         scale: NDArray[np.float64],
         plan: Derivations,
+        strides: Mapping[str, int] | None = None,
     ) -> None:
         self.names = tuple(names)
         self.decimals = dict(decimals)
         self.plan = plan
+        self.strides = strides or {}
         self._scale = dict(zip(names, scale, strict=True))
 
     def round(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -59,7 +63,11 @@ class Grid:
         units: dict[str, NDArray[np.float64]] = {}
         for column, name in enumerate(self.names):
             places = self.decimals.get(name)
-            units[name] = values[:, column].copy() if places is None else np.rint(values[:, column] * 10.0**places)
+            stride = self.strides.get(name, 1)
+            units[name] = (
+                values[:, column].copy() if places is None
+                else np.rint(values[:, column] * 10.0**places / stride) * stride
+            )  # fmt: skip
         return units
 
     def compute(

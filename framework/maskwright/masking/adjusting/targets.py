@@ -61,6 +61,11 @@ class Targets:
         """Names of the variables that may move."""
         return tuple(variable.name for variable in self.variables)
 
+    @property
+    def strides(self) -> dict[str, int]:
+        """Units of the grid that rounded values of a variable lie apart."""
+        return {variable.name: variable.units_in_a_step for variable in self.variables}
+
     def satisfied(self, edit: Edit, values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether rows satisfy an edit as every validator will see it.
 

@@ -16,6 +16,7 @@ from maskwright.data.record_chunk import column_cells, number_cells
 from maskwright.edits.algebra.parts import expression_of
 from maskwright.edits.edit import Edit, LinearPart
 from maskwright.edits.edit_set import EditSet
+from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.masking.adjusting.adjust import adjust
 from maskwright.masking.adjusting.targets import Targets
 from maskwright.masking.levels.derived import with_derived
@@ -100,7 +101,9 @@ def repaired(
         for name in edit.variables
         if name not in names and name in data
     }
-    targets = Targets(tuple(data[name].variable for name in names), companions, labels)
+    # Combinations of masked records are of the original already: none but these is taken.
+    domain = Domain.from_dataset(data, domain_tuples(inside))
+    targets = Targets(tuple(data[name].variable for name in names), companions, labels, domain)
     together = EditSet((*inside, *edits))
     adjustment = adjust(values[first], targets, together, np.asarray(scale, dtype=np.float64), rng)
     moved = adjustment.values[labels]

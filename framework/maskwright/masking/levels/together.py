@@ -55,6 +55,8 @@ class MovedTogether:
         Groups that broke each edit.
     failing : mapping of edit name to int
         Infeasible groups that break it still.
+    left_by_edit : mapping of edit name to int
+        The same with the large groups that break it.
     """
 
     linked: LinkedData
@@ -63,6 +65,7 @@ class MovedTogether:
     large: Groups
     by_edit: Mapping[str, int]
     failing: Mapping[str, int] = field(default_factory=dict)
+    left_by_edit: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def left(self) -> Groups:
@@ -99,9 +102,10 @@ def moved_together(
     failing = np.logical_or.reduce([np.zeros(len(linked[top]), dtype=np.bool_), *broken.values()])
     by_edit = {name: int(groups.sum()) for name, groups in broken.items()}
     large = failing & (np.diff(linked.starts(low)) > largest)
+    left = {name: int((groups & large).sum()) for name, groups in broken.items() if (groups & large).any()}
     nobody = np.zeros(len(failing), dtype=np.bool_)
     if not (failing & ~large).any():
-        return MovedTogether(linked, nobody, nobody, large, by_edit)
+        return MovedTogether(linked, nobody, nobody, large, by_edit, left_by_edit=left)
     columns = LevelColumns.of(linked, bound, rules)
     writer, parts, infeasible = JointWriter(rules), [], nobody.copy()
     still: dict[str, int] = {}
@@ -113,10 +117,12 @@ def moved_together(
         for name, rows in lost.items():
             stated = written.stated[name]
             still[stated] = still.get(stated, 0) + int(rows.sum())
+    still = {name: count for name, count in still.items() if count}
+    for name, count in still.items():
+        left[name] = left.get(name, 0) + count
     return MovedTogether(
-        put_back(linked, rules, parts), failing & ~large & ~infeasible, infeasible, large, by_edit,
-        {name: count for name, count in still.items() if count},
-    )  # fmt: skip
+        put_back(linked, rules, parts), failing & ~large & ~infeasible, infeasible, large, by_edit, still, left
+    )
 
 
 def broken_groups(linked: LinkedData, bound: BoundEdits, rules: JointRules) -> dict[str, Groups]:
@@ -171,7 +177,8 @@ def _adjusted(
     for edit in written.edits if len(bad) else ():
         rows = np.zeros(len(found), dtype=np.bool_)
         here = np.flatnonzero(adjustment.infeasible)
-        rows[bad] = ~targets.satisfied(edit, adjustment.values[here], here)
+        # Such a group stays as it is: what it breaks is what it broke before.
+        rows[bad] = ~targets.satisfied(edit, values[bad], here)
         if rows.any():
             lost[edit.name] = rows | lost.get(edit.name, False)
     changed = values.copy()

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
+    from maskwright.plugins.block import Block
     from maskwright.plugins.method import Masked
+    from maskwright.plugins.remover import Removed
 
 WEIGHT_DECIMALS = 6
 """Weights that are divided by a sampling fraction are rarely whole."""
@@ -95,14 +97,7 @@ def assemble(
     shape : (n, g)
     variables : tuple of Variable, length g
         As they came in; a method may publish others.
-
-    Raises
-    ------
-    InputError
-        When no record is left.
     """
-    if any(result.kept_rows is not None for result in results):
-        return _kept(records, results, variables)
     values = np.full(shape, np.nan)
     missing = np.ones(shape, dtype=np.bool_)
     suppressed = np.zeros(shape, dtype=np.bool_) if any(each.suppressed is not None for each in results) else None
@@ -148,27 +143,29 @@ def _with_own_labels(before: Variable, after: Variable) -> Variable:
     return replace(after, labels=tuple((code, label) for code, label in after.labels if code in after.categories))
 
 
-def _kept(
-    records: Sequence[NDArray[np.int64]], results: Sequence[Masked], variables: tuple[Variable, ...]
-) -> GroupResult:
-    """Records that are left, in the order of the file."""
-    rows = [
-        own if result.kept_rows is None else own[result.kept_rows] for own, result in zip(records, results, strict=True)
-    ]
-    kept_rows = np.concatenate(rows)
-    order = np.argsort(kept_rows)
-    if not len(kept_rows):
+def without_removed(block: Block, removed: Removed) -> GroupResult:
+    """All records and variables of a step, without what a remover takes away.
+
+    Parameters
+    ----------
+    block : Block
+    removed : Removed
+
+    Raises
+    ------
+    InputError
+        When no record is left.
+    """
+    if removed.kept_rows is not None and not len(removed.kept_rows):
         raise InputError("no record would be left: nothing can be released")
-    notes: dict[str, Any] = {}
-    for result in results:
-        _gather(notes, result.notes)
-    changed = [result.weights for result in results if result.weights is not None]
+    values, missing = removed.left(block)
+    suppressed = None
+    if removed.cells is not None:
+        coded = 0 if block.missing_kinds is None else block.missing_kinds
+        suppressed = removed.cells & block.missing & (coded != 0)
     return GroupResult(
-        np.concatenate([result.values for result in results])[order],
-        np.concatenate([result.missing for result in results])[order],
-        variables, None, None, notes, kept_rows[order],
-        np.concatenate(changed)[order] if len(changed) == len(results) else None,
-        _widest(results), _all(results),
+        values, missing, block.variables, None, None, removed.notes, removed.kept_rows, removed.weights,
+        doubts=removed.doubts, suppressed=suppressed,
     )  # fmt: skip
 
 

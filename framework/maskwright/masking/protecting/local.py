@@ -1,6 +1,7 @@
 """Masking the planned groups on this machine: a task for each stratum and block, the results put together in order.
 
-A task is self-contained and draws from a generator of its own name, so results do not depend on how many threads work.
+A task is self-contained and draws from a generator of its own name, so results do not depend on how many threads or
+processes work.
 """
 
 from __future__ import annotations
@@ -9,34 +10,39 @@ import itertools
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskwright.data.missing import HAD_VALUE
 from maskwright.edits.edit_set import EditSet
-from maskwright.foundation.errors import MaskwrightError, PluginError
 from maskwright.foundation.progress import Progress, silent
 from maskwright.foundation.randomness import generator
-from maskwright.masking.protecting.assembling import GroupResult, assemble
+from maskwright.masking.protecting.assembling import GroupResult, assemble, without_removed
 from maskwright.masking.protecting.blocks import kd_blocks
-from maskwright.masking.protecting.contract import check_masked
+from maskwright.masking.protecting.claims import broken_claims, with_warnings
+from maskwright.masking.protecting.contract import checked_masked, checked_removed
 from maskwright.masking.protecting.minimum_counts import with_enough_values
+from maskwright.masking.protecting.processes import in_worker
 from maskwright.masking.protecting.variable_group import GroupSource
 from maskwright.planning.missing_patterns import MethodCall, splits_by_pattern, widened, without_holes
 from maskwright.plugins.block import Block
+from maskwright.plugins.guarding.call import in_this_context
+from maskwright.plugins.guarding.frozen import FrozenDict, read_only
+from maskwright.plugins.guarding.origin import in_step
+from maskwright.plugins.method import Method
+from maskwright.plugins.remover import Remover
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
-    from pydantic import BaseModel
 
     from maskwright.data.dataset import Dataset
-    from maskwright.masking.context import MaskingContext, Observer
+    from maskwright.masking.context import MaskingContext
     from maskwright.masking.protecting.variable_group import GroupWork
     from maskwright.masking.standardisation import Standardisation
-    from maskwright.plugins.method import Masked, Method
+    from maskwright.plugins.method import Masked
 
 
 def protect_group(
@@ -63,17 +69,19 @@ def protect_group(
     ------
     InputError
         When no record would be left.
-    PluginError
-        When the method breaks its contract.
+    PluginFailed
+        When the method fails, or breaks its contract.
     """
     source = GroupSource.of(data, work, standardisation)
+    if isinstance(work.method, Remover):
+        return _remove(work.method, work, source, context, progress)
     calls = _method_calls(work, source, context.execution.block_size)
     shares = _Shares(progress, [len(call.seen) for call in calls])
 
     def protect(number: int) -> Masked:
         block = _block(calls[number], work, source, shares.of(number))
         rng = generator(context.seed, "protect", work.step, *work.variables, number)
-        masked = _protect_block(block, work, rng, context.observe)
+        masked = _protect_block(block, work, rng, context, alone=len(calls) == 1)
         return widened(masked, calls[number], len(source.variables))
 
     results = _in_order(protect, len(calls), context.execution.workers)
@@ -82,6 +90,22 @@ def protect_group(
     if work.method.draws_records and result.missing_codes is None:
         result = replace(result, missing_codes=np.full(result.missing.shape, HAD_VALUE, dtype=np.int64))
     return _with_promised_counts(result, work, source)
+
+
+def _remove(
+    remover: Remover, work: GroupWork, source: GroupSource, context: MaskingContext, progress: Progress
+) -> GroupResult:
+    """Ask a remover what it takes away of all records, and take it away."""
+    block = _block(MethodCall.whole(np.arange(len(source.values)), len(source.variables)), work, source, progress)
+    rng = generator(context.seed, "protect", work.step, *work.variables, 0)
+    with in_step(work.step):
+        if context.observe is not None:
+            context.observe(work.step, remover.name, block, None)
+        removed = checked_removed(remover, block, remover.remove(block, work.params, rng))
+        if context.observe is not None:
+            context.observe(work.step, remover.name, block, removed)
+    progress(1.0)
+    return without_removed(block, removed)
 
 
 def _method_calls(work: GroupWork, source: GroupSource, block_size: int | None) -> list[MethodCall]:
@@ -97,7 +121,7 @@ def _blocks(work: GroupWork, source: GroupSource, block_size: int | None) -> lis
     order = np.argsort(work.strata, kind="stable")
     bounds = np.searchsorted(work.strata[order], np.arange(int(work.strata.max(initial=0)) + 2))
     strata = [order[start:stop] for start, stop in itertools.pairwise(bounds) if stop > start]
-    if block_size is None or not work.method.may_be_split:
+    if block_size is None or work.method.cut == "none":
         return strata
     blocks: list[NDArray[np.int64]] = []
     for records in strata:
@@ -118,29 +142,37 @@ def _block(call: MethodCall, work: GroupWork, source: GroupSource, progress: Pro
     cells = np.ix_(records, columns)
     absent = {name for position, name in enumerate(work.variables) if position not in columns}
     return Block(
-        values=_frozen(source.values[cells]), missing=_frozen(source.missing[cells]),
+        values=read_only(source.values[cells]), missing=read_only(source.missing[cells]),
         variables=tuple(source.variables[column] for column in columns),
         edits=EditSet(tuple(edit for edit in work.edits if not absent & set(edit.variables))),
         operators=tuple(work.operators[column] for column in columns),
-        weights=None if source.weights is None else _frozen(source.weights[records]),
-        households=None if source.households is None else _frozen(source.households[records]),
-        center=_frozen(source.center[columns]), scale=_frozen(source.scale[columns]), file_n=len(source.values),
-        missing_kinds=None if source.missing_kinds is None else _frozen(source.missing_kinds[cells]),
+        weights=None if source.weights is None else read_only(source.weights[records]),
+        households=None if source.households is None else read_only(source.households[records]),
+        center=read_only(source.center[columns]), scale=read_only(source.scale[columns]), file_n=len(source.values),
+        missing_kinds=None if source.missing_kinds is None else read_only(source.missing_kinds[cells]),
         progress=progress,
-        companions={name: _frozen(column[records]) for name, column in source.companions.items()},
-        companion_variables=source.companion_variables,
-        missing_codes=None if source.missing_codes is None else _frozen(source.missing_codes[cells]),
+        companions=FrozenDict({name: read_only(column[records]) for name, column in source.companions.items()}),
+        companion_variables=FrozenDict(source.companion_variables),
+        missing_codes=None if source.missing_codes is None else read_only(source.missing_codes[cells]),
     )  # fmt: skip
 
 
-def _protect_block(block: Block, work: GroupWork, rng: np.random.Generator, observe: Observer | None) -> Masked:
+def _protect_block(
+    block: Block, work: GroupWork, rng: np.random.Generator, context: MaskingContext, *, alone: bool
+) -> Masked:
     """Call the method and hold it to its contract; whoever observes is told before and after."""
-    if observe is not None:
-        observe(work.step, work.method.name, block, None)
-    masked = _call(work.method, block, work.params, rng)
-    check_masked(work.method, work.params, block, masked)
-    if observe is not None:
-        observe(work.step, work.method.name, block, masked)
+    observe, method = context.observe, work.method
+    assert isinstance(method, Method)
+    # A block that is alone has nothing to be masked beside.
+    workers = None if alone else context.workers
+    protect = method.protect if workers is None else in_worker(workers, work.step, method)
+    with in_step(work.step):
+        if observe is not None:
+            observe(work.step, method.name, block, None)
+        masked = checked_masked(method, work.params, block, protect(block, work.params, rng))
+        masked = with_warnings(masked, tuple(broken_claims(method, work.params, block, masked)))
+        if observe is not None:
+            observe(work.step, method.name, block, masked)
     return masked
 
 
@@ -148,7 +180,7 @@ def _in_order(task: Callable[[int], Masked], count: int, workers: int) -> list[M
     """Results of tasks 0, 1, ..., on as many threads as there are workers."""
     if workers > 1 and count > 1:
         with ThreadPoolExecutor(workers) as pool:
-            return list(pool.map(task, range(count)))
+            return list(pool.map(in_this_context(task), range(count)))
     return [task(number) for number in range(count)]
 
 
@@ -163,22 +195,6 @@ def _with_promised_counts(result: GroupResult, work: GroupWork, source: GroupSou
         weights=source.weights if work.method.uses_weights(work.params) else None,
     )
     return with_enough_values(result, work, counted, k)
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    array.setflags(write=False)
-    return array
-
-
-def _call(method: Method, block: Block, params: BaseModel, rng: np.random.Generator) -> Masked:
-    try:
-        return method.protect(block, params, rng)
-    except MaskwrightError:
-        raise
-    except ValueError as error:
-        if "read-only" in str(error):
-            raise PluginError(f"method {method.name!r} tried to change its input, which is read-only") from error
-        raise
 
 
 class _Shares:

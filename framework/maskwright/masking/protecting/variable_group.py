@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
     from maskwright.masking.standardisation import Standardisation
-    from maskwright.plugins.method import Method
+    from maskwright.plugins.remover import AnyMethod
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class GroupWork:
     ----------
     step : int
         1-based.
-    method : Method
+    method : Method or Remover
     params : pydantic.BaseModel
         Of the method.
     variables, operators : tuple of g str
@@ -44,7 +44,7 @@ class GroupWork:
     """
 
     step: int
-    method: Method
+    method: AnyMethod
     params: BaseModel
     variables: tuple[str, ...]
     operators: tuple[str, ...]

@@ -237,7 +237,7 @@ class _Planner:
         if len(edit.parts) != 1 or not isinstance(edit.parts[0], LinearPart):
             return False
         part = edit.parts[0]
-        if part.relation != "==" or part.tolerance or not self._spans(edit):
+        if part.relation != "==" or not self._spans(edit):
             return False
         free = [name for name, value in part.coefficients if abs(value) == 1 and self._may_be_derived(name, edit.level)]
         # A total that no step masks, or that is not to be derived, stands: what it is the sum of moves.

@@ -9,7 +9,7 @@ from maskwright.edits.levels.changed_columns import sources_of
 from maskwright.foundation.errors import InputError, Problem, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from maskwright.edits.edit import Edit
     from maskwright.edits.levels.binding import BoundEdits
@@ -40,6 +40,38 @@ def adjusted_totals(steps: Sequence[Step], masked: Collection[str]) -> frozenset
     if problems:
         raise InputError(problems)
     return frozenset(name for step in steps for name, how in step.planning.totals.items() if how == "adjust")
+
+
+def require_what_moves(
+    across: AcrossLevels, bound: BoundEdits, masked: Mapping[str, Collection[str]], steps: Sequence[Step]
+) -> None:
+    """Refuse totals onto which nothing can move: no step masks anything else that their edit reads.
+
+    Parameters
+    ----------
+    across : AcrossLevels
+    bound : BoundEdits
+    masked : mapping of level name to collection of str
+        Variables that steps mask.
+    steps : sequence of Step
+
+    Raises
+    ------
+    InputError
+    """
+    problems = []
+    for level, edits in bound.edits.items():
+        moving = (set(masked.get(level, ())) | across.changed[level]) - across.standing
+        for edit in edits:
+            onto = across.standing.intersection(edit.variables)
+            if edit.name in across.adjusted and onto and not moving.intersection(edit.variables):
+                (total, *_) = onto
+                place = next(step.place for step in steps if step.planning.totals.get(total) == "adjust")
+                message = f"totals: {{{total}: adjust}}: no step masks anything else that edit {edit.name!r} reads"
+                hint = f"mask what is to move onto {total}, or leave {total} to be derived"
+                problems.append(Problem(message, place, hint))
+    if problems:
+        raise InputError(problems)
 
 
 def lets_k_go(steps: Sequence[Step]) -> bool:

@@ -76,6 +76,6 @@ def random_change_notices(groups: Sequence[Group], steps: Sequence[Step]) -> Ite
 def _keeps(later: Step, changed: set[str], promised: set[str], k: int) -> bool:
     """Whether a step leaves at least k records equal in the `promised` variables when it masks `changed` together."""
     method = later.method
-    if method.keeps_equals is not None and method.keeps_equals(later.params):
+    if "equals" in method.preserves:
         return changed <= promised
     return later.k is not None and later.k >= k and promised <= changed

@@ -12,7 +12,7 @@ from maskwright.edits.edit import GoverningPart, LinearPart, Part, ProductPart, 
 from maskwright.foundation.errors import EditError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit_set import EditSet
@@ -81,7 +81,9 @@ def _is_text(data: Dataset, name: str) -> bool:
     return bool(numbers.isna().mean() > SUSPICIOUS_SHARE)
 
 
-def publication_notices(data: Dataset, plan: Plan, broken: Mapping[str, int]) -> Iterator[str]:
+def publication_notices(
+    data: Dataset, plan: Plan, broken: Mapping[str, int], computed: Collection[str] = ()
+) -> Iterator[str]:
     """Edits that nothing will mend; variables that may identify records.
 
     Parameters
@@ -91,9 +93,11 @@ def publication_notices(data: Dataset, plan: Plan, broken: Mapping[str, int]) ->
     plan : Plan
     broken : mapping of edit name to int
         Records that violate each edit on arrival.
+    computed : collection of str
+        Columns that edits read and that are not published.
     """
     yield from _unmasked_violation_notices(plan, broken)
-    shown = [name for name in plan.untouched if not data[name].variable.renewed]
+    shown = [name for name in plan.untouched if name not in computed and not data[name].variable.renewed]
     for name in shown:
         column = data[name]
         distinct = len(column.variable.categories)

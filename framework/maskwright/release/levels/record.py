@@ -53,6 +53,7 @@ def record_of_levels(
     alike: Sequence[Alike],
     untouched: Mapping[str, Sequence[VariableRecord]],
     moved: Mapping[str, int],
+    infeasible: Mapping[str, int],
     not_applicable: Mapping[str, int],
 ) -> RunRecord:
     """One record of all levels.
@@ -68,6 +69,8 @@ def record_of_levels(
         Variables that the records of the levels do not have: keys, derived ones, those of levels without steps.
     moved : mapping of edit name to int
         Records that were moved because of edits across levels.
+    infeasible : mapping of edit name to int
+        Records for which no values were found that satisfy an edit.
     not_applicable : mapping of edit name to int
         Records that an edit across levels is not about, because a cell that it reads was suppressed.
     """
@@ -89,7 +92,7 @@ def record_of_levels(
                 across,
                 lower_records,
             ),
-            "edits": tuple(_edits(parts, by_level, bound, across, moved, not_applicable)),
+            "edits": tuple(_edits(parts, by_level, bound, across, moved, infeasible, not_applicable)),
             "dropped_edits": _joined(each.dropped_edits for each in every),
             "suppressed": _joined(each.suppressed for each in every),
             "k": _classes(every),
@@ -166,6 +169,7 @@ def _edits(
     bound: BoundEdits,
     across: AcrossLevels,
     moved: Mapping[str, int],
+    infeasible: Mapping[str, int],
     not_applicable: Mapping[str, int],
 ) -> Iterator[EditRecord]:
     """Every edit on the records that it is about; what is asked of members is told with the edit that asks it."""
@@ -180,6 +184,7 @@ def _edits(
                     update={
                         "violations": each.violations, "unknown": each.unknown, "fired": each.fired, "level": name,
                         "violations_on_arrival": arrival.get(each.name, 0),
+                        "infeasible": infeasible.get(each.name, 0),
                     }
                 )  # fmt: skip
                 continue
@@ -196,6 +201,7 @@ def _edits(
                 how="nothing that it reads is masked" if keeper is None else keeper.how,
                 not_applicable=not_applicable.get(each.name, 0),
                 adjusted=moved.get(each.name, 0),
+                infeasible=infeasible.get(each.name, 0),
                 loss=0.0,
                 violations=each.violations,
                 violations_on_arrival=arrival.get(each.name, 0),

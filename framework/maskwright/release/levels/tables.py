@@ -62,6 +62,20 @@ def linked_tables(linked: LinkedData, files: Mapping[str, Dataset]) -> dict[str,
     }
 
 
+def nested_tables(linked: LinkedData, files: Mapping[str, Dataset]) -> dict[str, Dataset]:
+    """A table of each level for a file with records inside each other: where they stand says whose they are.
+
+    Parameters
+    ----------
+    linked : LinkedData
+    files : mapping of level name to Dataset
+        The originals as they were read.
+    """
+    top, lowest = linked.levels
+    tables = linked_tables(linked, files)
+    return tables | {lowest.name: tables[lowest.name].without([top.declared.key])}
+
+
 def _table(columns: Mapping[str, Column], order: Sequence[str], file: Dataset, level: Level) -> Dataset:
     named = [name for name in order if name in columns]
     return replace(

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.foundation.errors import InputError, PluginError, Problem, UnpairedRecords
+from maskwright.foundation.errors import InputError, Problem, UnpairedRecords
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.foundation.randomness import generator
+from maskwright.plugins.guarding.frozen import frozen
+from maskwright.plugins.guarding.origin import package_said
 from maskwright.plugins.measure import Comparison, Measurable, Measure, needs_levels
 from maskwright.plugins.measurement import Measurement
 from maskwright.release.measures.compared_variables import changed_variables, compared_variables, nothing_to_measure
@@ -77,11 +79,12 @@ def compute_measures(
     InputError
         Nothing to measure; measures asked for that need pairs, where there are none, or several levels; every one is
         named.
-    PluginError
-        When a measure breaks its contract.
+    PluginFailed
+        A measure fails, or breaks its contract.
     """
     if needing := [needs_levels(each.label, each.place) for each in requests if each.measure.of_levels]:
         raise InputError(needing)
+    original, masked = frozen(original), frozen(masked)
     hidden = changed_variables(original, masked) if changed is None else changed
     if variables is None:
         names, categorical = compared_variables(original, masked)
@@ -100,7 +103,8 @@ def compute_measures(
             unseen += OF_CATEGORIES if request.measure.kind == "score" else ""
             results[request.label] = Measurement(math.nan, notes=(unseen,), leaves_out=missed.names)
             continue
-        with stage(reporter, f"Measuring {request.label}") as progress:
+        title = f"Measuring {request.label}{package_said(request.measure.compute)}"
+        with stage(reporter, title) as progress:
             comparison = Comparison(
                 original, masked, names, edits, masked.origin, weights, original.households, plan, progress,
                 categorical, drawn,
@@ -140,10 +144,10 @@ def computed(
 
     Raises
     ------
-    PluginError
-        The measure breaks its contract.
+    PluginFailed
+        The measure fails, or breaks its contract.
     """
-    measure = request.measure
+    measure, comparison = request.measure, frozen(comparison)
     try:
         if not measure.compares_unpaired:
             comparison.require_pairs("each masked record is compared with its own original")
@@ -157,8 +161,6 @@ def computed(
         if request.asked:
             raise
         return Measurement(math.nan, notes=(f"not computed: {error.problems[0].message}",))
-    if not isinstance(found, Measurement):
-        raise PluginError(f"measure {measure.name!r} returned a {type(found).__name__}, not a Measurement")
     if before and measure.of_one_file:
         found = replace(
             found, before=_of_original(request, comparison, generator(seed, "measure before", request.label))

@@ -9,6 +9,8 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.plugins.compared_levels import ComparedLevels, plain_records
+from maskwright.plugins.guarding.frozen import frozen
+from maskwright.plugins.guarding.origin import package_said
 from maskwright.plugins.measure import Comparison, Measurable
 from maskwright.release.measures.compared_variables import changed_variables, released_variables
 from maskwright.release.measures.measured_variables import left_out
@@ -106,9 +108,10 @@ def compute_level_measures(
     ------
     InputError
         What a measure cannot do without is not there.
-    PluginError
-        A measure breaks its contract.
+    PluginFailed
+        A measure fails, or breaks its contract.
     """
+    levels = frozen(levels)
     given, top = measurable_levels(levels), levels.top
     original, masked = plain_records(levels.original, top), plain_records(levels.masked, top)
     origin = levels.origin.get(top)
@@ -116,7 +119,8 @@ def compute_level_measures(
     unpaired: list[Problem] = []
     for request in requests:
         missed = left_out(request.measure, request.params, given, ())
-        with stage(reporter, f"Measuring {request.label}") as progress:
+        title = f"Measuring {request.label}{package_said(request.measure.compute)}"
+        with stage(reporter, title) as progress:
             comparison = Comparison(
                 original, masked, levels.variables.get(top, ()), edits or EditSet(), origin, levels.weights.get(top),
                 progress=progress, levels=levels,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.plan import Plan
-    from maskwright.plugins.registry import Registry
+    from maskwright.plugins.registered import Registry
 
 USUAL_OF_NUMBERS = ("pil", "sse")
 """Names of the measures, of numbers."""

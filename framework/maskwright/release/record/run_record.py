@@ -24,7 +24,9 @@ class PipelineRecord(RecordPart):
     """The pipeline that was run."""
 
     file: str
-    text: str = Field(description="The file as it stands; of a program's settings, these as YAML.")
+    text: str = Field(
+        description="The file as it stands; of a program's settings, these as YAML; empty in what a report gets."
+    )
     settings: dict[str, object] = Field(description="The same as plain data, with what was put over it.")
 
 
@@ -33,7 +35,7 @@ class InputFile(RecordPart):
 
     role: Literal["data", "codebook", "pipeline", "edits", "method", "measure"]
     file: str
-    sha256: str
+    sha256: str | None = Field(description="null: in what a report gets.")
     bytes: int
 
 
@@ -98,6 +100,11 @@ class EditRecord(RecordPart):
     not_applicable: Public[int] = Field(description="Masked records in which a cell that it reads is suppressed.")
     fired: int = Field(description="Masked records that it is for.")
     adjusted: int = Field(description="Masked records that were moved because of it.")
+    infeasible: int = Field(
+        default=0,
+        description="Records of several levels, moved with their members: those for which no values were found that "
+        "satisfy it, so that what it reads was derived instead.",
+    )
     loss: float = Field(description="Added by adjusting records that violated this edit only; unit of loss_by_step.")
     form: Public[Literal["translated", "weakened"] | None] = Field(
         default=None,
@@ -286,7 +293,7 @@ class RunRecord(RecordPart):
     inputs: tuple[InputFile, ...]
     outputs: dict[str, OutputFile]
     plugins: Public[dict[str, PluginRecord]] = Field(description="Plugins used, by kind and name.")
-    seed: int
+    seed: int | None = Field(description="null: in what a report gets.")
     mode: Annotated[str, Publication(first=True)] = Field(description="'exact', or what is masked in blocks.")
     variables: Public[tuple[VariableRecord, ...]]
     release: Public[ReleasedForm]

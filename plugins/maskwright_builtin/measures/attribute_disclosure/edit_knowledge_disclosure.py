@@ -255,7 +255,7 @@ EDIT_KNOWLEDGE_DISCLOSURE = Measure(
     params=EditKnowledgeDisclosureParams,
     counts_households=True,
     check=known_mistakes,
-    invariant_to=frozenset({"records"}),
+    invariant_to={"records"},
     reference="Torra, Cano and Navarro-Arribas, edit constraints and microaggregation, for the edits; the attack is "
     "interval propagation, Moore, Kearfott and Cloud (2009), Introduction to Interval Analysis, SIAM",
     summary="Percent of masked values that edits and unmasked values pin down, and what that adds to linkage.",

@@ -152,7 +152,7 @@ INTERVAL_DISCLOSURE = Measure(
     range=(0.0, 100.0),
     params=IntervalDisclosureParams,
     counts_households=True,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Mateo-Sanz, doctoral thesis (in Catalan), chapter 6: ICN (rank) and ICD (standard deviation), as its "
     "published tables compute them; with `pairing: nearest` also in their pairing",
     summary="Percent of original values inside narrow intervals (1 to 10 percent) around their masked value.",

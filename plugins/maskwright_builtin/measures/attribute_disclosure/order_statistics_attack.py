@@ -253,7 +253,7 @@ ORDER_STATISTICS_ATTACK = Measure(
     range=(0.0, 100.0),
     params=OrderStatisticsAttackParams,
     counts_households=True,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Mateo-Sanz, doctoral thesis (in Catalan), chapter 3; the distribution of the masked values stands for "
     "the true one",
     summary="Percent of values in narrow intervals computed from ranks: the attack on individual ranking.",

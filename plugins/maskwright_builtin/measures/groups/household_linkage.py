@@ -267,7 +267,7 @@ HOUSEHOLD_LINKAGE = Measure(
     parts=_parts,
     of_levels=True,
     counts_households=True,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Domingo-Ferrer and Torra (2001), A quantitative comparison of disclosure control methods for microdata, "
     "in Confidentiality, Disclosure and Data Access, Elsevier, chapter 6, of records; assignments by dynamic "
     "programming: Held and Karp (1962), Journal of the Society for Industrial and Applied Mathematics 10(1), 196-210",

@@ -189,7 +189,7 @@ HOUSEHOLD_RISK = Measure(
     of_one_file=True,
     of_levels=True,
     counts_households=True,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Franconi and Polettini (2004), Individual risk estimation in mu-Argus: a review, Privacy in Statistical "
     "Databases, LNCS 3050, 262-272",
     summary="Percent of households of which a member is expected to be recognised by the keys of both levels.",

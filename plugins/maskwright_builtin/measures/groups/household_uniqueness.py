@@ -128,7 +128,7 @@ HOUSEHOLD_UNIQUENESS = Measure(
     of_one_file=True,
     of_levels=True,
     counts_households=True,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Benedetti and Franconi (1998), Statistical and technological solutions for controlled data "
     "dissemination, New Techniques and Technologies for Statistics",
     summary="Percent of households alone with their keys and the set of their members' keys; with weights also in the "

@@ -225,7 +225,7 @@ DISCREPANCY = Measure(
     range=(0.0, None),
     params=DiscrepancyParams,
     compares_unpaired=True,
-    invariant_to=frozenset({"records", "columns"}),
+    invariant_to={"records", "columns"},
     reference="Mateo-Sanz, doctoral thesis (in Catalan), chapter 5: discrepancies X, V, R, RF, C, F; Domingo-Ferrer "
     "and Torra (2001), Disclosure control methods and information loss for microdata, table 5.1",
     summary="Error of a matrix of the file: values, means, covariances, correlations, principal components.",

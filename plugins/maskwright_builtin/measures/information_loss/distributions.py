@@ -220,7 +220,7 @@ KOLMOGOROV_SMIRNOV = Measure(
     range=(0.0, 100.0),
     params=WeightedParams,
     compares_unpaired=True,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Kolmogorov (1933), Smirnov (1948); as a utility measure: Woo, Reiter, Oganian, Karr (2009), Global "
     "measures of data utility for microdata masked for disclosure limitation, J. Privacy and Confidentiality 1(1)",
     summary="Largest difference between the distribution functions of each variable.",
@@ -236,7 +236,7 @@ HELLINGER = Measure(
     uses=_hellinger_uses,
     check=_hellinger_mistakes,
     compares_unpaired=True,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Hellinger (1909); as a utility measure: Gomatam, Karr, Sanil (2005), Data swapping as a decision "
     "problem, Journal of Official Statistics 21(4)",
     summary="Hellinger distance between the distributions of each variable.",

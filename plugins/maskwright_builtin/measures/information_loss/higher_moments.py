@@ -111,7 +111,7 @@ HIGHER_MOMENTS = Measure(
     range=(0.0, None),
     params=WeightedParams,
     compares_unpaired=True,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Domingo-Ferrer and González-Nicolás (2010), Hybrid microdata using microaggregation, Information "
     "Sciences 180(15), section 4: third and fourth central moments",
     summary="Change of the central moments of order 3 and 4 (skewness and tails) of each variable.",

@@ -92,7 +92,7 @@ IL1S = Measure(
     direction="lower",
     range=(0.0, None),
     params=WeightedParams,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Yancey, Winkler, Creecy (2002), Disclosure risk assessment in perturbative microdata protection; "
     "Mateo-Sanz, Sebé, Domingo-Ferrer (2004), Outlier protection in continuous microdata masking, LNCS 3050",
     summary="Mean absolute change of the values, in standard deviations times the square root of 2.",

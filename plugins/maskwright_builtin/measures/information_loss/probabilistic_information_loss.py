@@ -252,7 +252,7 @@ PROBABILISTIC_INFORMATION_LOSS = Measure(
     range=(0.0, 100.0),
     params=ProbabilisticInformationLossParams,
     compares_unpaired=True,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Mateo-Sanz, Domingo-Ferrer, Sebé (2005), Probabilistic information loss measures in confidentiality "
     "protection of continuous microdata, Data Mining and Knowledge Discovery 11(2), 181-193",
     summary="Whether quantiles, means, variances, covariances and correlations moved more than sampling error.",

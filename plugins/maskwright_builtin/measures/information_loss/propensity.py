@@ -264,7 +264,7 @@ PROPENSITY = Measure(
     check=variable_mistakes,
     deterministic=False,
     compares_unpaired=True,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Woo, Reiter, Oganian, Karr (2009), Global measures of data utility; Snoke, Raab, Nowok, Dibben, "
     "Slavkovic (2018), General and specific utility measures for synthetic data, J. Royal Statistical Society A 181(3)",
     summary="How well a logistic model or a tree tells masked records from original ones (pMSE, with its ratio to "

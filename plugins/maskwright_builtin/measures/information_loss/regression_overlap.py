@@ -283,7 +283,7 @@ REGRESSION_OVERLAP = Measure(
     uses=_names_used,
     check=_mistakes,
     compares_unpaired=True,
-    invariant_to=frozenset({"affine", "records"}),
+    invariant_to={"affine", "records"},
     reference="Karr, Kohnen, Oganian, Reiter, Sanil (2006), A framework for evaluating the utility of data altered to "
     "protect confidentiality, The American Statistician 60(3)",
     summary="Overlap of the confidence intervals of regression coefficients fitted on both files.",

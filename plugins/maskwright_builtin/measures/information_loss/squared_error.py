@@ -98,7 +98,7 @@ SQUARED_ERROR = Measure(
     direction="lower",
     range=(0.0, None),
     params=WeightedParams,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Domingo-Ferrer and Mateo-Sanz (2002), Practical data-oriented microaggregation for statistical "
     "disclosure control, IEEE TKDE 14(1), section 2 (SSE/SST)",
     summary="Squared change of the standardised values, in percent of replacing every value by the mean.",

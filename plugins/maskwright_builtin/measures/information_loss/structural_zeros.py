@@ -99,7 +99,7 @@ STRUCTURAL_ZEROS = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=WeightedParams,
-    invariant_to=frozenset({"records", "columns"}),
+    invariant_to={"records", "columns"},
     reference="Hundepool et al. (2012), Statistical Disclosure Control, Wiley, section 3.5: zeros and other special "
     "values; the share is the Jaccard distance of the two sets of zero cells",
     summary="Percent of the zeros that masking lost or made.",

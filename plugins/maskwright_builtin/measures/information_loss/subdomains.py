@@ -187,7 +187,7 @@ SUBDOMAINS = Measure(
     uses=_names_used,
     deterministic=False,
     compares_unpaired=True,
-    invariant_to=frozenset({"affine", "columns"}),
+    invariant_to={"affine", "columns"},
     reference="Domingo-Ferrer and González-Nicolás (2010), Hybrid microdata using microaggregation, Information "
     "Sciences 180(15): means and covariances on random subsets; MS hybrid data of Muralidhar and Sarathy (2008)",
     summary="Change of means and covariances on random subsets and on the categories of declared variables.",

@@ -139,7 +139,7 @@ THESIS_INFORMATION_LOSS = Measure(
     direction="lower",
     range=(0.0, None),
     params=ThesisInformationLossParams,
-    invariant_to=frozenset({"records", "columns"}),
+    invariant_to={"records", "columns"},
     reference="Mateo-Sanz, doctoral thesis (in Catalan), chapters 5 and 6, as its published tables compute it",
     summary="Mean relative change of values, means, variances, covariances, and change of correlations (PI1 to PI5).",
 )

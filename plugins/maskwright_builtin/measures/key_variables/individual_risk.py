@@ -250,7 +250,7 @@ INDIVIDUAL_RISK = Measure(
     parts=_parts,
     compares_unpaired=True,
     of_one_file=True,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Benedetti and Franconi (1998), Statistical and technological solutions for controlled data "
     "dissemination, New Techniques and Technologies for Statistics; Franconi and Polettini (2004), Privacy in "
     "Statistical Databases, LNCS 3050, 262-272",

@@ -109,7 +109,7 @@ K_ANONYMITY = Measure(
     compares_unpaired=True,
     of_one_file=True,
     counts_households=True,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Samarati (2001), IEEE Transactions on Knowledge and Data Engineering 13(6), 1010-1027",
     summary="Size of the smallest class of masked records with equal key variables.",
 )

@@ -151,7 +151,7 @@ K_MAP = Measure(
     parts=_parts,
     compares_unpaired=True,
     of_one_file=True,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Sweeney (2002), k-anonymity: a model for protecting privacy, International Journal on Uncertainty, "
     "Fuzziness and Knowledge-Based Systems 10(5), 557-570; El Emam and Dankar (2008), Journal of the American Medical "
     "Informatics Association 15(5), 627-637",

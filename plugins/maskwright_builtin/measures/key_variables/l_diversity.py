@@ -131,7 +131,7 @@ L_DIVERSITY = Measure(
     compares_unpaired=True,
     of_one_file=True,
     counts_households=True,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam (2007), ACM Transactions on Knowledge Discovery "
     "from Data 1(1), article 3",
     summary="Smallest number of different sensitive values in a class of masked records with equal keys.",

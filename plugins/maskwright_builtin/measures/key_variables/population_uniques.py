@@ -276,7 +276,7 @@ POPULATION_UNIQUES = Measure(
     parts=_parts,
     compares_unpaired=True,
     of_one_file=True,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Skinner and Shlomo (2008), Assessing identification risk in survey microdata using log-linear models, "
     "Journal of the American Statistical Association 103, 989-1001",
     summary="Percent of masked records expected to be alone on their keys in the population (log-linear models).",

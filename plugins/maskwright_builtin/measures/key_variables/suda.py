@@ -281,7 +281,7 @@ SUDA = Measure(
     parts=_parts,
     compares_unpaired=True,
     of_one_file=True,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Elliot, Manning, Mayes, Gurd and Bane (2005), SUDA: a program for detecting special uniques, Joint "
     "UNECE/Eurostat work session on statistical data confidentiality, Geneva",
     summary="Percent of masked records that few keys single out with a probability above a bound (SUDA2, DIS-SUDA).",

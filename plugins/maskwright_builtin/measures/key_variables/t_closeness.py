@@ -140,7 +140,7 @@ T_CLOSENESS = Measure(
     compares_unpaired=True,
     of_one_file=True,
     counts_households=True,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Li, Li and Venkatasubramanian (2007), t-closeness: privacy beyond k-anonymity and l-diversity, IEEE "
     "23rd International Conference on Data Engineering, 106-115",
     summary="Largest distance between the sensitive values of a class with equal keys and of the whole file.",

@@ -113,7 +113,7 @@ UNIQUENESS = Measure(
     compares_unpaired=True,
     of_one_file=True,
     counts_households=True,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Benedetti and Franconi (1998), Statistical and technological solutions for controlled data "
     "dissemination, New Techniques and Technologies for Statistics",
     summary="Percent of masked records alone with their key variables; with weights also in the population.",

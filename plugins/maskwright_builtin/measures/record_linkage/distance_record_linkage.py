@@ -92,7 +92,7 @@ DISTANCE_RECORD_LINKAGE = Measure(
     uses=known_names,
     check=known_mistakes,
     counts_households=True,
-    invariant_to=frozenset({"affine", "records"}),
+    invariant_to={"affine", "records"},
     reference="Domingo-Ferrer and Torra (2001), A quantitative comparison of disclosure control methods for microdata, "
     "in Confidentiality, Disclosure and Data Access, Elsevier, chapter 6; scenarios of Mateo-Sanz, doctoral thesis (in "
     "Catalan), chapter 6",

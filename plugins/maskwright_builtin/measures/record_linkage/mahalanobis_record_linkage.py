@@ -120,7 +120,7 @@ MAHALANOBIS_RECORD_LINKAGE = Measure(
     uses=known_names,
     check=known_mistakes,
     counts_households=True,
-    invariant_to=frozenset({"affine", "records"}),
+    invariant_to={"affine", "records"},
     reference="Torra, Abowd and Domingo-Ferrer (2006), Using Mahalanobis distance-based record linkage for disclosure "
     "risk assessment, Privacy in Statistical Databases, LNCS 4302, 233-242",
     summary="Percent of records whose nearest record by Mahalanobis distance is their own, over what is known.",

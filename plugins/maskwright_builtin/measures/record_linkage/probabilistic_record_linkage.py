@@ -392,7 +392,7 @@ PROBABILISTIC_RECORD_LINKAGE = Measure(
     counts_households=True,
     uses=_known_names,
     check=_mistakes,
-    invariant_to=frozenset({"affine", "records"}),
+    invariant_to={"affine", "records"},
     reference="Fellegi and Sunter (1969), Journal of the American Statistical Association 64, 1183-1210; Jaro (1989), "
     "same journal 84, 414-420; as a disclosure risk: Domingo-Ferrer and Torra (2001), chapter 6 of Confidentiality, "
     "Disclosure and Data Access, Elsevier",

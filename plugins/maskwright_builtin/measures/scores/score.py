@@ -163,7 +163,7 @@ SCORE = Measure(
     range=(0.0, 100.0),
     params=ScoreParams,
     components=_components,
-    invariant_to=frozenset({"affine", "records"}),
+    invariant_to={"affine", "records"},
     counts_households=True,
     reference="Torra, Cano, Navarro-Arribas, edit constraints and microaggregation: score = 0.5 loss + 0.5 risk, with "
     "risk = 0.5 record linkage + 0.5 interval disclosure",

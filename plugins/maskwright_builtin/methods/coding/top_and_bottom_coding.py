@@ -146,11 +146,6 @@ def _finite(value: float | None) -> float | None:
     return float(value) if value is not None and np.isfinite(value) else None
 
 
-def keeps_equals(params: TopAndBottomCodingParams) -> bool:  # noqa: ARG001 - the signature is the contract's
-    """Equal values are replaced alike."""
-    return True
-
-
 def _limits(params: TopAndBottomCodingParams, variable: Variable, values: NDArray[np.float64]) -> tuple[float, float]:
     """Upper and lower limit of a variable; infinite where it has none."""
     top = _declared(params.top, variable)
@@ -173,13 +168,12 @@ TOP_AND_BOTTOM_CODING = Method(
     params=TopAndBottomCodingParams,
     scope="variable",
     # Shares are of the whole file.
-    may_be_split=False,
-    variable_types=frozenset({"continuous", "integer", "date", "datetime", "ordinal"}),
+    cut="none",
+    variable_types={"continuous", "integer", "date", "datetime", "ordinal"},
     handles_missing=True,
-    preserves=frozenset({"range"}),
+    preserves={"range", "equals"},
     deterministic=True,
     limits=declared_limits,
-    keeps_equals=keeps_equals,
     changes_few=True,
     reference="Hundepool et al. (2012), Statistical disclosure control, Wiley, section 3.3.3",
     summary="Values beyond a limit are replaced by the limit, or by their mean.",

@@ -93,8 +93,8 @@ PROBABILITY_DISTRIBUTION = Method(
     params=ProbabilityDistributionParams,
     scope="variable",
     # The distribution is that of the whole file.
-    may_be_split=False,
-    variable_types=frozenset({"continuous", "integer"}),
+    cut="none",
+    variable_types={"continuous", "integer"},
     handles_missing=True,
     reference="Liew, Choi and Liew (1985), ACM Trans. Database Systems 10(3), 395-411",
     summary="Replaces each variable by a sample from the best-fitting distribution, matched by rank.",

@@ -69,10 +69,10 @@ RESAMPLING = Method(
     params=ResamplingParams,
     scope="variable",
     # Ranks are those of the whole file.
-    may_be_split=False,
-    variable_types=frozenset({"continuous", "integer", "date", "datetime"}),
+    cut="none",
+    variable_types={"continuous", "integer", "date", "datetime"},
     handles_missing=True,
-    preserves=frozenset({"range"}),
+    preserves={"range"},
     reference="Heer (1993), Proc. Int. Seminar on Statistical Confidentiality, Eurostat, 261-271",
     summary="Replaces each variable by sorted averages of samples drawn from its own values.",
     example="method: resampling\nparams: {t: 3}\n",

@@ -95,11 +95,11 @@ INDIVIDUAL_RANKING = Method(
     protect=protect,
     params=IndividualRankingParams,
     scope="variable",
-    may_be_split=True,
-    variable_types=frozenset({"continuous", "integer", "date", "datetime", "ordinal"}),
+    cut="near",
+    variable_types={"continuous", "integer", "date", "datetime", "ordinal"},
     handles_missing=True,
     # Under the operator that the plan chooses: domain under the lower median, means under "mean".
-    preserves=frozenset({"range", "domain", "mean", "k"}),
+    preserves={"range", "domain", "mean", "k"},
     deterministic=True,
     reference="Defays and Nanopoulos (1993), Panels of enterprises and confidentiality: the small aggregates method, "
     "Statistics Canada, 195-204; Hansen and Mukherjee (2003), IEEE Trans. Knowl. Data Eng. 15(4), 1043-1044",

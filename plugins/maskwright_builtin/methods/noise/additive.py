@@ -74,8 +74,8 @@ ADDITIVE_NOISE = Method(
     params=AdditiveNoiseParams,
     scope="variable",
     # Standard deviations and corrected moments are those of the whole file.
-    may_be_split=False,
-    variable_types=frozenset({"continuous", "integer", "date", "datetime"}),
+    cut="none",
+    variable_types={"continuous", "integer", "date", "datetime"},
     handles_missing=True,
     reference="Brand (2002), Inference Control in Statistical Databases, LNCS 2316, 97-116; Kim (1986), Proc. ASA "
     "Section on Survey Research Methods, 303-308",

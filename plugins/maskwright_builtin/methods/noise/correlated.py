@@ -88,8 +88,8 @@ CORRELATED_NOISE = Method(
     params=CorrelatedNoiseParams,
     scope="all",
     # Covariances are those of the whole file.
-    may_be_split=False,
-    preserves=frozenset({"linear"}),
+    cut="none",
+    preserves={"linear"},
     reference="Brand (2002), Inference Control in Statistical Databases, LNCS 2316, 97-116; Kim (1986), Proc. ASA "
     "Section on Survey Research Methods, 303-308",
     summary="Adds normal noise with the covariances of the variables; correlations and linear equalities stay.",

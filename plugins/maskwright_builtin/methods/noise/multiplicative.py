@@ -82,8 +82,8 @@ MULTIPLICATIVE_NOISE = Method(
     protect=protect,
     params=MultiplicativeNoiseParams,
     scope="variable",
-    may_be_split=True,
-    variable_types=frozenset({"continuous", "integer"}),
+    cut="near",
+    variable_types={"continuous", "integer"},
     handles_missing=True,
     reference="Kim and Winkler (2003), Multiplicative noise for masking continuous data, US Bureau of the Census, "
     "Statistics 2003-01",

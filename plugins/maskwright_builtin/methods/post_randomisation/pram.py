@@ -254,13 +254,12 @@ PRAM = Method(
     protect=protect,
     params=PramParams,
     scope="variable",
-    may_be_split=True,
+    cut="any",
     # Few categories occur in a block, so that most stay what they are.
-    protects_in_blocks=False,
     changes_few=True,
-    variable_types=frozenset({"ordinal", "nominal"}),
+    variable_types={"ordinal", "nominal"},
     handles_missing=True,
-    preserves=frozenset({"domain"}),
+    preserves={"domain"},
     variant=_variant,
     reference="Kooiman, Willenborg and Gouweleeuw (1997), PRAM: a method for disclosure limitation of microdata, "
     "Statistics Netherlands; Gouweleeuw et al. (1998), Journal of Official Statistics 14(4), 463-478",

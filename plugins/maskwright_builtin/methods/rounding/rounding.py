@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -108,9 +109,9 @@ def declared_limits(params: RoundingParams, variables: tuple[Variable, ...]) -> 
     return tuple(Limit(each.name, multiple_of=bases[each.name] * each.day) for each in known)
 
 
-def keeps_equals(params: RoundingParams) -> bool:
+def _variant(params: RoundingParams) -> Method:
     """Records that are equal are rounded alike unless it is left to chance."""
-    return params.kind == "deterministic"
+    return replace(ROUNDING, preserves={"equals"}) if params.kind == "deterministic" else ROUNDING
 
 
 def _bases(block: Block, params: RoundingParams) -> NDArray[np.float64]:
@@ -192,11 +193,11 @@ ROUNDING = Method(
     protect=protect,
     params=RoundingParams,
     scope="group",
-    may_be_split=True,
-    variable_types=frozenset({"continuous", "integer", "date", "datetime"}),
+    cut="near",
+    variable_types={"continuous", "integer", "date", "datetime"},
     handles_missing=True,
     limits=declared_limits,
-    keeps_equals=keeps_equals,
+    variant=_variant,
     reference="Willenborg and de Waal (2001), Elements of statistical disclosure control, LNS 155, section 9.3",
     summary="Rounds to multiples of a base, to the nearest or at random, keeping edits between the multiples.",
     example="method: rounding\nparams: {base: 5, kind: random}\n",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Block, InputError, Masked, Method, NamesVariables
+from maskwright import Block, InputError, NamesVariables, Removed, Remover
 from maskwright_builtin.key_counts.counts import count_keys
 from maskwright_builtin.methods.key_class_parameters import (
     Importance,
@@ -87,7 +87,7 @@ class LocalSuppressionParams(BaseModel, extra="forbid", frozen=True):
         return self
 
 
-def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generator) -> Masked:  # noqa: ARG001 - the contract
+def remove(block: Block, params: LocalSuppressionParams, rng: np.random.Generator) -> Removed:  # noqa: ARG001 - the contract
     """Empty key cells until every combination of keys is that of k records or more.
 
     Greedy. Sets of keys are tried, those worth least first; of those worth the same, the one that brings most of the
@@ -119,8 +119,8 @@ def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generat
 
     Returns
     -------
-    Masked
-        Values that are left are as they were. The engine suppresses further cells where edits or other records would
+    Removed
+        With `cells`. The engine suppresses further cells where edits or other records would
         give suppressed ones away, and calls again where those are keys.
 
     Raises
@@ -158,14 +158,10 @@ def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generat
         if block.households is None and len(sets) == 1:
             break
     missing, uncoded = emptied_cells(block, positions, reached == GONE)
-    values = block.values.copy()
-    values[missing] = np.nan
     gone = (missing & ~block.missing) | uncoded
     counted = _counted(reached, block, params, sets)
-    return Masked(
-        values=values,
-        missing=missing,
-        suppressed=uncoded,
+    return Removed(
+        cells=gone,
         notes={
             "cells_suppressed": int(gone.sum()),
             "records_with_suppressed_cells": int(gone.any(axis=1).sum()),
@@ -254,22 +250,18 @@ def _counted(
     return notes
 
 
-def _as_counted(params: LocalSuppressionParams) -> Method:
+def _as_counted(params: LocalSuppressionParams) -> Remover:
     """Classes of k on all keys are promised only where they are made."""
     classes = params.count == "own" and params.subsets is None and params.key_sets is None
     return LOCAL_SUPPRESSION if classes else replace(LOCAL_SUPPRESSION, preserves=frozenset())
 
 
-LOCAL_SUPPRESSION = Method(
+LOCAL_SUPPRESSION = Remover(
     name="local_suppression",
-    protect=protect,
+    remove=remove,
     params=LocalSuppressionParams,
-    scope="all",
-    may_be_split=False,
-    variable_types=frozenset({"continuous", "integer", "date", "datetime", "ordinal", "nominal"}),
-    handles_missing=True,
-    preserves=frozenset({"k"}),
-    removes=frozenset({"cells"}),
+    takes_away="cells",
+    preserves={"k"},
     deterministic=True,
     counts_households=True,
     variant=_as_counted,

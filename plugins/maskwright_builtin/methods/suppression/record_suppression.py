@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from pydantic import BaseModel
 
-from maskwright import Block, InputError, Masked, Method
+from maskwright import Block, InputError, Removed, Remover
 from maskwright_builtin.methods.key_class_parameters import KeyNames, SmallestClass
 from maskwright_builtin.methods.suppression.keys import class_size, key_codes, key_positions
 
@@ -17,7 +17,7 @@ class RecordSuppressionParams(BaseModel, extra="forbid", frozen=True):
     keys: KeyNames = ()
 
 
-def protect(block: Block, params: RecordSuppressionParams, rng: np.random.Generator) -> Masked:  # noqa: ARG001 - the contract
+def remove(block: Block, params: RecordSuppressionParams, rng: np.random.Generator) -> Removed:  # noqa: ARG001 - the contract
     """Leave out every record whose class on the keys has fewer than k records.
 
     With f(x) the number of records with the key x, the records with f(x) >= k stay, as they are. Classes that stay
@@ -34,7 +34,7 @@ def protect(block: Block, params: RecordSuppressionParams, rng: np.random.Genera
 
     Returns
     -------
-    Masked
+    Removed
         With `kept_rows`.
 
     Raises
@@ -52,24 +52,18 @@ def protect(block: Block, params: RecordSuppressionParams, rng: np.random.Genera
     if not len(kept):
         what = "records" if block.households is None else "households"
         raise InputError(f"no {params.k} {what} are equal on the keys, so no record would be left: use fewer keys")
-    return Masked(
-        values=block.values[kept],
-        missing=block.missing[kept],
+    return Removed(
         kept_rows=kept,
         notes={"records_left_out": block.n - len(kept), "records_kept": len(kept)},
     )
 
 
-RECORD_SUPPRESSION = Method(
+RECORD_SUPPRESSION = Remover(
     name="record_suppression",
-    protect=protect,
+    remove=remove,
     params=RecordSuppressionParams,
-    scope="all",
-    may_be_split=False,
-    variable_types=frozenset({"continuous", "integer", "date", "datetime", "ordinal", "nominal"}),
-    handles_missing=True,
-    preserves=frozenset({"k"}),
-    removes=frozenset({"records"}),
+    takes_away="records",
+    preserves={"k"},
     deterministic=True,
     counts_households=True,
     reference="Samarati (2001), IEEE Trans. Knowl. Data Eng. 13(6), 1010-1027; Hundepool et al. (2012), Statistical "

@@ -94,10 +94,10 @@ RANK_SWAPPING = Method(
     params=RankSwappingParams,
     scope="variable",
     # Ranks are those of the whole file.
-    may_be_split=False,
-    variable_types=frozenset({"continuous", "integer", "date", "datetime", "ordinal"}),
+    cut="none",
+    variable_types={"continuous", "integer", "date", "datetime", "ordinal"},
     handles_missing=True,
-    preserves=frozenset({"range", "domain", "mean"}),
+    preserves={"range", "domain", "mean"},
     reference="Moore (1996), Controlled data-swapping techniques, US Bureau of the Census, RR96-04",
     summary="Swaps values of a variable between records whose ranks differ by at most p percent.",
     example="method: rank_swapping\nparams: {p: 15}\n",

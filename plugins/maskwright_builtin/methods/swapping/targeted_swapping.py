@@ -281,9 +281,9 @@ TARGETED_SWAPPING = Method(
     protect=protect,
     params=TargetedSwappingParams,
     scope="all",
-    may_be_split=False,
+    cut="none",
     changes_few=True,
-    variable_types=frozenset({"continuous", "integer", "date", "datetime", "ordinal", "nominal"}),
+    variable_types={"continuous", "integer", "date", "datetime", "ordinal", "nominal"},
     handles_missing=True,
     preserves=frozenset(
         {"linear", "product", "inequality", "range", "domain", "mean", "covariance", "combinations", "households"}

@@ -338,14 +338,13 @@ CART_SYNTHESIS = Method(
     protect=protect,
     params=CartSynthesisParams,
     scope="all",
-    may_be_split=False,
-    protects_in_blocks=False,
+    cut="none",
     # What is synthetic may by chance be what was there.
     changes_few=True,
-    variable_types=frozenset({"continuous", "integer", "date", "datetime", "ordinal", "nominal"}),
+    variable_types={"continuous", "integer", "date", "datetime", "ordinal", "nominal"},
     handles_missing=True,
     draws_records=True,
-    preserves=frozenset({"households"}),
+    preserves={"households"},
     companions_of_edits=True,
     reference="Reiter (2005), Journal of Official Statistics 21(3), 441-462; Nowok, Raab and Dibben (2016), Journal of "
     "Statistical Software 74(11)",

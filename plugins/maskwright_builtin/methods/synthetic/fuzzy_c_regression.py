@@ -204,9 +204,8 @@ FUZZY_C_REGRESSION = Method(
     protect=protect,
     params=FuzzyCRegressionParams,
     scope="all",
-    may_be_split=True,
+    cut="any",
     # Models of a block of similar records are near them.
-    protects_in_blocks=False,
     fewest_records=fewest_records,
     reference="Cano and Torra (2009), FUZZ-IEEE, 1145-1150",
     summary="Replaces dependent variables by the values that one of c regressions fits for each record.",

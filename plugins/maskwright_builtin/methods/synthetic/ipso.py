@@ -113,10 +113,9 @@ IPSO = Method(
     protect=protect,
     params=IpsoParams,
     scope="all",
-    may_be_split=True,
+    cut="any",
     # Residuals of a block of similar records are small, and so are the new ones.
-    protects_in_blocks=False,
-    preserves=frozenset({"linear", "mean"}),
+    preserves={"linear", "mean"},
     fewest_records=fewest_records,
     reference="Burridge (2003), Statistics and Computing 13(4), 321-327",
     summary="Replaces dependent variables by synthetic values; regressions, means and covariances stay exact.",

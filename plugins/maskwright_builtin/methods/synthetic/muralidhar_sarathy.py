@@ -144,10 +144,9 @@ MURALIDHAR_SARATHY = Method(
     protect=protect,
     params=MuralidharSarathyParams,
     scope="all",
-    may_be_split=True,
+    cut="any",
     # Residuals of a block of similar records are small, and so is the noise.
-    protects_in_blocks=False,
-    preserves=frozenset({"mean"}),
+    preserves={"mean"},
     fewest_records=fewest_records,
     reference="Muralidhar and Sarathy (2008), Transactions on Data Privacy 1(1), 17-33",
     summary="Mixes original residuals and noise in dependent variables; means and covariances stay exact.",

@@ -43,6 +43,7 @@ class CsvReading:
         self._grouped = dict.fromkeys(self._names, False)
         self._notes: tuple[str, ...] = ()
         self._ending: str | None = None
+        self._stream: Any = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -93,9 +94,11 @@ class CsvReading:
     def _opened(self, text: Utf8Text) -> arrow_csv.CSVStreamingReader:
         names = list(self._names)
         # Buffered, so that Arrow copies what it reads: its thread lets go of bytes of Python at any later time.
-        _last_opened[:] = [pa.BufferedInputStream(pa.PythonFile(text, mode="r"), BLOCK)]
+        # Several files may be read at once: what is opened here is never taken from what they share.
+        self._stream = pa.BufferedInputStream(pa.PythonFile(text, mode="r"), BLOCK)
+        _last_opened[:] = [self._stream]
         return arrow_csv.open_csv(
-            _last_opened[0],
+            self._stream,
             read_options=arrow_csv.ReadOptions(use_threads=False, block_size=BLOCK, column_names=names),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=self._dialect.delimiter,

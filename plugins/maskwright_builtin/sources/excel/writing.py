@@ -121,6 +121,8 @@ def _cells(path: Path, variable: Variable, column: Any, form: Mapping[str, str],
     shown = form.get("format", "General")
     if pa.types.is_string(column.type):
         _check_texts(path, variable.name, column)
+        # What looks like a character by its number is read as that character, unless its first sign is one.
+        column = pc.replace_substring_regex(column, "_(x[0-9A-Fa-f]{4}_)", "_x005F_\\1")
         if kind in TYPES:
             column = _as_read(column, TYPES[kind])
         elif kind != "text":

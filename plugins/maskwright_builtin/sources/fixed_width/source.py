@@ -258,6 +258,7 @@ FIXED_WIDTH = Source(
     write=write_fixed_width,
     params=FixedWidthParams,
     params_of_written=_as_written,
+    loses=frozenset({"blanks_at_ends"}),
     read_plainly=_read_plainly,
     refuse_unwritable=refuse_unwritable,
     holds=FormatFacts(

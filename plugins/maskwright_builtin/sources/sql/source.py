@@ -112,6 +112,7 @@ SQL = Source(
     write=write_database,
     params=TableParams,
     writes_text=False,
+    loses=frozenset({"zeros_of_times"}),
     holds=FormatFacts(
         types="those of DuckDB, but for nested ones and bytes; SQLite has integers, reals and texts",
         missing_codes="codes stay as values, without what they mean; empty cells are NULL",

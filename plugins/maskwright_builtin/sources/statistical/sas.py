@@ -198,6 +198,7 @@ SAS_TRANSPORT = Source(
     params=StatisticalParams,
     params_of_written=lambda _: StatisticalParams(),
     writes_text=False,
+    loses=frozenset({"blanks_at_end"}),
     read_plainly=_read_plainly,
     refuse_unwritable=refuse_unwritable,
     holds=FormatFacts(

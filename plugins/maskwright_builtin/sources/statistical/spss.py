@@ -214,6 +214,7 @@ SPSS = Source(
     params=StatisticalParams,
     params_of_written=lambda _: StatisticalParams(),
     writes_text=False,
+    loses=frozenset({"blanks_at_end"}),
     read_plainly=_read_plainly,
     refuse_unwritable=refuse_unwritable,
     missing_codes=_missing_codes,

@@ -11,6 +11,9 @@ from maskwright_example.noise import EXAMPLE_NOISE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+CONTRACT = 1
+"""The contract with Maskwright that this package is written for."""
+
 
 @hookimpl
 def register_methods() -> Sequence[Method]:

@@ -42,7 +42,7 @@ EXAMPLE_MEAN_SHIFT = Measure(
     unit="percent",
     direction="lower",
     range=(0.0, None),
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     summary="How far the means have moved, in percent of a standard deviation.",
     reference="none: an example.",
 )

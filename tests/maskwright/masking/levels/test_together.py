@@ -60,13 +60,19 @@ def drawn(households: int, places: int | None) -> mw.LinkedData:
     members = [np.round(rng.gamma(2, 400, size), digits) for size in rng.integers(1, 7, households)]
     capital = np.round(rng.gamma(1, 300, households), digits)
     total = np.array([each.sum() for each in members]) + capital
-    linked = linked_of(members, capital, np.round(total * np.exp(rng.normal(0, 0.3, households)), digits))
+    total = total * np.exp(rng.normal(0, 0.3, households))
+    # Cents stand on quarters, as those do that steps mask: their sums are exact in binary64.
+    linked = linked_of(members, capital, np.rint(total * 4) / 4 if places == 2 else np.round(total, digits))
+    return on_grid(linked, places)
+
+
+def on_grid(linked: mw.LinkedData, places: int | None) -> mw.LinkedData:
     amounts = ("income", "capital", "total")
     return linked.with_data(
         {
             level.name: level.data.with_columns(
                 {
-                    each.name: replace(each, variable=replace(each.variable, decimals=places))
+                    each.name: replace(each, variable=replace(each.variable, decimals=places, binary_steps=True))
                     for each in level.data
                     if each.name in amounts
                 }
@@ -121,6 +127,11 @@ def test_sums_come_out_even_and_no_cell_moves_a_unit_by_rounding(places: int) ->
         moved.linked["household"].data["capital"].values * scale
     )
     assert (sums == np.rint(linked["household"].data["total"].values * scale)).all()
+    # Beside the projection that nobody rounds, in steps of 1 or 0.25.
+    exact = moved_together(on_grid(linked, None), bound_to(linked, SUM, *SIGNS), MOVING, SCALE, 100, 1).linked
+    for level, name in (("person", "income"), ("household", "capital")):
+        steps = np.abs(moved.linked[level].data[name].values - exact[level].data[name].values) * 2**places
+        assert (steps < 1).all()
     assert (members >= 0).all()
     assert (moved.linked["household"].data["capital"].values >= 0).all()
 
@@ -132,6 +143,15 @@ def test_zeros_stay_and_who_has_nothing_to_move_is_named() -> None:
     assert (moved.moved.tolist(), moved.infeasible.tolist()) == ([True, False, False], [False, True, False])
     assert moved.by_edit == {"edit-1": 2}
     assert moved.failing == {"edit-1": 1}
+
+
+def test_a_zero_stays_without_a_grid_too() -> None:
+    """The projection ends near 0 and not on it; the group is moved all the same, and not only said to be."""
+    linked = on_grid(linked_of([[0, 408, 1145, 677, 48, 2610]], [0], [3686]), None)
+    moved = moved_together(linked, bound_to(linked, SUM, *SIGNS), MOVING, SCALE, 100, 1)
+    incomes = moved.linked["person"].data["income"].values
+    assert incomes[0] == 0
+    assert incomes.sum() == pytest.approx(3686, rel=1e-12)
 
 
 def test_large_groups_are_left() -> None:

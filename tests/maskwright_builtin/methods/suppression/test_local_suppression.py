@@ -17,6 +17,7 @@ from hypothesis.extra.numpy import arrays
 import maskwright as mw
 from maskwright.commands.protect import mask_request
 from maskwright.commands.requests import masking_request
+from maskwright.masking.protecting.assembling import GroupResult, without_removed
 from maskwright.plugins.registry import find_method
 
 if TYPE_CHECKING:
@@ -38,10 +39,12 @@ def block(values: np.ndarray, names: list[str] | None = None, **more: object) ->
     )  # fmt: skip
 
 
-def masked(data: mw.Block, **params: object) -> mw.Masked:
-    """Result of local suppression."""
+def masked(data: mw.Block, **params: object) -> GroupResult:
+    """What local suppression leaves of a block."""
     method = find_method("local_suppression")
-    return method.protect(data, method.params.model_validate(params), np.random.default_rng(1))
+    assert isinstance(method, mw.Remover)
+    removed = method.remove(data, method.params.model_validate(params), np.random.default_rng(1))
+    return without_removed(data, removed)
 
 
 def counted(values: np.ndarray, count: str) -> np.ndarray:

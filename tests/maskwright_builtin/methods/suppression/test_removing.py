@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 from pydantic import ValidationError
 
 import maskwright as mw
+from maskwright.masking.protecting.assembling import without_removed
 from maskwright.plugins.registry import find_method
 
 
@@ -25,10 +28,13 @@ def block(
     )  # fmt: skip
 
 
-def masked(name: str, data: mw.Block, seed: int = 1, **params: object) -> mw.Masked:
-    """Result of a method."""
-    method = find_method(name)
-    return method.protect(data, method.params.model_validate(params), np.random.default_rng(seed))
+def masked(name: str, data: mw.Block, seed: int = 1, **params: object) -> Any:
+    """Result of a method, or what a remover leaves of the block."""
+    method, rng = find_method(name), np.random.default_rng(seed)
+    chosen = method.params.model_validate(params)
+    if isinstance(method, mw.Remover):
+        return without_removed(data, method.remove(data, chosen, rng))
+    return method.protect(data, chosen, rng)
 
 
 def sizes(values: np.ndarray, households: np.ndarray | None = None) -> np.ndarray:

@@ -23,6 +23,7 @@ from maskwright.edits.expression import (
     VariableReference,
 )
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
+from maskwright.edits.languages.conversion.paths import PathReference
 from maskwright.edits.languages.conversion.yaml_text import decimal_text
 
 if TYPE_CHECKING:
@@ -137,7 +138,13 @@ def whole(operand: Expression, grids: Grids, *, holds: bool) -> Expression:
 
 def _is_plain(node: Expression) -> bool:
     """Whether no calculation comes between the cell, or the literal, and the comparison."""
-    return isinstance(node, Number) or (isinstance(node, Function) and node.name == "number")
+    match node:
+        case Function("number", (PathReference(is_sum=True),)):
+            return False
+        case Number() | Function("number"):
+            return True
+        case _:
+            return False
 
 
 def _direct(left: Expression, operator: ComparisonOperator, right: Expression) -> Expression:

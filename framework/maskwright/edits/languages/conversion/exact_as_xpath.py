@@ -72,13 +72,15 @@ def xpath_test(expression: Expression, grids: Grids) -> Expression:
     """
     numbers = DateNumbers(grids.dates)
     without_dates = numbers(expression)
-    coded = {name: _is_coded(name, texts, grids) for name, texts in grids.empty.items() if texts}
+    coded = {name: is_coded(VariableReference(name), texts, grids) for name, texts in grids.empty.items() if texts}
     grids = replace(grids, known={**grids.known, **dict.fromkeys(numbers.names, 0)})
-    return numbers.written(_not(_Writer(grids, coded, numbers.cells).truth(without_dates, holds=False)))
+    return numbers.written(not_(XPathWriter(grids, coded, numbers.cells).truth(without_dates, holds=False)))
 
 
 @dataclass
-class _Writer:
+class XPathWriter:
+    """Writes conditions of one rule as XPath, knowing of the codes and dates that its cells may hold."""
+
     grids: Grids
     coded: Mapping[str, Expression]
     cells: Mapping[str, tuple[str, ...]]
@@ -89,51 +91,51 @@ class _Writer:
         match node:
             case And(operands):
                 found = [self.truth(operand, holds=holds) for operand in operands]
-                return _and(found) if holds else _or(found)
+                return and_(found) if holds else or_(found)
             case Or(operands):
                 found = [self.truth(operand, holds=holds) for operand in operands]
-                return _or(found) if holds else _and(found)
+                return or_(found) if holds else and_(found)
             case Not(operand):
                 return self.truth(operand, holds=not holds)
             case IfThen():
                 return self._conditional(node, holds=holds)
             case Comparison():
-                return self._told(
+                return self.told(
                     node, self._comparison(node if holds else replace(node, operator=NEGATED[node.operator]))
                 )
             case InInterval(operand):
                 bounds = interval_comparisons(node)
                 if not bounds:
-                    return self._told(node, self._known(operand)) if holds else Truth(False)
+                    return self.told(node, self.known(operand)) if holds else Truth(False)
                 first, *others = bounds
                 return self.truth(And(bounds) if others else first, holds=holds)
             case InSet():
-                return self._told(node, self._in_set(node, holds=holds))
+                return self.told(node, self._in_set(node, holds=holds))
             case IsMissing(variable):
-                blank = _or([_blank(variable), *self._codes(variable)])
-                return blank if holds else _not(blank)
+                blank = or_([_blank(variable), *self._codes(variable)])
+                return blank if holds else not_(blank)
             case MissingAs(VariableReference(name), meaning):
                 raise Inexpressible(f"what {meaning!r} is written as in {name} stands in the declarations of the data")
             case IsNumber(variable):
-                spoken = self._told(node, Comparison("==", _number(variable), _number(variable)))
-                return spoken if holds else _not(spoken)
+                spoken = self.told(node, Comparison("==", _number(variable), _number(variable)))
+                return spoken if holds else not_(spoken)
             case IsInteger(operand):
-                return self._told(node, whole(_plain(operand), self.grids, holds=holds))
+                return self.told(node, whole(_plain(operand), self.grids, holds=holds))
             case InOriginal(names):
                 first_name, *more = names
                 if more:
                     raise Inexpressible("XPath 1.0 cannot look up a combination of variables in the original file")
                 variable = VariableReference(first_name)
-                return self._told(variable, node if holds else _and([_not(_blank(variable)), _not(node)]))
+                return self.told(variable, node if holds else and_([not_(_blank(variable)), not_(node)]))
             case Truth(value):
                 return Truth(value == holds)
             case _:
                 raise Inexpressible("it is no condition")
 
-    def _told(self, node: Expression, condition: Expression) -> Expression:
+    def told(self, node: Expression, condition: Expression) -> Expression:
         """Condition that is false where a cell that the node asks holds a code for "no value"."""
         asked = dict.fromkeys(each for each in nodes(node) if isinstance(each, VariableReference))
-        return _and([condition, *(_not(code) for variable in asked for code in self._codes(variable))])
+        return and_([condition, *(not_(code) for variable in asked for code in self._codes(variable))])
 
     def _codes(self, variable: VariableReference) -> list[Expression]:
         names = self.cells.get(variable.name, (variable.name,))
@@ -162,19 +164,21 @@ class _Writer:
         if not isinstance(variable, VariableReference):
             raise Inexpressible("a text is compared with something computed")
         same = Comparison("==", variable, text)
-        return _and([_not(_blank(variable)), same if operator == "==" else _not(same)])
+        return and_([not_(_blank(variable)), same if operator == "==" else not_(same)])
 
     def _cells(self, left: VariableReference, operator: ComparisonOperator, right: VariableReference) -> Expression:
         """Cells are equal as numbers (dates) where both are, as texts where one is not."""
         first, second = _number(left), _number(right)
-        one, other = (VariableReference(self.cells.get(each.name, (each.name,))[0]) for each in (left, right))
-        present = [_not(_blank(one)), _not(_blank(other))]
+        one, other = (
+            VariableReference(self.cells[each.name][0]) if each.name in self.cells else each for each in (left, right)
+        )
+        present = [not_(_blank(one)), not_(_blank(other))]
         wordy = Or((Comparison("!=", first, first), Comparison("!=", second, second)))
         same = Comparison("==", one, other)
         if operator == "==":
-            return _or([Comparison("==", first, second), _and([*present, wordy, same])])
-        return _or(
-            [Comparison("<", first, second), Comparison(">", first, second), _and([*present, wordy, _not(same)])]
+            return or_([Comparison("==", first, second), and_([*present, wordy, same])])
+        return or_(
+            [Comparison("<", first, second), Comparison(">", first, second), and_([*present, wordy, not_(same)])]
         )
 
     def _numbers(self, node: Comparison) -> Expression:
@@ -196,8 +200,8 @@ class _Writer:
         found: list[Expression] = []
         for condition, value in _cases(inner):
             replaced = Comparison(node.operator, _put(node.left, inner, value), _put(node.right, inner, value))
-            found.append(_and([self._numbers(condition), self._numbers(replaced)]))
-        return _or(found)
+            found.append(and_([self._numbers(condition), self._numbers(replaced)]))
+        return or_(found)
 
     def _outermost(self, side: Expression, operator: ComparisonOperator, other: Expression) -> Expression | None:
         """``abs(f) <= g`` and ``max(a, b) <= c`` are conjunctions; their opposites disjunctions."""
@@ -205,14 +209,14 @@ class _Writer:
             case Function("abs", (argument,)) if operator in ("<", "<=", ">", ">="):
                 opposite = Comparison(_mirrored(operator), argument, _negative(other))
                 both = [self._numbers(Comparison(operator, argument, other)), self._numbers(opposite)]
-                return _and(both) if operator in ("<", "<=") else _or(both)
+                return and_(both) if operator in ("<", "<=") else or_(both)
             case Function("abs", (argument,)) if other == Number(Fraction(0)) and operator in ("==", "!="):
                 return self._numbers(Comparison(operator, argument, other))
             case Function("max" | "min" as name, arguments) if operator in ("<", "<=", ">", ">="):
                 each = [self._numbers(Comparison(operator, argument, other)) for argument in arguments]
                 if (name == "max") == (operator in ("<", "<=")):
-                    return _and(each)
-                return _and([_or(each), *(self._known(argument) for argument in arguments)])
+                    return and_(each)
+                return and_([or_(each), *(self.known(argument) for argument in arguments)])
             case _:
                 return None
 
@@ -220,17 +224,17 @@ class _Writer:
         if not isinstance(node.operand, VariableReference):
             operator: ComparisonOperator = "==" if holds else "!="
             each = [self._comparison(Comparison(operator, node.operand, member)) for member in node.members]
-            return _or(each) if holds else _and(each)
+            return or_(each) if holds else and_(each)
         variable = node.operand
-        members = _or(
+        members = or_(
             [
                 Comparison("==", variable if isinstance(member, Text) else _number(variable), member)
                 for member in node.members
             ]
         )
-        return _and([_not(_blank(variable)), members if holds else _not(members)])
+        return and_([not_(_blank(variable)), members if holds else not_(members)])
 
-    def _known(self, node: Expression) -> Expression:
+    def known(self, node: Expression) -> Expression:
         """XPath for "the number is known"."""
         return (
             self._comparison(Comparison("==", node, node))
@@ -248,17 +252,16 @@ def _plain(node: Expression) -> Expression:
     return rewritten(node, lambda inner: _number(inner) if isinstance(inner, VariableReference) else inner)
 
 
-def _is_coded(name: str, texts: tuple[str, ...], grids: Grids) -> Expression:
+def is_coded(variable: VariableReference, texts: tuple[str, ...], grids: Grids) -> Expression:
     """XPath for "the cell is one of these texts"; a code that is a number is one in any notation."""
-    variable = VariableReference(name)
     found: list[Expression] = []
     for text in texts:
-        if name in grids.known and re.search(XPATH_NUMBER, text.strip()):
+        if variable.name in grids.known and re.search(XPATH_NUMBER, text.strip()):
             found.append(Comparison("==", _number(variable), Number(Fraction(text.strip()))))
         else:
             shown = Function("normalize-space", (variable,))
             found.append(Comparison("==", shown, Text(" ".join(text.split()))))
-    return _or(found)
+    return or_(found)
 
 
 def _blank(variable: VariableReference) -> Expression:
@@ -273,7 +276,8 @@ def _negative(node: Expression) -> Expression:
     return Number(-node.value) if isinstance(node, Number) else Negative(node)
 
 
-def _not(node: Expression) -> Expression:
+def not_(node: Expression) -> Expression:
+    """Negation, without a double one."""
     match node:
         case Truth(value):
             return Truth(not value)
@@ -283,14 +287,16 @@ def _not(node: Expression) -> Expression:
             return Not(node)
 
 
-def _and(operands: Sequence[Expression]) -> Expression:
+def and_(operands: Sequence[Expression]) -> Expression:
+    """Conjunction, flat, of any number of conditions."""
     kept = [operand for operand in _flat(operands, And) if operand != Truth(True)]
     if any(operand == Truth(False) for operand in kept):
         return Truth(False)
     return Truth(True) if not kept else kept[0] if len(kept) == 1 else And(tuple(kept))
 
 
-def _or(operands: Sequence[Expression]) -> Expression:
+def or_(operands: Sequence[Expression]) -> Expression:
+    """Disjunction, flat, of any number of conditions."""
     kept = [operand for operand in _flat(operands, Or) if operand != Truth(False)]
     if any(operand == Truth(True) for operand in kept):
         return Truth(True)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from maskwright.edits.expression import Expression, InOriginal, children
+from maskwright.edits.expression import Expression, GroupFunction, InOriginal, children, nodes
 from maskwright.edits.languages.conversion.converted import Converted, refusal, silent_rules_note, tree_of
 from maskwright.edits.languages.conversion.exact_as_xpath import xpath_test
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
@@ -16,6 +16,8 @@ from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.xml_names import NCNAME
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.languages.conversion.binary_comparison import Grids
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
 _PLACEHOLDER = re.compile(rf"\{{({NCNAME})\}}")
 
 
-def schematron_file(edits: EditSet, record: str, grids: Grids) -> Converted:  # noqa: C901 - one note after the other
+def schematron_file(  # noqa: C901 - one note after the other
+    edits: EditSet, record: str, grids: Grids, written: Callable[[Edit], tuple[str, Expression]] | None = None
+) -> Converted:
     """Write edits as Schematron, one pattern each.
 
     Parameters
@@ -33,6 +37,8 @@ def schematron_file(edits: EditSet, record: str, grids: Grids) -> Converted:  # 
         Element that holds one record, for rules that do not name one.
     grids : Grids
         Decimals of the variables.
+    written : callable, optional
+        Gives the context and the test, in XPath's types, of an edit that spans records.
 
     Raises
     ------
@@ -46,6 +52,16 @@ def schematron_file(edits: EditSet, record: str, grids: Grids) -> Converted:  # 
     renamed: list[str] = []
     silent: list[str] = []
     calculated = False
+
+    def alone(edit: Edit) -> tuple[str, Expression]:
+        tree = tree_of(edit)
+        if any(isinstance(node, GroupFunction) for node in nodes(tree)):
+            raise Inexpressible(
+                "it is about members, and nothing says of which level each variable is: `maskwright edits FILE --to "
+                "schematron --pipeline PIPELINE` reads it from `data: levels:`"
+            )
+        return edit.context or record, tree if edit.binding == "xpath1" else xpath_test(tree, grids)
+
     if not re.fullmatch(NCNAME, record):
         problems.append(Problem(f"{record!r} cannot be the name of an XML element"))
     for edit in edits:
@@ -53,8 +69,7 @@ def schematron_file(edits: EditSet, record: str, grids: Grids) -> Converted:  # 
             silent.append(edit.name)
             continue
         try:
-            tree = tree_of(edit)
-            test = tree if edit.binding == "xpath1" else xpath_test(tree, grids)
+            context, test = (written or alone)(edit)
             text = xpath_text(test)
         except Inexpressible as reason:
             problems.append(refusal(edit, "XPath 1.0", reason))
@@ -63,7 +78,7 @@ def schematron_file(edits: EditSet, record: str, grids: Grids) -> Converted:  # 
         identifier = _identifier(edit.name, taken)
         if identifier != edit.name:
             renamed.append(f"{edit.name} -> {identifier}")
-        patterns.append(_pattern(edit, identifier, edit.context or record, text))
+        patterns.append(_pattern(edit, identifier, context, text))
     if problems:
         raise EditError(problems)
     if silent:

@@ -20,6 +20,7 @@ from maskwright.edits.expression import (
     VariableReference,
 )
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
+from maskwright.edits.languages.conversion.paths import PathReference
 from maskwright.edits.languages.conversion.yaml_text import decimal_text
 from maskwright.foundation.xml_names import NCNAME
 
@@ -83,6 +84,8 @@ def _with_level(node: Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, PL
             return f"{quote}{value}{quote}", _ATOM
         case Truth(value):
             return ("true()" if value else "false()"), _ATOM
+        case PathReference(path):
+            return path, _ATOM
         case VariableReference(name):
             return element_name(name), _ATOM
         case Negative(operand):
@@ -99,6 +102,8 @@ def _with_level(node: Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, PL
         case Arithmetic(operator, left, right) if operator in _ARITHMETIC:
             sign, own = _ARITHMETIC[operator]
             return f"{_text(left, own)} {sign} {_text(right, own + 1)}", own
+        case Function("number", (PathReference(path, is_number=True),)):
+            return path, _ATOM
         case Function(name, arguments):
             return f"{name}({', '.join(_text(argument, _OR) for argument in arguments)})", _ATOM
         case InOriginal((name,)):

@@ -9,6 +9,7 @@ import yaml
 from maskwright.edits.expression import Expression, IfThen, Truth
 from maskwright.edits.languages.conversion.converted import Converted, refusal, silent_rules_note, tree_of
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
+from maskwright.edits.languages.conversion.plain_words import plain_words
 from maskwright.edits.languages.conversion.xpath_as_exact import calculates, exact_rule
 from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.foundation.errors import EditError, Problem
@@ -31,8 +32,9 @@ def yaml_file(edits: EditSet) -> Converted:
     notes: list[str] = []
     problems: list[Problem] = []
     entries: list[Any] = []
+    # Rules on levels say by their names what they are about.
     contexts = {edit.context for edit in edits if edit.context is not None}
-    if len(contexts) > 1:
+    if len(contexts) > 1 and not any(edit.level for edit in edits):
         problems.append(
             Problem(
                 f"the rules are about different elements ({', '.join(sorted(contexts))}); "
@@ -55,7 +57,7 @@ def yaml_file(edits: EditSet) -> Converted:
         raise EditError(problems)
     if silent:
         notes.append(silent_rules_note(silent))
-    if contexts:
+    if len(contexts) == 1:
         notes.append(f"the context {contexts.pop()} is not written: rules in YAML are about every record")
     if rounded:
         notes.append(
@@ -76,6 +78,8 @@ def _yaml_entry(edit: Edit, position: int) -> Any:
         when, rule = edit.when, edit.expression.consequent
     else:
         rule = edit.expression
+    if edit.level is not None:
+        rule = plain_words(rule)
     entry: dict[str, str] = {"rule": rule_text(rule)}
     if edit.name != f"edit-{position}":
         entry["name"] = edit.name

@@ -39,6 +39,7 @@ from maskwright.edits.languages.conversion.yaml_text import decimal_text
 from maskwright.foundation.errors import EditError, Problem
 
 if TYPE_CHECKING:
+    from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
 
 LINE = 10_000
@@ -96,14 +97,7 @@ def validate_file(edits: EditSet) -> Converted:
         except Inexpressible as reason:
             problems.append(refusal(edit, "R", reason))
             continue
-        rule: dict[str, Any] = {"expr": text, "name": edit.name}
-        if edit.label:
-            rule["label"] = edit.label
-        if edit.message:
-            rule["description"] = edit.message
-        if edit.severity != "error":
-            rule["meta"] = {"severity": edit.severity}
-        rules.append(rule)
+        rules.append(_entry(edit, text))
         if edit.binding == "xpath1" and calculates(edit.expression):
             rounded.append(edit.name)
     if problems:
@@ -116,6 +110,17 @@ def validate_file(edits: EditSet) -> Converted:
         notes.append(f"rounded otherwise in R than in XPath, but for whole numbers: {', '.join(rounded)}")
     head = "".join(f"# {note}\n" for note in notes)
     return Converted(head + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=LINE), tuple(notes))
+
+
+def _entry(edit: Edit, text: str) -> dict[str, Any]:
+    rule: dict[str, Any] = {"expr": text, "name": edit.name}
+    if edit.label:
+        rule["label"] = edit.label
+    if edit.message:
+        rule["description"] = edit.message
+    if edit.severity != "error":
+        rule["meta"] = {"severity": edit.severity}
+    return rule
 
 
 def r_text(expression: Expression) -> str:

@@ -103,10 +103,11 @@ class LeveledPatternReader(PatternReader):
             except EditError as error:
                 reading.problems += error.problems
                 continue
+            # Level and condition say what the context said: it is not looked for among the elements of a file.
             reading.edits.append(
                 replace(
                     stated, expression=expression, parts=parts, variables=variable_names(expression), when=when,
-                    binding="exact", level=level,
+                    binding="exact", level=level, context=None,
                 )
             )  # fmt: skip
 

@@ -47,7 +47,7 @@ def as_condition(node: Expression) -> Expression:  # noqa: PLR0911 - one case fo
         arithmetic on truth values stay as they are.
     """
     match node:
-        case Truth() | InOriginal() | IsMissing() | GroupFunction("any" | "all" | "no"):
+        case Truth() | InOriginal() | IsMissing() | IsNumber() | GroupFunction("any" | "all" | "no" | "unique"):
             return node
         case VariableReference():
             return Not(IsMissing(node))
@@ -99,7 +99,7 @@ def _comparison(node: Comparison) -> Expression:
 def _is_truth(node: Expression) -> bool:
     return isinstance(node, (Truth, Comparison, InOriginal, Not, And, Or)) or (
         (isinstance(node, Function) and node.name == "boolean")
-        or (isinstance(node, GroupFunction) and node.function in ("any", "all", "no"))
+        or (isinstance(node, GroupFunction) and node.function in ("any", "all", "no", "unique"))
     )
 
 

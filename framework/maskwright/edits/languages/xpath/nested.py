@@ -39,9 +39,12 @@ if TYPE_CHECKING:
 
     from maskwright.edits.languages.xpath.nested_levels import NestedLevels
     from maskwright.edits.languages.xpath.parser import OriginalNodes
+    from maskwright.edits.languages.xpath.tokens import Token
     from maskwright.foundation.errors import Place
 
 _CURRENT = "current()."
+_BEFORE = "before."
+"""In a predicate on members: a variable of those before."""
 _NEIGHBOURS = {"preceding-sibling": "previous", "following-sibling": "following"}
 _COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
 
@@ -175,8 +178,11 @@ class _NestedParser(XPathParser):
         token = self._advance()
         self._expect("::")
         element = self._advance()
-        if self._here != self._levels.member or self._inside or element.text != self._levels.member_element:
+        if self._here != self._levels.member or element.text != self._levels.member_element:
             self._refuse.unsupported(f"the axis {token.text}::", token)
+        if self._inside and token.text == "preceding-sibling" and self._is_sign("/"):
+            self._advance()
+            return _leaf(VariableReference(f"{_BEFORE}{self._step()}"))
         self._expect("[")
         if self._advance().text != "1":
             self._refuse.unsupported("a neighbour other than the next", token)
@@ -233,6 +239,8 @@ class _NestedParser(XPathParser):
             self._advance()
             operand = self._step()
         self._refuse.path(self._token)
+        if any(name.startswith(_BEFORE) for each in conditions for name in variable_names(each)):
+            return self._differ(token, conditions, operand)
         pointer = self._pointer(conditions)
         if pointer is not None:
             if operand is None:
@@ -252,6 +260,21 @@ class _NestedParser(XPathParser):
         self._inside -= 1
         self._here = outer
         return _plain(as_condition(grown.value))
+
+    def _differ(self, token: Token, conditions: list[Expression], operand: str | None) -> Grown:
+        """``Person[pno = preceding-sibling::Person/pno]``: two members have the same."""
+        match conditions:
+            case [And((Not(IsMissing(known)), Comparison("==", VariableReference(one), VariableReference(other))))]:
+                named = known.name == one
+            case [Comparison("==", VariableReference(one), VariableReference(other))]:
+                named = True
+            case _:
+                named, one, other = False, "", ""
+        if operand is not None or not named or other != f"{_BEFORE}{one}":
+            self._refuse.unsupported(
+                "a comparison with all members before, other than whether they have the same", token
+            )
+        return _leaf(Not(GroupFunction("unique", self._levels.member, VariableReference(one))))
 
     def _pointer(self, conditions: list[Expression]) -> str | None:
         """Pointer that ``[pno = current()/mother]`` follows."""

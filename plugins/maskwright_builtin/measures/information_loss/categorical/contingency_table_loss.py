@@ -77,7 +77,7 @@ CONTINGENCY_TABLE_LOSS = Measure(
     uses=variables_used,
     check=variable_mistakes,
     compares_unpaired=True,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Domingo-Ferrer and Torra (2001), Disclosure control methods and information loss for microdata, in "
     "Doyle et al. (eds.), Confidentiality, Disclosure and Data Access, Elsevier, 91-110 (CTBIL)",
     summary="Absolute differences of the tables of categorical variables, by cell (CTBIL).",

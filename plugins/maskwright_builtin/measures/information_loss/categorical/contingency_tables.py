@@ -107,7 +107,7 @@ CONTINGENCY_TABLES = Measure(
     uses=variables_used,
     check=variable_mistakes,
     compares_unpaired=True,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Gomatam, Karr and Sanil (2005), Data swapping as a decision problem, Journal of Official Statistics "
     "21(4), 635-655 (Hellinger distance and total variation of tables)",
     summary="Mean Hellinger distance between the tables of one, two and three categorical variables of both files.",

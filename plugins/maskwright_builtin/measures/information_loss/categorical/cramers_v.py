@@ -135,7 +135,7 @@ CRAMERS_V = Measure(
     uses=variables_used,
     check=variable_mistakes,
     compares_unpaired=True,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Cramer (1946), Mathematical Methods of Statistics, Princeton University Press, section 21.9",
     summary="Mean change of the association of two categorical variables (Cramer's V).",
 )

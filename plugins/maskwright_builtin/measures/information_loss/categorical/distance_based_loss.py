@@ -153,7 +153,7 @@ DISTANCE_BASED_LOSS = Measure(
     params=DistanceBasedLossParams,
     uses=variables_used,
     check=variable_mistakes,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Domingo-Ferrer and Torra (2001), Disclosure control methods and information loss for microdata, in "
     "Doyle et al. (eds.), Confidentiality, Disclosure and Data Access, Elsevier, 91-110 (direct comparison); Podani "
     "(1999), Extending Gower's general coefficient of similarity to ordinal characters, Taxon 48(2), 331-340",

@@ -120,7 +120,7 @@ ENTROPY_BASED_LOSS = Measure(
     params=CategoricalParams,
     uses=variables_used,
     check=variable_mistakes,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Kooiman, Willenborg and Gouweleeuw (1998), PRAM: a method for disclosure limitation of microdata, "
     "Statistics Netherlands; Domingo-Ferrer and Torra (2001), Disclosure control methods and information loss for "
     "microdata, Elsevier, 91-110 (EBIL)",

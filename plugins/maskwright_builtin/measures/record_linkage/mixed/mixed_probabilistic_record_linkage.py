@@ -238,7 +238,7 @@ MIXED_PROBABILISTIC_RECORD_LINKAGE = Measure(
     check=mixed_key_mistakes,
     parts=linkage_parts,
     counts_households=True,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Fellegi and Sunter (1969), Journal of the American Statistical Association 64, 1183-1210; weights by "
     "frequency: Newcombe et al. (1959), Science 130, 954-959; EM: Jaro (1989), Journal of the American Statistical "
     "Association 84, 414-420",

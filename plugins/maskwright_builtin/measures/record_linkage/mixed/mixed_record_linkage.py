@@ -261,7 +261,7 @@ MIXED_RECORD_LINKAGE = Measure(
     check=mixed_key_mistakes,
     parts=linkage_parts,
     counts_households=True,
-    invariant_to=frozenset({"affine", "records", "columns"}),
+    invariant_to={"affine", "records", "columns"},
     reference="Gower (1971), A general coefficient of similarity and some of its properties, Biometrics 27(4), "
     "857-871; mean ranks: Podani (1999), Extending Gower's general coefficient of similarity to ordinal characters, "
     "Taxon 48(2), 331-340",

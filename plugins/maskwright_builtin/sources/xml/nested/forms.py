@@ -87,4 +87,4 @@ class MembersForm:
     def details(self) -> Mapping[str, object]:
         """Where members stand in their group."""
         around = (*(name.tag for name in self.opening.path), self._groups.record.tag)
-        return {"record_path": (*around, self.opening.record.tag), "follows": self._form.after}
+        return {"record_path": (*around, self.opening.record.tag), "follow": self._form.after}

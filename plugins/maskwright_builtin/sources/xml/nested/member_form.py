@@ -24,8 +24,8 @@ class MemberForm:
         Its elements.
     key : Name
         Element of the group that tells groups apart.
-    after : str or None
-        Element of the group that the first of its members follows; None: it comes first.
+    after : tuple of str
+        Elements of the group that stand before the first of its members, in order.
     before_record, before_cell, after_cells : str
         White space before a member, before a cell, and after the last cell.
     """
@@ -33,7 +33,7 @@ class MemberForm:
     name: Name
     cells: tuple[Name, ...]
     key: Name
-    after: str | None
+    after: tuple[str, ...]
     before_record: str
     before_cell: str
     after_cells: str
@@ -59,7 +59,7 @@ def is_called(name: Name, wanted: str) -> bool:
 class _Found:
     name: Name | None = None
     key: Name | None = None
-    after: str | None = None
+    after: tuple[str, ...] = ()
     before: str = ""
     before_cell: str = ""
     after_cells: str = ""
@@ -76,7 +76,7 @@ class _Search:
         self.group_depth = len(groups.path) + 1
         self.in_group = False
         self.in_member = False
-        self.last: str | None = None
+        self.passed: list[str] = []
         self.gap = ""
         self.found = _Found()
         guarded.expat.StartElementHandler = self.start
@@ -94,7 +94,7 @@ class _Search:
         name, gap = element_name(expanded), self.gap
         self.gap = ""
         if self.depth == self.group_depth:
-            self.in_group, self.last = name == self.groups.record, None
+            self.in_group, self.passed = name == self.groups.record, []
         if self.in_member and self.depth == self.group_depth + 2:
             if not self.found.cells:
                 self.found.before_cell = gap
@@ -106,9 +106,9 @@ class _Search:
         if is_called(name, self.member):
             if self.found.name is None:
                 self.in_member = True
-                self.found.name, self.found.before, self.found.after = name, gap, self.last
+                self.found.name, self.found.before, self.found.after = name, gap, tuple(self.passed)
             return
-        self.last = name.local
+        self.passed.append(name.local)
         if is_called(name, self.key) and self.found.key is None:
             self.found.key = name
 

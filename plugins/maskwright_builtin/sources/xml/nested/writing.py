@@ -12,7 +12,7 @@ from maskwright_builtin.sources.files import writing
 from maskwright_builtin.sources.xml.writing import element_tags, form_of_layout, head, joined_cells, parts, tail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
     from typing import BinaryIO
 
@@ -52,7 +52,7 @@ def write_nested(
     if layouts[bottom].format != "xml":
         lower = {**lower, "record": "Member", "before_record": "\n    "}
         upper = {**upper, "after_cells": "\n  "}
-    groups_text = _Groups(path, variables[top], layouts[top], upper, layouts[bottom].details.get("follows"))
+    groups_text = _Groups(path, variables[top], layouts[top], upper, layouts[bottom].details.get("follow", ()))
     tags = element_tags(path, variables[bottom], lower)
     names = [variable.name for variable in variables[bottom]]
     literal = f"{lower['before_record']}<{lower['record']}>", f"{lower['after_cells']}</{lower['record']}>"
@@ -78,12 +78,18 @@ class _Groups:
     """Texts of the upper level's records, before their members and after them."""
 
     def __init__(
-        self, path: Path, variables: tuple[Variable, ...], layout: Layout, form: Mapping[str, Any], follows: str | None
+        self,
+        path: Path,
+        variables: tuple[Variable, ...],
+        layout: Layout,
+        form: Mapping[str, Any],
+        followed: Collection[str],
     ) -> None:
         names = [variable.name for variable in variables]
         tags = element_tags(path, variables, form)
         self._columns = list(zip(names, tags, strict=True))
-        self._before = names.index(follows) + 1 if follows in names else 0 if follows is None else len(names)
+        # Members stand where they stood, though the element just before them may not be published.
+        self._before = max((place for place, name in enumerate(names, 1) if name in followed), default=0)
         if layout.format != "xml":
             self._before = len(names)
         self._absent = names if layout.format == "xml" else ()

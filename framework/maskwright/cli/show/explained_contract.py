@@ -1,0 +1,169 @@
+"""The contract of plugins as a page: what every record holds, and the legal values, from the types and docstrings."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from dataclasses import MISSING, Field, fields
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from maskwright.plugins.action import Action
+from maskwright.plugins.block import Block
+from maskwright.plugins.command import Command
+from maskwright.plugins.contract import CONTRACT
+from maskwright.plugins.edit_reader import EditReader
+from maskwright.plugins.format_facts import FormatFacts
+from maskwright.plugins.legal_values import MEANINGS, legal_values
+from maskwright.plugins.limit import Limit
+from maskwright.plugins.measure import Comparison, Measurable, Measure, MeasurePart
+from maskwright.plugins.measure_table import MeasureTable
+from maskwright.plugins.measurement import Measurement
+from maskwright.plugins.method import Masked, Method
+from maskwright.plugins.partition import Partition
+from maskwright.plugins.plan_check import PlanCheck, PlanFinding
+from maskwright.plugins.remover import Removed, Remover
+from maskwright.plugins.report import Report
+from maskwright.plugins.report_section import Bars, ReportSection, SectionContent
+from maskwright.plugins.rule_writer import RulesFor, RuleWriter
+from maskwright.plugins.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+OFFERED = (
+    Method, Remover, Partition, Measure, Source, EditReader, Report, RuleWriter, PlanCheck, ReportSection, Action,
+    Command,
+)  # fmt: skip
+"""What a hook offers, all by keyword."""
+
+HANDED = (Block, Masked, Removed, Limit, Comparison, Measurable, Measurement, MeasurePart, MeasureTable, FormatFacts,
+          RulesFor, PlanFinding, SectionContent, Bars)  # fmt: skip
+"""What functions of plugins get, and what they give."""
+
+MADE_FROM = (
+    "Made from the types and docstrings of the records; `maskwright explain contract` shows the same. How a plugin is "
+    "written, with examples, is in [plugins/README.md](../plugins/README.md)."
+)
+WIDTH = 118
+_ENTRY = re.compile(r"(?P<names>\w+(?:, \w+)*)(?: : (?P<type>.*))?")
+_SECTION = re.compile(r"Attributes\n-+\n(?P<text>.*?)(?=\n\n[A-Z]\w+\n-+\n|\Z)", re.DOTALL)
+
+
+def contract_page() -> str:
+    """Text of ``maskwright explain contract``."""
+    lines = [f"The contract of plugins: {CONTRACT}", "", _policy()]
+    for kind, meanings in MEANINGS.items():
+        lines += ["", f"Legal values: {kind}", *(f"  {value:12} {said}" for value, said in meanings.items())]
+    for title, records in _parts():
+        for record in records:
+            lines += ["", f"{title}: {record.__name__}", *_wrapped(_summary(record), "  ")]
+            for field, said in _described(record):
+                lines += [f"  {field.name} ({said.form}; {_default(field)})", *_wrapped(said.text, "      ")]
+                legal = _values(field)
+                lines += _wrapped(f"Legal: {', '.join(legal)}.", "      ") if legal else []
+    return "\n".join(lines)
+
+
+def contract_table() -> str:
+    """Text of ``docs/contract.md``."""
+    lines = [f"# The contract of plugins: {CONTRACT}", ""]
+    lines += [MADE_FROM, "", *_policy_in_markdown(), "", "## Legal values", ""]
+    lines += ["| type | value | |", "|---|---|---|"]
+    lines += [f"| {kind} | `{value}` | {said} |" for kind, values in MEANINGS.items() for value, said in values.items()]
+    lines.append("")
+    for title, records in _parts():
+        for record in records:
+            lines += [f"## {record.__name__}", "", f"{title}. {_summary(record)}", ""]
+            lines += ["| field | type | left out | |", "|---|---|---|---|"]
+            for field, said in _described(record):
+                values = _values(field)
+                legal = f" **Legal:** {', '.join(f'`{each}`' for each in values)}." if values else ""
+                cells = (f"`{field.name}`", said.form, _default(field), _in_markdown(said.text) + legal)
+                lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+            lines.append("")
+    return "\n".join(lines)
+
+
+class _Said:
+    """What a docstring says of a field: its type, and what it is."""
+
+    def __init__(self, form: str, text: str) -> None:
+        self.form = form
+        self.text = text
+
+
+def _parts() -> tuple[tuple[str, tuple[type[Any], ...]], ...]:
+    return ("What a hook offers", OFFERED), ("What functions get and give", HANDED)
+
+
+def _described(record: type[Any]) -> Iterator[tuple[Field[Any], _Said]]:
+    """Fields that an author can give or read, with what is said of them."""
+    said = attributes_said(record)
+    for field in fields(record):
+        yield field, said[field.name]
+
+
+def attributes_said(record: type[Any]) -> Mapping[str, _Said]:
+    """What the docstrings of a record, and of what it is derived from, say of its attributes.
+
+    Parameters
+    ----------
+    record : dataclass
+    """
+    found: dict[str, _Said] = {}
+    for each in reversed(record.__mro__):
+        section = _SECTION.search(inspect.cleandoc(each.__doc__ or ""))
+        for names, form, text in _entries(section["text"]) if section is not None else ():
+            found |= dict.fromkeys(names, _Said(form, text))
+    return found
+
+
+def _entries(section: str) -> Iterator[tuple[list[str], str, str]]:
+    """Names, type and text of each entry; entries without a text of their own have that of the next one that has."""
+    for entry in re.split(r"\n(?=\S)", section):
+        head, _, body = entry.partition("\n")
+        parts = _ENTRY.fullmatch(head.strip())
+        assert parts is not None, head
+        yield parts["names"].split(", "), parts["type"] or "", " ".join(body.split())
+
+
+def _summary(record: type[Any]) -> str:
+    return " ".join((inspect.getdoc(record) or "").partition("\n\n")[0].split())
+
+
+def _default(field: Field[Any]) -> str:
+    if field.default is not MISSING:
+        shown = field.default
+        if isinstance(shown, frozenset):
+            return ", ".join(sorted(shown)) or "none"
+        return str(getattr(shown, "__name__", repr(shown) if shown != "" else "empty"))
+    return "required" if field.default_factory is MISSING else "empty"
+
+
+def _values(field: Field[Any]) -> tuple[str, ...]:
+    known = legal_values(str(field.type))
+    return () if known is None else known[0]
+
+
+def _policy() -> str:
+    return files("maskwright.plugins").joinpath("contract.txt").read_text(encoding="utf-8").rstrip()
+
+
+def _policy_in_markdown() -> Iterator[str]:
+    """The same, with headings: lines of text that stand alone before indented ones."""
+    for paragraph in re.split(r"\n(?=\S)", _policy()):
+        head, _, body = paragraph.partition("\n  ")
+        if body and not head.rstrip().endswith(":"):
+            yield from ("", f"## {head}", "", " ".join(body.split()))
+        else:
+            yield paragraph
+
+
+def _in_markdown(text: str) -> str:
+    return text.replace("``", "`")
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent) if text else []

@@ -1,0 +1,223 @@
+"""The last word over written levels: an engine's, where rules came from Schematron; and the SVRL report of a run."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, replace
+from typing import IO, TYPE_CHECKING
+
+from maskwright.commands.levels.svrl_report import write_linked_svrl
+from maskwright.edits.edit import LinearPart
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.languages.schematron.options import SchematronOptions
+from maskwright.edits.languages.schematron.reader import read_schematron
+from maskwright.edits.levels.sources import sources_of_edit
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.progress import stage
+from maskwright.pipeline.edits_read import read_edits_of
+from maskwright.pipeline.resolved import Pipeline, RuleFile, RuleText
+from maskwright.release.check_nested import check_nested
+from maskwright.release.data_file import written_file
+from maskwright.release.files import writing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.edits.evaluation.check import Outcome
+    from maskwright.edits.evaluation.tally import EditOutcome
+    from maskwright.edits.levels.binding import BoundEdits
+    from maskwright.foundation.progress import Progress, Reporter
+    from maskwright.pipeline.resolved import LevelSources
+    from maskwright.plugins.edit_reader import EditReader
+    from maskwright.release.files import Release
+
+SCHEMATRON = "schematron"
+TOLERANCE = "sum(Person/x) - total <= 0.001 and sum(Person/x) - total >= -0.001"
+
+
+@dataclass(frozen=True, eq=False)
+class EngineRules:
+    """Schematron of a run on nested XML, as an engine is asked about it.
+
+    Attributes
+    ----------
+    edits : EditSet
+        All have an engine; named as the run names them.
+    limits : SchematronOptions
+    are_all : bool
+        Whether the run has no other rules.
+    """
+
+    edits: EditSet
+    limits: SchematronOptions
+    are_all: bool
+
+
+def engine_rules(described: Pipeline) -> EngineRules | None:
+    """Rules of a pipeline that an engine is asked about; None: its data are no nested XML, or none is Schematron.
+
+    Parameters
+    ----------
+    described : Pipeline
+        With levels, and with rules that have been read without a mistake.
+
+    Raises
+    ------
+    InputError
+        No engine for them is installed.
+    """
+    levels = _levels(described)
+    schematron = [each for each in described.edits if isinstance(each, RuleFile) and each.reader.name == SCHEMATRON]
+    if levels.form != "nested" or not schematron:
+        return None
+    edits, problems = read_edits_of([_for_engine(each) for each in described.edits], levels.declared)
+    if problems:
+        raise InputError(problems)
+    limits = next((each.params for each in schematron if isinstance(each.params, SchematronOptions)), None)
+    return EngineRules(
+        EditSet(tuple(edit for edit in edits if edit.engine is not None)),
+        limits or SchematronOptions(),
+        len(schematron) == len(described.edits),
+    )
+
+
+def binary_sum_notices(linked: LinkedData, bound: BoundEdits) -> tuple[str, ...]:
+    """Notices about equalities of Schematron that a processor may find broken where they hold.
+
+    Parameters
+    ----------
+    linked : LinkedData
+    bound : BoundEdits
+    """
+    strict = [
+        edit.name
+        for edits in bound.edits.values() for edit in edits
+        if edit.assertion is not None
+        and any(isinstance(part, LinearPart) and part.relation == "==" and not part.tolerance for part in edit.parts)
+        and any(_has_fractions(linked[level].data, name) for level, name in sources_of_edit(bound, edit))
+    ]  # fmt: skip
+    if not strict:
+        return ()
+    said = (
+        "XPath adds binary numbers, in the order of the document, and may find a sum of numbers with decimals unequal "
+        "where it is equal; give it a tolerance"
+    )
+    return (f"{', '.join(strict)}: {said}: {TOLERANCE}",)
+
+
+def _has_fractions(data: Dataset, name: str) -> bool:
+    return name in data and data[name].variable.is_numeric and data[name].variable.decimals != 0
+
+
+def last_word(
+    described: Pipeline,
+    rules: EngineRules | None,
+    stated: BoundEdits,
+    published: BoundEdits,
+    released: LinkedData,
+    found: Mapping[str, Outcome],
+    release: Release,
+    reporter: Reporter,
+) -> tuple[Problem, ...]:
+    """Ask the engine about the written file, and write the SVRL report where one is asked for.
+
+    Parameters
+    ----------
+    described : Pipeline
+        With levels.
+    rules : EngineRules or None
+    stated, published : BoundEdits
+        Edits as they were stated, and as they hold in the masked data: an engine knows the first only.
+    released : LinkedData
+        As it was read back.
+    found : mapping of level name to Outcome
+        Verdicts on it.
+    release : Release
+    reporter : Reporter
+
+    Returns
+    -------
+    tuple of Problem
+        One for each edit that the engine finds broken, and that is no warning.
+    """
+    with contextlib.ExitStack() as stack:
+        stream: IO[bytes] | None = None
+        if described.output.svrl is not None:
+            stack.enter_context(writing(release.temporary("svrl")))
+            stream = stack.enter_context(release.temporary("svrl").open("wb"))
+        asked = EditSet() if rules is None else _unchanged(rules.edits, stated, published)
+        by_engine = rules is not None and rules.are_all and len(asked) == len(rules.edits)
+        if stream is not None and not by_engine:
+            outcomes = [replace(each, level=name) for name, outcome in found.items() for each in outcome.edits]
+            write_linked_svrl(stream, released, published.edits, outcomes, _levels(described))
+        if rules is None:
+            return ()
+        if len(asked) < len(rules.edits):
+            others = ", ".join(edit.name for edit in rules.edits if edit not in asked.edits)
+            reporter.notice(f"no engine is asked about edits that hold in another form than they are stated: {others}")
+        progress = stack.enter_context(stage(reporter, "Validating a second time"))
+        outcome = _by_engine(described, replace(rules, edits=asked), release, stream if by_engine else None, progress)
+    return tuple(_refuted(outcome, {each.name: each for one in found.values() for each in one.edits}))
+
+
+def _by_engine(
+    described: Pipeline, rules: EngineRules, release: Release, svrl: IO[bytes] | None, progress: Progress
+) -> Outcome:
+    top, bottom = _levels(described).sources
+    file = written_file(release.temporary("data"), replace(described, data=_levels(described).sources[top]), ())
+    assert file.source.open_nested is not None
+    reading = file.source.open_nested(file.path, file.params, progress)
+    return check_nested(file.path, reading, rules.edits, rules.limits, levels=(top, bottom), svrl=svrl)
+
+
+def _refuted(outcome: Outcome, found: Mapping[str, EditOutcome]) -> Iterator[Problem]:
+    """A problem for each edit that an engine contradicts; one that is found broken anyway is not told twice."""
+    for each in outcome.edits:
+        own = found[each.name]
+        if each.severity != "error" or own.violations:
+            continue
+        if each.violations:
+            yield Problem(
+                f"edit {each.name!r}: {each.checked_by} finds it broken in {each.violations} of {each.fired} masked "
+                f"{each.level} records, in which it holds by exact arithmetic",
+                hint=f"XPath adds binary numbers, in the order of the document: give sums a tolerance, {TOLERANCE}",
+            )
+        elif not each.fired and own.fired > own.unknown:
+            yield Problem(
+                f"edit {each.name!r}: {each.checked_by} finds no record that it is about in the written document, and "
+                f"there are {own.fired}",
+                hint="Elements in a namespace are not what a rule without a prefix names. State such rules in YAML.",
+            )
+
+
+def _unchanged(edits: EditSet, stated: BoundEdits, published: BoundEdits) -> EditSet:
+    """Rules that hold in the published data as they are stated."""
+    before = {edit.name: edit for each in stated.edits.values() for edit in each}
+    after = {edit.name: edit for each in published.edits.values() for edit in each}
+    return EditSet(
+        tuple(
+            edit for edit in edits
+            if edit.name in after and edit.name in before
+            and (after[edit.name].text, after[edit.name].when) == (before[edit.name].text, before[edit.name].when)
+        )
+    )  # fmt: skip
+
+
+def _for_engine(rules: RuleText | RuleFile) -> RuleText | RuleFile:
+    """Rules whose tests an engine gets as they are, where they are Schematron."""
+    if isinstance(rules, RuleText) or rules.reader.name != SCHEMATRON:
+        return rules
+
+    def read(path: Path, params: SchematronOptions | None = None) -> EditSet:
+        return read_schematron(path, params, for_engine=True)
+
+    reader: EditReader = replace(rules.reader, read=read, read_leveled=None)
+    return replace(rules, reader=reader)
+
+
+def _levels(described: Pipeline) -> LevelSources:
+    assert described.levels is not None
+    return described.levels

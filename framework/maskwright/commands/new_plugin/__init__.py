@@ -1,0 +1,1 @@
+"""A package with a plugin to start from: checked names, and files that are green at once."""

@@ -1,0 +1,149 @@
+"""Writing a package with a plugin of a kind: the whole folder appears at once, or nothing does."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from maskwright import __version__
+from maskwright.commands.new_plugin.names import PluginNames, plugin_names
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.whole_files import masked_mode
+from maskwright.plugins.contract import CONTRACT, KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SUMMARIES = {
+    "method": "Independent normal noise on every value.",
+    "measure": "How far the means have moved, in percent of a standard deviation.",
+    "partition": "Neighbours on the sum of the standardised variables.",
+    "source": "A JSON object in each line.",
+    "edit_reader": "One rule a line, with comments.",
+    "report": "The outcome in a few lines of plain text.",
+}
+NEEDS = {
+    "method": ("numpy>=1.26", "pydantic>=2.9"),
+    "measure": ("numpy>=1.26",),
+    "partition": ("numpy>=1.26",),
+    "source": ("pyarrow>=24", "pydantic>=2.9"),
+    "edit_reader": (),
+    "report": (),
+}
+TESTING = {"edit_reader": "RightRules, RunPipeline, WrongRules, edit_reader_checks"}
+UNTYPED = '\n[[tool.mypy.overrides]]\nmodule = ["pyarrow.*"]\nignore_missing_imports = true\n'
+"""pyarrow has no types."""
+
+_FOLDER_MODE = 0o777
+"""Before the user's mask."""
+
+
+def write_plugin_package(folder: Path, name: str, kind: str = "method") -> tuple[Path, tuple[str, ...]]:
+    """Write a package that offers one plugin, with tests that pass.
+
+    Parameters
+    ----------
+    folder : Path
+        In which a folder of the package's name is made.
+    name : str
+        Of the package, and so of the plugin.
+    kind : str, default "method"
+        ``method``, ``measure``, ``partition``, ``source``, ``edit_reader``, ``report``.
+
+    Returns
+    -------
+    Path
+        The folder that was made.
+    tuple of str
+        Names of the files in it.
+
+    Raises
+    ------
+    InputError
+        The name cannot be, the folder is there already, or it cannot be written.
+    """
+    names = plugin_names(name, kind)
+    target = folder / names.distribution
+    if target.exists() or target.is_symlink():
+        raise InputError(Problem(f"{target} exists; it was left alone", hint="Choose another name or another folder."))
+    content = package_files(names)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(prefix=f".{names.distribution}-", dir=folder))
+        try:
+            for each, text in content.items():
+                path = made / each
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8", newline="\n")
+            made.chmod(masked_mode(_FOLDER_MODE))
+            made.rename(target)
+        except BaseException:
+            shutil.rmtree(made, ignore_errors=True)
+            raise
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror}") from error
+    return target, tuple(content)
+
+
+def package_files(names: PluginNames) -> Mapping[str, str]:
+    """Content of every file of a package, by its name in the folder.
+
+    Parameters
+    ----------
+    names : PluginNames
+    """
+    source = f"src/{names.package}"
+    pyproject = _filled("common/pyproject.toml.txt", names) + (UNTYPED if names.kind == "source" else "")
+    return {
+        "pyproject.toml": pyproject,
+        "README.md": _filled("common/README.md.txt", names),
+        ".gitignore": _filled("common/gitignore.txt", names),
+        ".github/workflows/tests.yml": _filled("common/workflow.yml.txt", names),
+        f"{source}/__init__.py": _filled("common/init.py.txt", names),
+        f"{source}/{names.plugin}.py": _filled(f"{names.kind}.plugin.py.txt", names),
+        f"{source}/py.typed": "",
+        f"tests/test_{names.plugin}.py": _filled(f"{names.kind}.test.py.txt", names),
+    }
+
+
+def _filled(template: str, names: PluginNames) -> str:
+    """Text of a template with the names in their places."""
+    text = (files("maskwright.commands.new_plugin") / "templates" / template).read_text(encoding="utf-8")
+    major, minor, *_ = __version__.split(".")
+    # Later versions are not forbidden: the number of the contract tells whether they will do.
+    dependencies = (f"maskwright>={major}.{minor}", *NEEDS[names.kind])
+    title = names.plugin.replace("_", " ")
+    for key, value in {
+        "distribution": names.distribution,
+        "package": names.package,
+        "plugin": names.plugin,
+        "constant": names.plugin.upper(),
+        "kind": names.kind.replace("_", " "),
+        "record": KINDS[names.kind][0].__name__,
+        "hook": names.hook,
+        "title": title[:1].upper() + title[1:],
+        "suffix": f".{names.plugin}",
+        "summary": SUMMARIES[names.kind],
+        "dependencies": ", ".join(f'"{each}"' for each in dependencies),
+        "testing": TESTING.get(names.kind, f"RunPipeline, {names.kind}_checks"),
+        "contract": str(CONTRACT),
+        "usage": _usage(names),
+    }.items():
+        text = text.replace(f"@@{key}@@", value)
+    return text
+
+
+def _usage(names: PluginNames) -> str:
+    """Part of a pipeline that uses the plugin."""
+    return {
+        "method": f"protect:\n  - method: {names.plugin}",
+        "measure": f"measure: [{names.plugin}]",
+        "partition": f"protect:\n  - method: microaggregation\n    params: {{k: 5, partition: {names.plugin}}}",
+        "source": f"data: {{source: people.{names.plugin}}}\n"
+        "waive: [{doubt: written-file-not-read-twice, because: the kit tests that it is read as written}]",
+        "edit_reader": f"edits:\n  - {names.plugin}: people.{names.plugin}",
+        "report": f"output: {{data: masked.csv, {names.plugin}: outcome.txt}}",
+    }[names.kind]

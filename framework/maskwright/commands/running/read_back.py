@@ -1,0 +1,48 @@
+"""The masked file, read back as anyone would read it, and compared with what its source was given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from maskwright.commands.reading import load
+from maskwright.foundation.errors import InputError
+from maskwright.release.written_as_meant import refuse_difference, refuse_written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.foundation.progress import Progress
+    from maskwright.pipeline.resolved import DataSource
+
+
+def read_as_meant(file: DataSource, meant: Dataset, held: Mapping[str, Any], progress: Progress) -> Dataset:
+    """Read a written file once, and stop unless it holds what was meant: what is measured from here on is that file.
+
+    Parameters
+    ----------
+    file : DataSource
+        As `written_file` gives it.
+    meant : Dataset
+        That was given to its source.
+    held : mapping of name to pyarrow.ChunkedArray of shape (n,)
+        As `write_dataset` gives it.
+    progress : callable
+
+    Returns
+    -------
+    Dataset
+        Without identifiers.
+
+    Raises
+    ------
+    WrittenOtherwise
+        The file cannot be read, or holds something else.
+    """
+    try:
+        read = load(file, progress, identifiers=True, may_lack="anything")
+    except InputError as error:
+        said = "; ".join(dict.fromkeys(problem.message for problem in error.problems))
+        refuse_written(file.source, f"the written file cannot be read back ({said})")
+    refuse_difference(meant, read, file.source, held)
+    return read.without([name for name, each in file.variables.items() if each.role == "identifier" and name in read])

@@ -1,0 +1,25 @@
+"""Where XPath finds a value that is not a child of the record that a test is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from maskwright.edits.expression import VariableReference
+
+
+@dataclass(frozen=True, slots=True)
+class PathReference(VariableReference):
+    """A path to cells of other records, or what they give together, in a tree of XPath's types.
+
+    Attributes
+    ----------
+    name : str
+        The path as XPath writes it: ``../total``, ``sum(Person/income)``.
+    is_number : bool
+        Whether it gives a number by itself.
+    is_sum : bool
+        Whether XPath adds in binary64 to find it, so that it may be off in its last digits.
+    """
+
+    is_number: bool = False
+    is_sum: bool = False

@@ -1,0 +1,421 @@
+"""Rules that span records as tests of XPath 1.0 on records inside records, with the same verdict on every record.
+
+As in `maskwright.edits.languages.conversion.exact_as_xpath` a test is the negation of what makes a rule false. What
+members say together is a path: `sum(person.income)` is ``sum(Person/income)``, seen from a member
+``sum(../Person/income)``. Members of which a condition is not known, and cells that are missing, make it unknown: a
+guard beside the comparison says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from maskwright.edits.algebra.negation import interval_comparisons
+from maskwright.edits.expression import (
+    MIRRORED,
+    NEGATED,
+    And,
+    Comparison,
+    ComparisonOperator,
+    Expression,
+    Function,
+    IfThen,
+    InInterval,
+    InOriginal,
+    InSet,
+    IsMissing,
+    IsNumber,
+    MissingAs,
+    Not,
+    Number,
+    Or,
+    Truth,
+    VariableReference,
+    rewritten,
+)
+from maskwright.edits.languages.conversion.binary_comparison import Grids
+from maskwright.edits.languages.conversion.exact_as_xpath import XPathWriter, and_, is_coded, not_, or_
+from maskwright.edits.languages.conversion.inexpressible import Inexpressible
+from maskwright.edits.languages.conversion.paths import PathReference
+from maskwright.edits.languages.conversion.xpath_text import element_name, xpath_text
+from maskwright.edits.levels.linked_columns import MembersColumn, OtherRecordColumn
+from maskwright.edits.levels.structure import NEIGHBOURS
+from maskwright.edits.rule_language.grammar import parse_expression
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from maskwright.data.levels.declaration import LevelDeclaration
+    from maskwright.edits.languages.xpath.nested_levels import NestedLevels
+    from maskwright.edits.levels.linked_columns import LinkedColumn
+
+ONE = Number(Fraction(1))
+TRUTHS = ("any", "all", "one", "no", "unique")
+
+
+@dataclass(frozen=True)
+class LevelTests:
+    """What tests need to know of levels.
+
+    Attributes
+    ----------
+    names : NestedLevels
+    declared : mapping of level name to LevelDeclaration
+    columns : mapping of level name to mapping of name to LinkedColumn
+        Computed columns that rules read.
+    variables : mapping of level name to Grids
+        All numeric variables of the level are known to these.
+    """
+
+    names: NestedLevels
+    declared: Mapping[str, LevelDeclaration]
+    columns: Mapping[str, Mapping[str, LinkedColumn]]
+    variables: Mapping[str, Grids]
+
+    def test(self, expression: Expression, level: str) -> Expression:
+        """Test of a rule of a level, as a tree in XPath's types.
+
+        Parameters
+        ----------
+        expression : Expression
+            Bound to the level, with comparisons of what members say as they are written.
+        level : str
+
+        Raises
+        ------
+        Inexpressible
+        """
+        match expression:
+            case IfThen(_, Comparison() as compared, None) if self._asks_others(expression, level):
+                # Where there is no other record the comparison is unknown, which the test says by itself.
+                expression = compared
+            case _:
+                pass
+        return not_(_Writer(self, _Record(level)).truth(expression, holds=False))
+
+    def _asks_others(self, node: IfThen, level: str) -> bool:
+        """Whether the condition asks only if there are records that pointers or neighbours name."""
+        asked = node.condition.operands if isinstance(node.condition, And) else (node.condition,)
+        return all(isinstance(each, Comparison) and self.asks_existence(each, level) for each in asked)
+
+    def asks_existence(self, node: Comparison, level: str) -> bool:
+        """Whether a comparison asks if there is another record."""
+        match node:
+            case Comparison("==", VariableReference(name), Number()):
+                column = self.columns[level].get(name)
+                return isinstance(column, OtherRecordColumn) and column.variable is None
+            case _:
+                return False
+
+
+@dataclass(frozen=True)
+class _Record:
+    """A record as a test sees it.
+
+    Attributes
+    ----------
+    level : str
+    path : str
+        Path to it, which a step can follow; empty for the record that the test or the predicate is about.
+    absolute : str or None
+        Path to it from inside of a predicate; None: there is none.
+    """
+
+    level: str
+    path: str = ""
+    absolute: str | None = "current()/"
+
+
+class _Writer(XPathWriter):
+    """Writes conditions on one record."""
+
+    def __init__(self, tests: LevelTests, record: _Record) -> None:
+        self._tests, self._record = tests, record
+        grids = tests.variables[record.level]
+        self._known = dict(grids.known)
+        self._coded: dict[str, Expression] = {
+            name: is_coded(VariableReference(name), texts, grids) for name, texts in grids.empty.items() if texts
+        }
+        super().__init__(Grids(self._known, grids.otherwise), self._coded, {})
+
+    def truth(self, node: Expression, *, holds: bool) -> Expression:  # noqa: PLR0911 - one for each kind of node
+        match node:
+            case InInterval() if bounds := interval_comparisons(node):
+                return self.truth(bounds[0] if len(bounds) == 1 else And(bounds), holds=holds)
+            case InSet(VariableReference(name) as counted, members) if isinstance(
+                self._find(self._record, name)[1], MembersColumn
+            ):
+                return self.truth(or_([Comparison("==", counted, each) for each in members]), holds=holds)
+            case Comparison("==", VariableReference() as reference, Number(value)) if value == 1 and not isinstance(
+                reference, PathReference
+            ):
+                there, found = self._find(self._record, reference.name)
+                if isinstance(found, MembersColumn) and found.function in TRUTHS:
+                    return and_([self._of_members(there, found, holds=holds), *self._complete(there, found)])
+                if found is None:
+                    key = PathReference(f"{there.path}{self._tests.declared[there.level].key}")
+                    return key if holds else not_(key)
+            case _:
+                pass
+        if isinstance(node, (And, Or, Not, IfThen, Truth)):
+            return super().truth(node, holds=holds)
+        if isinstance(node, Comparison):
+            decided = self._decided(node if holds else replace(node, operator=NEGATED[node.operator]))
+            if decided is not None:
+                return decided
+        placed, guards = self.placed(node)
+        return and_([super().truth(placed, holds=holds), *guards])
+
+    def placed(self, node: Expression) -> tuple[Expression, list[Expression]]:
+        """Term with paths in place of names, and what has to hold for it to be known."""
+        guards: list[Expression] = []
+
+        def change(inner: Expression) -> Expression:
+            match inner:
+                case VariableReference():
+                    return self._path(inner, guards)
+                case IsMissing(operand):
+                    return IsMissing(self._path(operand, guards))
+                case IsNumber(operand):
+                    return IsNumber(self._path(operand, guards))
+                case MissingAs(operand, meaning):
+                    return MissingAs(self._path(operand, guards), meaning)
+                case InOriginal(names):
+                    if any(isinstance(self._path(VariableReference(name), guards), PathReference) for name in names):
+                        raise Inexpressible("XPath 1.0 cannot look up what other records say in the original file")
+                    return inner
+                case _:
+                    return inner
+
+        return rewritten(node, change), guards
+
+    def _comparison(self, node: Comparison) -> Expression:
+        sides = (node.left, node.right)
+        if any(isinstance(each, PathReference) and each.name in self._known for each in sides):
+            return self._numbers(node)
+        return super()._comparison(node)
+
+    def _path(self, reference: VariableReference, guards: list[Expression]) -> VariableReference:
+        if isinstance(reference, PathReference):
+            return reference
+        there, found = self._find(self._record, reference.name)
+        if isinstance(found, MembersColumn):
+            return self._value(there, found, guards)
+        assert isinstance(found, str)
+        grids = self._tests.variables[there.level]
+        if found in grids.dates:
+            raise Inexpressible("it is about dates and other records")
+        if not there.path:
+            return VariableReference(found)
+        path = PathReference(f"{there.path}{element_name(found)}")
+        if found in grids.known:
+            self._known[path.name] = grids.known[found]
+        if grids.empty.get(found):
+            self._coded[path.name] = is_coded(path, grids.empty[found], self.grids)
+        return path
+
+    def _find(self, record: _Record, name: str) -> tuple[_Record, str | MembersColumn | None]:
+        """Record that has what a name of a rule says, and the variable or the column; None: it asks if there is one."""
+        column = self._tests.columns[record.level].get(name)
+        if column is None:
+            return record, name
+        if isinstance(column, MembersColumn):
+            return record, column
+        assert isinstance(column, OtherRecordColumn)
+        there = self._other(record, column.through)
+        return (there, None) if column.variable is None else self._find(there, column.variable)
+
+    def _other(self, record: _Record, through: str) -> _Record:
+        names = self._tests.names
+        if through == names.group:
+            step = "../"
+            return _Record(names.group, record.path + step, None if record.absolute is None else record.absolute + step)
+        if through in NEIGHBOURS:
+            if self._tests.declared[record.level].order is not None:
+                raise Inexpressible("XPath 1.0 knows the order of the document only, and `order` declares another")
+            axis = "preceding" if through == "previous" else "following"
+            step = f"{axis}-sibling::{names.member_element}[1]/"
+        else:
+            if record.absolute is None:
+                raise Inexpressible("XPath 1.0 cannot follow the pointers of each member")
+            step = f"../{names.member_element}[{names.key} = {record.absolute}{element_name(through)}]/"
+        return _Record(record.level, record.path + step, None if record.absolute is None else record.absolute + step)
+
+    # What members say together.
+
+    def _members(self, there: _Record, *conditions: Expression) -> str:
+        """Path to the members of a group that satisfy conditions about them."""
+        found = f"{there.path}{self._tests.names.member_element}"
+        together = and_(conditions)
+        return found if together == Truth(True) else f"{found}[{xpath_text(together)}]"
+
+    def _some(self, there: _Record, *conditions: Expression) -> Expression:
+        return Truth(False) if Truth(False) in conditions else PathReference(self._members(there, *conditions))
+
+    def _member(self, column: MembersColumn) -> tuple[_Writer, Expression, Expression]:
+        """Writer of conditions on a member, "it is surely meant", and "it may be meant"."""
+        writer = _Writer(self._tests, _Record(column.level, "", None))
+        if column.condition is None:
+            return writer, Truth(True), Truth(True)
+        never = writer.truth(column.condition, holds=False)
+        return writer, writer.truth(column.condition, holds=True), not_(never)
+
+    def _of_members(self, there: _Record, column: MembersColumn, *, holds: bool) -> Expression:
+        """Truth of `any`, `all`, `one`, `no` and `unique`."""
+        writer, sure, perhaps = self._member(column)
+        match column.function:
+            case "any":
+                return self._some(there, sure) if holds else not_(self._some(there, perhaps))
+            case "no":
+                return not_(self._some(there, perhaps)) if holds else self._some(there, sure)
+            case "all":
+                return not_(self._some(there, not_(sure))) if holds else self._some(there, not_(perhaps))
+            case "one":
+                surely, possibly = self._count(there, sure), self._count(there, perhaps)
+                if holds:
+                    return and_([Comparison("==", surely, ONE), Comparison("==", possibly, ONE)])
+                return or_([Comparison(">", surely, ONE), not_(self._some(there, perhaps))])
+            case _:
+                return self._unique(there, column, writer, holds=holds)
+
+    def _unique(self, there: _Record, column: MembersColumn, writer: _Writer, *, holds: bool) -> Expression:
+        if column.condition is not None:
+            raise Inexpressible("XPath 1.0 has no unique() of some members only")
+        assert column.operand is not None
+        operand = writer.placed(VariableReference(column.operand))[0]
+        if isinstance(operand, PathReference) or not isinstance(operand, VariableReference):
+            raise Inexpressible("unique() is about a variable of the members")
+        shown = xpath_text(writer.as_number(operand))
+        known = writer.truth(Not(IsMissing(operand)), holds=True)
+        before = f"preceding-sibling::{self._tests.names.member_element}/{column.operand}"
+        twice: list[Expression] = [PathReference(f"{shown} = {before}")]
+        if column.operand not in writer.grids.known:
+            twice.insert(0, known)
+        same = self._some(there, *twice)
+        return and_([not_(same), not_(self._some(there, not_(known)))]) if holds else same
+
+    def as_number(self, operand: Expression) -> Expression:
+        """Term as a number where the variable is one."""
+        name = operand.name if isinstance(operand, VariableReference) else ""
+        return Function("number", (operand,)) if name in self._known else operand
+
+    def _count(self, there: _Record, condition: Expression) -> PathReference:
+        path = PathReference(f"count({self._members(there, condition)})", is_number=True)
+        self._known[path.name] = 0
+        return path
+
+    def _value(self, there: _Record, column: MembersColumn, guards: list[Expression]) -> PathReference:
+        """Path to a number or cell that members say together; to `guards` is added when it is known."""
+        writer, sure, perhaps = self._member(column)
+        guards += self._complete(there, column)
+        doubtful = and_([perhaps, not_(sure)])
+        if column.function == "count":
+            if column.condition is not None:
+                guards.append(not_(self._some(there, doubtful)))
+            return self._count(there, sure)
+        assert column.operand is not None
+        if column.function not in ("sum", "first"):
+            raise Inexpressible(f"XPath 1.0 has no {column.function}() but alone on a side of a comparison")
+        operand, inner = writer.placed(VariableReference(column.operand))
+        assert isinstance(operand, VariableReference)
+        if column.function == "sum":
+            lost = not_(and_([sure, writer.surely_number(operand), *inner]))
+            guards.append(not_(self._some(there, perhaps, lost)))
+            path = PathReference(f"sum({self._members(there, sure)}/{operand.name})", is_number=True, is_sum=True)
+        else:
+            if self._tests.declared[column.level].order is not None:
+                raise Inexpressible("XPath 1.0 knows the order of the document only, and `order` declares another")
+            if column.condition is not None:
+                guards.append(PathReference(f"{self._members(there, perhaps)}[1][{xpath_text(sure)}]"))
+            path = PathReference(f"{self._members(there, sure)}[1]/{operand.name}")
+        if operand.name in writer.grids.known:
+            self._known[path.name] = writer.grids.known[operand.name]
+        return path
+
+    def surely_number(self, operand: VariableReference) -> Expression:
+        """XPath for "the cell holds a number"."""
+        return self.told(operand, self.known(operand))
+
+    def _complete(self, there: _Record, column: MembersColumn) -> list[Expression]:
+        """That a group is not known to lack members."""
+        incomplete = self._tests.declared[column.level].incomplete
+        if incomplete is None:
+            return []
+        return [not_(_Writer(self._tests, there).truth(parse_expression(incomplete), holds=True))]
+
+    def _decided(self, node: Comparison) -> Expression | None:
+        """Comparison that known members decide, where all are not known; None: it is another."""
+        ways: tuple[tuple[Expression, Expression, ComparisonOperator], ...] = (
+            (node.left, node.right, node.operator),
+            (node.right, node.left, MIRRORED[node.operator]),
+        )
+        for side, other, operator in ways:
+            if not isinstance(side, VariableReference) or isinstance(side, PathReference):
+                continue
+            there, column = self._find(self._record, side.name)
+            if not isinstance(column, MembersColumn):
+                continue
+            complete = self._complete(there, column)
+            if column.function in ("min", "max"):
+                return and_([self._extreme(there, column, operator, other), *complete])
+            if column.function == "count" and column.condition is not None:
+                return and_([self._counted(there, column, operator, other), *complete])
+        return None
+
+    def _counted(
+        self, there: _Record, column: MembersColumn, operator: ComparisonOperator, other: Expression
+    ) -> Expression:
+        """With the fewest and the most members that may be meant."""
+        _, sure, perhaps = self._member(column)
+        placed, guards = self.placed(other)
+        least, most = self._count(there, sure), self._count(there, perhaps)
+
+        def compared(sign: ComparisonOperator, end: Expression) -> Expression:
+            return self.told(placed, self._numbers(Comparison(sign, end, placed)))
+
+        found = {
+            ">": lambda: compared(">", least), ">=": lambda: compared(">=", least),
+            "<": lambda: compared("<", most), "<=": lambda: compared("<=", most),
+            "==": lambda: and_([compared(">=", least), compared("<=", most)]),
+            "!=": lambda: or_([compared(">", least), compared("<", most)]),
+        }[operator]()  # fmt: skip
+        return and_([found, *guards])
+
+    def _extreme(
+        self, there: _Record, column: MembersColumn, operator: ComparisonOperator, other: Expression
+    ) -> Expression:
+        """`max() > b`: some member is above; `max() <= b`: all are known to be below, and there is one."""
+        if operator == "==":
+            both: tuple[ComparisonOperator, ...] = ("<=", ">=")
+            return and_([self._extreme(there, column, each, other) for each in both])
+        if operator == "!=":
+            return or_([self._extreme(there, column, "<", other), self._extreme(there, column, ">", other)])
+        writer, sure, perhaps = self._member(column)
+        assert column.operand is not None
+        outside = self._inside(there)
+        placed, guards = outside.placed(other)
+        writer.learn(outside)
+        below = and_(
+            [writer.truth(Comparison(operator, VariableReference(column.operand), placed), holds=True), *guards]
+        )
+        if (column.function == "max") == (operator in (">", ">=")):
+            return self._some(there, sure, below)
+        operand, inner = writer.placed(VariableReference(column.operand))
+        assert isinstance(operand, VariableReference)
+        there_is = self._some(there, sure, writer.surely_number(operand), *inner)
+        return and_([there_is, not_(self._some(there, perhaps, not_(and_([sure, below]))))])
+
+    def _inside(self, there: _Record) -> _Writer:
+        """Writer for what the record of a rule says, seen from inside of a predicate on members of a group."""
+        if self._record == there:
+            return _Writer(self._tests, _Record(there.level, "../", None))
+        absolute = self._record.absolute
+        if absolute is None:
+            raise Inexpressible("XPath 1.0 compares members with members of the same group only in part")
+        return _Writer(self._tests, _Record(self._record.level, absolute, absolute))
+
+    def learn(self, other: _Writer) -> None:
+        """Take over what another writer knows of its paths."""
+        self._known.update({name: places for name, places in other.grids.known.items() if "/" in name or "(" in name})

@@ -1,0 +1,166 @@
+"""Functions called in processes of our own: what one of them works on, and what it answers, goes through a pipe."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import subprocess
+import sys
+from queue import Empty, SimpleQueue
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from maskwright.foundation.errors import MaskwrightError
+from maskwright.foundation.processes.child_process import ProcessEndedError
+from maskwright.foundation.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Answer = tuple[Literal["progress", "done", "raised"], Any]
+"""What a process says: the share that is done, the result, or what was raised, as `sendable` makes it."""
+
+SECONDS_TO_END = 5.0
+"""How long a process whose pipe broke has for ending by itself, so that its code is its own."""
+
+
+class FunctionWorkers:
+    """Processes that call functions; a context manager that ends them. Calls may come from several threads.
+
+    There is a process for each call that waits for an answer; each is started when it is needed, and then kept. It
+    reads what it needs by the same names as this one (`sys.path`), and ends with it.
+    """
+
+    def __init__(self) -> None:
+        self._idle: SimpleQueue[_Worker] = SimpleQueue()
+        self._started: list[_Worker] = []
+        self._lock = Lock()
+        self._lost: ProcessEndedError | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def call(self, function: Callable[..., Any], *arguments: Any, progress: Progress = silent) -> Any:
+        """Result of ``function(progress, *arguments)``.
+
+        Parameters
+        ----------
+        function : callable
+            Of a module, by a name of its own.
+        *arguments
+            Whatever can be pickled.
+        progress : callable, optional
+            Told here of what the function tells there.
+
+        Raises
+        ------
+        ProcessEndedError
+            A process was ended from outside; all are ended then, and no further call is answered.
+        Exception
+            What the function raises.
+        """
+        asked = pickle.dumps((function, arguments), protocol=pickle.HIGHEST_PROTOCOL)
+        worker = self._worker()
+        try:
+            kind, said = worker.ask(asked, progress)
+        except ProcessEndedError as ended:
+            with self._lock:
+                self._lost = self._lost or ended
+            self.end()
+            raise self._lost from None
+        self._idle.put(worker)
+        if kind == "raised":
+            raise _received(said)
+        return said
+
+    def end(self) -> None:
+        """End all processes."""
+        with self._lock:
+            for worker in self._started:
+                worker.end()
+
+    def _worker(self) -> _Worker:
+        with contextlib.suppress(Empty):
+            return self._idle.get_nowait()
+        with self._lock:
+            if self._lost is not None:
+                raise self._lost
+            self._started.append(_Worker())
+            return self._started[-1]
+
+
+class _Worker:
+    """One process, at work for one thread at a time."""
+
+    def __init__(self) -> None:
+        # Our own interpreter and module, no shell.
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "maskwright.foundation.processes.function_worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        with contextlib.suppress(OSError):  # whoever asks will see it
+            self._send(sys.path)
+
+    def ask(self, asked: bytes, progress: Progress) -> Answer:
+        """Last answer to what was asked; the others are shares of the work."""
+        assert self._process.stdout is not None
+        try:
+            self._send(asked)
+            while True:
+                answer: Answer = pickle.load(self._process.stdout)  # noqa: S301 - of our own process
+                if answer[0] != "progress":
+                    return answer
+                progress(answer[1])
+        except (OSError, EOFError, pickle.UnpicklingError, ValueError):  # ValueError: `end` has closed the pipe
+            raise ProcessEndedError(self._code()) from None
+
+    def end(self) -> None:
+        """End the process, also while another thread waits for its answer."""
+        self._process.kill()
+        self._code()
+
+    def _send(self, message: object) -> None:
+        assert self._process.stdin is not None
+        pickle.dump(message, self._process.stdin, protocol=pickle.HIGHEST_PROTOCOL)
+        self._process.stdin.flush()
+
+    def _code(self) -> int:
+        try:
+            return self._process.wait(SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+
+
+def sendable(error: BaseException) -> tuple[type[BaseException], tuple[Any, ...], dict[str, Any]]:
+    """What an exception is made of, without what cannot be sent to another process.
+
+    Parameters
+    ----------
+    error : BaseException
+    """
+    kind = type(error) if _is_sendable(type(error)) else RuntimeError
+    if not isinstance(error, MaskwrightError) and not _is_sendable(error.args):
+        return kind, (type(error).__name__,), {}
+    return kind, error.args, {name: each if _is_sendable(each) else None for name, each in vars(error).items()}
+
+
+def _received(said: tuple[type[BaseException], tuple[Any, ...], dict[str, Any]]) -> BaseException:
+    kind, arguments, state = said
+    error = kind.__new__(kind, *arguments)
+    error.args = arguments
+    vars(error).update(state)
+    return error
+
+
+def _is_sendable(value: object) -> bool:
+    try:
+        pickle.loads(pickle.dumps(value))  # noqa: S301 - what was pickled in this line
+    except Exception:  # noqa: BLE001 - a value of a plugin may fail in any way
+        return False
+    return True

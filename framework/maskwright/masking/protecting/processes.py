@@ -1,0 +1,138 @@
+"""Methods run in processes of their own, where pure Python is at work at the same time; the results are the same bytes.
+
+The process that masks cuts the blocks, checks what comes back and tells who observes; the others call the method alone.
+"""
+
+from __future__ import annotations
+
+import pickle
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from maskwright.foundation.errors import EXIT_BUG, InputError, MaskwrightError, Problem
+from maskwright.foundation.processes.child_process import ProcessEndedError
+from maskwright.foundation.processes.function_workers import FunctionWorkers
+from maskwright.foundation.progress import Progress, silent
+from maskwright.plugins.guarding.frozen import frozen
+from maskwright.plugins.guarding.origin import in_step
+from maskwright.plugins.guarding.time_limit import seconds_allowed, time_limit
+from maskwright.plugins.method import Method
+from maskwright.plugins.registry import plugins
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import numpy as np
+    from pydantic import BaseModel
+
+    from maskwright.masking.context import Execution
+    from maskwright.planning.model import Step
+    from maskwright.plugins.block import Block
+    from maskwright.plugins.method import Masked
+
+
+class WorkerEnded(MaskwrightError):  # noqa: N818 - the state by its name
+    """A process at work on a step was ended from outside; nothing was published (exit code 3)."""
+
+    exit_code = EXIT_BUG
+
+
+@contextmanager
+def worker_processes(execution: Execution) -> Iterator[FunctionWorkers | None]:
+    """Processes to run methods in, where they are asked for; they are ended with what is inside.
+
+    Parameters
+    ----------
+    execution : Execution
+    """
+    if not execution.processes:
+        yield None
+        return
+    with FunctionWorkers() as workers:
+        yield workers
+
+
+def refuse_unsendable(steps: Sequence[Step]) -> None:
+    """Refuse steps whose methods cannot be sent to another process, before anything is masked.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+
+    Raises
+    ------
+    InputError
+        Names step, method, package and version.
+    """
+    problems = []
+    for number, step in enumerate(steps, 1):
+        why = _unsendable(step.method, step.params) if isinstance(step.method, Method) else None
+        if why is not None:
+            found = plugins().info("method", step.method.name)
+            package = f"package {found.distribution} {found.version}"
+            message = f"step {number}: method {step.method.name!r} of {package} cannot be run in processes: {why}"
+            problems.append(Problem(message, step.place, "Or leave 'processes' out: threads give the same result."))
+    if problems:
+        raise InputError(problems)
+
+
+def _unsendable(method: Method, params: BaseModel) -> str | None:
+    """Say why a method cannot be run in another process, or return None."""
+    if "__main__" in (method.protect.__module__, type(params).__module__):
+        return "it is defined in the program that runs; put it into a module that can be imported"
+    try:
+        pickle.dumps((method.protect, params))
+    except Exception as error:  # noqa: BLE001 - what a plugin holds may fail in any way
+        return f"it cannot be pickled ({type(error).__name__}): define function and parameters at the top of a module"
+    return None
+
+
+def in_worker(
+    workers: FunctionWorkers, step: int, method: Method
+) -> Callable[[Block, BaseModel, np.random.Generator], Masked]:
+    """The function of a method, called in another process.
+
+    Parameters
+    ----------
+    workers : FunctionWorkers
+    step : int
+        1-based, for messages.
+    method : Method
+
+    Raises
+    ------
+    WorkerEnded
+        By the function that is returned.
+    """
+
+    def protect(block: Block, params: BaseModel, rng: np.random.Generator) -> Masked:
+        sent = replace(block, progress=silent)
+        try:
+            masked: Masked = workers.call(
+                _protect, step, seconds_allowed(), method.protect, sent, params, rng, progress=block.progress
+            )
+        except ProcessEndedError as ended:
+            raise WorkerEnded(
+                Problem(
+                    f"step {step} ({method.name}): a process that masked a block {ended}, and nothing is released",
+                    hint="Was there enough memory? Take fewer workers, or smaller blocks.",
+                )
+            ) from None
+        return masked
+
+    return protect
+
+
+def _protect(
+    progress: Progress,
+    step: int,
+    seconds: float | None,
+    protect: Callable[[Block, BaseModel, np.random.Generator], Masked],
+    block: Block,
+    params: BaseModel,
+    rng: np.random.Generator,
+) -> Masked:
+    """Call a method as it is called without processes: guarded, and what it gets is read-only."""
+    with in_step(step), time_limit(seconds):
+        return protect(replace(frozen(block), progress=progress), params, rng)

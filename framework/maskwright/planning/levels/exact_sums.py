@@ -1,0 +1,162 @@
+"""Sums over members that come out even in binary64 too, whatever the order in which the members are added.
+
+``sum(person.income) + capital == total`` holds in decimals; whoever adds 2-decimal numbers in binary64 finds one sum in
+four off in its last bit. Multiples of 1/4 have two decimals as well, and their sums are exact. So the masked variables
+of such an edit are published in these steps. A value is rounded the same way wherever it stands: k stays what it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from maskwright.edits.edit import LinearPart, ProductPart
+from maskwright.edits.levels.changed_columns import sources_of
+from maskwright.edits.levels.linked_columns import MembersColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.data.variable import Variable
+    from maskwright.edits.levels.binding import BoundEdits
+
+    Sources = frozenset[tuple[str, str]]
+
+SMALLEST_SPREAD = 20
+"""Steps that the standard deviation of a variable has at least, where it is published in them."""
+
+
+@dataclass(frozen=True)
+class ExactSums:
+    """What is published in steps whose sums are exact in binary64.
+
+    Attributes
+    ----------
+    variables : mapping of level name to frozenset of str
+    left : tuple of str
+        Names of edits that are equalities of decimals over members, and that steps change, for which that cannot be.
+    """
+
+    variables: Mapping[str, frozenset[str]]
+    left: tuple[str, ...] = ()
+
+    def put_on(self, linked: LinkedData) -> LinkedData:
+        """Copy whose variables say so."""
+        changed = {}
+        for level in linked:
+            columns = [level.data[name] for name in self.variables.get(level.name, ())]
+            stepped = {each.name: replace(each, variable=replace(each.variable, binary_steps=True)) for each in columns}
+            changed[level.name] = level.data.with_columns(stepped)
+        return linked.with_data(changed)
+
+    def notices(self) -> Iterator[str]:
+        """What a person should know of it."""
+        names = sorted(name for own in self.variables.values() for name in own)
+        if names:
+            yield (
+                f"published in steps that binary64 adds exactly (of two decimals: 0.25), since edits add them over "
+                f"members: {', '.join(names)}"
+            )
+        for name in self.left:
+            yield (
+                f"edit {name!r} adds decimals over members and is kept in decimals: whoever adds them in binary64 "
+                f"finds some sums off in the last place; abs(sum - total) <= 0.001 holds either way"
+            )
+
+
+def exact_sums(
+    bound: BoundEdits,
+    linked: LinkedData,
+    masked: Mapping[str, Collection[str]],
+    averaged: Collection[str],
+    spread: Mapping[str, float],
+) -> ExactSums:
+    """Find the variables that edits add over members, with those that equalities join to them.
+
+    Parameters
+    ----------
+    bound : BoundEdits
+    linked : LinkedData
+    masked : mapping of level name to collection of str
+        Variables that steps mask.
+    averaged : collection of str
+        Those of them whose method does not promise other values than averages.
+    spread : mapping of name to float
+        Standard deviations of these.
+    """
+    variables = {(level.name, each.name): each for level in linked for each in level.data.variables}
+    equalities = list(_equalities(bound))
+    found: dict[str, set[str]] = {level.name: set() for level in linked}
+    left = []
+    for equality in equalities:
+        moving = {(level, name) for level, name in equality.sources if name in masked.get(level, ())}
+        if not equality.across or not moving:
+            continue
+        together, parts = _joined_to(equality, equalities, variables)
+        if all(variables[each].decimals == 0 for each in together):
+            continue
+        if all(each.is_whole for each in parts) and all(
+            _can_be_stepped(variables[level, name], averaged=name in averaged, spread=spread.get(name, 0.0))
+            for level, name in together
+        ):
+            for level, name in together:
+                if variables[level, name].decimals:
+                    found[level].add(name)
+        elif None not in (variables[each].decimals for each in together):
+            left.append(equality.edit)
+    return ExactSums({name: frozenset(own) for name, own in found.items()}, tuple(dict.fromkeys(left)))
+
+
+@dataclass(frozen=True)
+class _Equality:
+    edit: str
+    part: LinearPart | None
+    sources: Sources
+    across: bool
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it only adds and subtracts: whole factors, of which binary64 sums are exact."""
+        if self.part is None:
+            return False
+        factors = (*(value for _, value in self.part.coefficients), self.part.constant)
+        return all(value.denominator == 1 for value in factors)
+
+
+def _equalities(bound: BoundEdits) -> Iterator[_Equality]:
+    for level, edits in bound.edits.items():
+        columns = bound.columns[level]
+        added = {each.name for each in columns if isinstance(each, MembersColumn) and each.function == "sum"}
+        for edit in edits:
+            for part in edit.parts:
+                if not isinstance(part, LinearPart | ProductPart) or part.relation != "==":
+                    continue
+                if isinstance(part, LinearPart) and part.tolerance:
+                    continue
+                sources = frozenset(each for name in part.variables for each in sources_of(bound.columns, level, name))
+                linear = part if isinstance(part, LinearPart) else None
+                yield _Equality(edit.name, linear, sources, bool(added & set(part.variables)))
+
+
+def _joined_to(
+    equality: _Equality, equalities: Collection[_Equality], variables: Mapping[tuple[str, str], Variable]
+) -> tuple[set[tuple[str, str]], list[_Equality]]:
+    """Variables that have to be in steps together, and the equalities between them."""
+    together, parts = {each for each in equality.sources if each in variables}, [equality]
+    grown = True
+    while grown:
+        grown = False
+        for other in equalities:
+            stepped = {each for each in other.sources & together if variables[each].decimals != 0}
+            if other not in parts and stepped:
+                parts.append(other)
+                together |= {each for each in other.sources if each in variables}
+                grown = True
+    return together, parts
+
+
+def _can_be_stepped(variable: Variable, *, averaged: bool, spread: float) -> bool:
+    if variable.decimals == 0:
+        return True
+    return averaged and variable.decimals is not None and spread * 2**variable.decimals >= SMALLEST_SPREAD

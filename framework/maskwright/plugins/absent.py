@@ -1,0 +1,89 @@
+"""Packages whose plugins cannot be had, and whether one of them would have offered a name that was asked for."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MOST_FILES = 200
+LARGEST_FILE = 1 << 20
+
+
+@dataclass(frozen=True)
+class AbsentPackage:
+    """A package that is broken, or that is not to be loaded.
+
+    Attributes
+    ----------
+    distribution, version : str
+    entry_point : str
+        Its name.
+    module : str
+        That the entry point names; perhaps never imported.
+    why : str
+        In one sentence.
+    """
+
+    distribution: str
+    version: str
+    entry_point: str
+    module: str
+    why: str
+
+    @property
+    def called(self) -> str:
+        """What it is called in messages."""
+        return f"package {self.distribution} {self.version}"
+
+    def speaks_of(self, name: str) -> bool:
+        """Whether its entry point has this name, or the name stands in quotes in its source, which is not run."""
+        if self.entry_point == name:
+            return True
+        quoted = re.compile(rf"[\"']{re.escape(name)}[\"']")
+        return any(quoted.search(text) for text in self._sources())
+
+    def _sources(self) -> Iterator[str]:
+        for path in self._files():
+            try:
+                if path.stat().st_size <= LARGEST_FILE:
+                    yield path.read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                continue
+
+    def _files(self) -> list[Path]:
+        try:
+            # Of a name without a point nothing is imported.
+            spec = importlib.util.find_spec(self.module.partition(".")[0])
+        except (ImportError, ValueError, AttributeError):
+            return []
+        if spec is None:
+            return []
+        folders = [Path(each) for each in spec.submodule_search_locations or ()]
+        files = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
+        own = [Path(spec.origin)] if spec.origin and spec.origin.endswith(".py") else []
+        return [*own, *files][:MOST_FILES]
+
+
+def about_absent(absent: Iterable[AbsentPackage], name: str) -> str:
+    """What may be said of packages whose plugins cannot be had, behind a sentence about an unknown name.
+
+    Parameters
+    ----------
+    absent : iterable of AbsentPackage
+    name : str
+        That was asked for.
+    """
+    packages = tuple(absent)
+    offering = [each for each in packages if each.speaks_of(name)]
+    if offering:
+        return "; " + ", and ".join(f"{each.called} would have offered it: {each.why}" for each in offering)
+    if packages:
+        listed = ", ".join(dict.fromkeys(each.called for each in packages))
+        return f" (plugins that could not be had, and `maskwright plugins` says why: {listed})"
+    return ""

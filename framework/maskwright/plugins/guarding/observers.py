@@ -1,0 +1,89 @@
+"""Observers of steps: each is called guarded, and gets copies, which it cannot write into."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from maskwright.foundation.errors import PluginError
+from maskwright.plugins.guarding.call import Guarded
+from maskwright.plugins.guarding.origin import Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from maskwright.plugins.block import Block
+    from maskwright.plugins.method import Masked
+    from maskwright.plugins.remover import Removed
+
+OBSERVERS = ("before_step", "after_step")
+
+
+def observers_in(hooks: Any, origins: Mapping[str, tuple[str, str]]) -> dict[str, tuple[Callable[..., None], ...]]:
+    """Observers by hook, in the order in which they are told, the last registered first.
+
+    Parameters
+    ----------
+    hooks : object
+        Pluggy's relay.
+    origins : mapping of module name to (distribution, version)
+        Of the registered modules.
+    """
+    return {
+        hook: tuple(
+            _observer(hook, each.function, tuple(each.argnames), origins[each.plugin_name])
+            for each in reversed(getattr(hooks, hook).get_hookimpls())
+        )
+        for hook in OBSERVERS
+    }
+
+
+def refuse_wrappers(implementations: Any) -> None:
+    """Observers are plain functions: one that wraps the others could keep them from being told.
+
+    Raises
+    ------
+    PluginError
+    """
+    for each in implementations:
+        if each.hookwrapper or each.wrapper:
+            raise PluginError(f"{each.function.__name__} is a hook wrapper; hooks of plugins are plain functions")
+
+
+def tell(
+    observers: tuple[Callable[..., None], ...], step: int, method: str, block: Block, masked: Masked | Removed | None
+) -> None:
+    """Tell observers of a block before a step, and of what the step made of it.
+
+    Parameters
+    ----------
+    observers : tuple of callable
+    step : int
+    method : str
+    block : Block
+    masked : Masked, Removed or None
+        None before the step.
+
+    Raises
+    ------
+    PluginFailed
+        One of them failed, or tried to change what it was told of.
+    """
+    # Heavy: plugins are listed without it.
+    from maskwright.plugins.guarding.frozen import frozen_copy
+
+    if observers:
+        seen, made = frozen_copy(block), frozen_copy(masked)
+        for told in observers:
+            told(step=step, method=method, block=seen, masked=made)
+
+
+def _observer(
+    hook: str, function: Callable[..., object], names: tuple[str, ...], package: tuple[str, str]
+) -> Callable[..., None]:
+    module = str(getattr(function, "__module__", "")).partition(".")[0]
+    guarded = Guarded(function, Origin("observer", hook, *package, module=module))
+
+    def told(**known: object) -> None:
+        guarded(*(known[name] for name in names))
+
+    return told

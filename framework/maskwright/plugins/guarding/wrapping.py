@@ -1,0 +1,250 @@
+"""Plugins as the registry gives them: every function of theirs is guarded, and what it returns is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from maskwright.plugins.edit_reader import EditReader
+from maskwright.plugins.guarding.call import Guarded, broke_contract, engine_iterator, guarded_call, guarded_iterator
+from maskwright.plugins.guarding.further_kinds import (
+    checked_findings,
+    checked_rules,
+    checked_section,
+    checked_text,
+)
+from maskwright.plugins.guarding.origin import Origin
+from maskwright.plugins.guarding.returned_labels import checked_labels
+from maskwright.plugins.guarding.returned_measurement import checked_measurement
+from maskwright.plugins.limit import Limit
+from maskwright.plugins.measure import Measure, MeasurePart
+from maskwright.plugins.method import Method
+from maskwright.plugins.partition import Partition
+from maskwright.plugins.remover import Remover
+from maskwright.plugins.report import Report
+from maskwright.plugins.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from maskwright.data.variable import Variable
+    from maskwright.plugins.remover import AnyMethod
+
+AnyPlugin = TypeVar("AnyPlugin", Source, EditReader, Partition, Method, Remover, Measure, Report)
+
+_YIELD = ("batches", "written_batches", "documents")
+"""Functions of an opened file that yield its records."""
+
+
+def guarded(plugin: AnyPlugin, kind: str, distribution: str, version: str) -> AnyPlugin:
+    """The same plugin, each of whose functions is guarded.
+
+    Parameters
+    ----------
+    plugin : Source, EditReader, Partition, Method, Remover, Measure, Report, ...
+    kind : str
+        As in `PluginInfo`.
+    distribution, version : str
+        Of the package that offers it.
+    """
+    origin = Origin(kind, plugin.name, distribution, version)
+    return replace(plugin, **_WRAPPED[kind](plugin, origin))
+
+
+class _GuardedReading:
+    """A file that a source has opened: each of its attributes and records is asked for with a guarded call."""
+
+    def __init__(self, reading: Any, origin: Origin) -> None:
+        self._reading = reading
+        self._origin = origin
+
+    def __getattr__(self, name: str) -> Any:
+        found = guarded_call(self._origin, getattr, self._reading, name, passes=(AttributeError,))
+        if name not in _YIELD:
+            return found
+
+        def records(*arguments: Any, **named: Any) -> Any:
+            items = guarded_call(self._origin, found, *arguments, named=named)
+            return guarded_iterator(self._origin, items)
+
+        return records
+
+
+def _of(plugin: object, origin: Origin, name: str, **more: Any) -> Guarded | None:
+    """One function of a plugin, guarded; None where the plugin has none."""
+    function: Callable[..., Any] | None = getattr(plugin, name)
+    if function is None:
+        return None
+    module = str(getattr(function, "__module__", None) or "").partition(".")[0]
+    return Guarded(function, replace(origin, module=module), **more)
+
+
+def _source(source: Source, origin: Origin) -> dict[str, Any]:
+    def opened(_: tuple[Any, ...], reading: Any) -> Any:
+        return _GuardedReading(reading, origin)
+
+    def records(_: tuple[Any, ...], items: Any) -> Any:
+        return guarded_iterator(origin, items)
+
+    opening = ("open", "open_once", "open_nested")
+    yielding = ("read_plainly", "content")
+    asking = ("params_of_written", "missing_codes", "refuse_unwritable", "lost_when_replaced")
+    return {
+        **{name: _of(source, origin, name, check=opened) for name in opening},
+        **{name: _of(source, origin, name, check=records) for name in yielding},
+        **{name: _of(source, origin, name) for name in asking},
+        "write": _of(source, origin, "write", passes=(OSError,), given=_written),
+        "write_levels": _of(source, origin, "write_levels", passes=(OSError,), given=_written_levels),
+    }
+
+
+def _written(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a source writes: batches whose errors are not its own."""
+    path, batches, *others = arguments
+    return path, engine_iterator(batches), *others
+
+
+def _written_levels(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    path, tables, *others = arguments
+    return path, {level: engine_iterator(batches) for level, batches in tables.items()}, *others
+
+
+def _edit_reader(reader: EditReader, origin: Origin) -> dict[str, Any]:
+    def edits(_: tuple[Any, ...], found: Any) -> Any:
+        from maskwright.edits.edit_set import EditSet
+
+        if not isinstance(found, EditSet):
+            raise broke_contract(origin, f"returned a {type(found).__name__}, not an EditSet")
+        return found
+
+    return {name: _of(reader, origin, name, check=edits) for name in ("read", "read_leveled")}
+
+
+def _partition(partition: Partition, origin: Origin) -> dict[str, Any]:
+    return {"cluster": _of(partition, origin, "cluster", check=partial(checked_labels, origin))}
+
+
+def _method(method: AnyMethod, origin: Origin) -> dict[str, Any]:
+    def whole(what: str) -> Callable[[tuple[Any, ...], Any], Any]:
+        def check(_: tuple[Any, ...], found: Any) -> Any:
+            if isinstance(found, bool) or not isinstance(found, int):
+                raise broke_contract(origin, f"says {what} with a {type(found).__name__}, not a whole number")
+            return found
+
+        return check
+
+    def limits(arguments: tuple[Any, ...], found: Any) -> tuple[Limit, ...]:
+        return checked_limits(origin, tuple(arguments[1]), found)
+
+    def publishes(_: tuple[Any, ...], found: Any) -> Variable | None:
+        from maskwright.data.variable import Variable
+
+        if found is not None and not isinstance(found, Variable):
+            raise broke_contract(origin, f"publishes a {type(found).__name__} in the place of a variable")
+        return found
+
+    def variant(_: tuple[Any, ...], found: Any) -> AnyMethod:
+        if not isinstance(found, type(method)) or found.name != method.name:
+            raise broke_contract(origin, "returned no method of its own name as its variant")
+        return replace(found, **_method(found, origin))
+
+    if isinstance(method, Remover):
+        return {
+            "remove": _of(method, origin, "remove"),
+            "variant": _of(method, origin, "variant", check=variant),
+        }
+    return {
+        "protect": _of(method, origin, "protect"),
+        "mean_cluster_size": _of(method, origin, "mean_cluster_size", check=whole("how large its clusters are")),
+        "fewest_records": _of(method, origin, "fewest_records", check=whole("how many records it needs")),
+        "limits": _of(method, origin, "limits", check=limits),
+        "publishes": _of(method, origin, "publishes", check=publishes),
+        "variant": _of(method, origin, "variant", check=variant),
+    }
+
+
+def checked_limits(origin: Origin, variables: tuple[Variable, ...], found: Any) -> tuple[Limit, ...]:
+    """Limits of a method, each of one of its variables.
+
+    Parameters
+    ----------
+    origin : Origin
+    variables : tuple of Variable
+        That it masks.
+    found : object
+        What it gave.
+
+    Raises
+    ------
+    PluginFailed
+        Something among them is no limit, or is of another variable, or no finite number.
+    """
+    import math
+
+    limits = tuple(found) if isinstance(found, (tuple, list)) else (found,)
+    names = {each.name for each in variables}
+    for each in limits:
+        if not isinstance(each, Limit):
+            raise broke_contract(origin, f"gave a {type(each).__name__} as a limit")
+        if each.variable not in names:
+            raise broke_contract(origin, f"gave a limit of {each.variable!r}, which it does not mask")
+        bounds = [bound for bound in (each.low, each.high, each.multiple_of) if bound is not None]
+        if not all(isinstance(bound, (int, float)) and math.isfinite(bound) for bound in bounds):
+            raise broke_contract(origin, f"gave a limit of {each.variable!r} that is no finite number")
+    return limits
+
+
+def _measure(measure: Measure, origin: Origin) -> dict[str, Any]:
+    def computed(arguments: tuple[Any, ...], found: Any) -> Any:
+        return checked_measurement(origin, measure, arguments, found)
+
+    def parts(_: tuple[Any, ...], found: Any) -> tuple[MeasurePart, ...]:
+        return _each(origin, found, MeasurePart, "parts")
+
+    def names(_: tuple[Any, ...], found: Any) -> tuple[str, ...]:
+        return _each(origin, found, str, "names of variables")
+
+    return {
+        "compute": _of(measure, origin, "compute", check=computed),
+        "uses": _of(measure, origin, "uses", check=names),
+        "parts": _of(measure, origin, "parts", check=parts),
+        "components": _of(measure, origin, "components"),
+        "check": _of(measure, origin, "check", check=lambda _, found: tuple(guarded_iterator(origin, found))),
+    }
+
+
+def _each(origin: Origin, found: Any, kind: type[Any], what: str) -> tuple[Any, ...]:
+    """What a function returned one by one, all of one type."""
+    items = () if isinstance(found, str) else tuple(guarded_iterator(origin, found))
+    if isinstance(found, str) or not all(isinstance(each, kind) for each in items):
+        raise broke_contract(origin, f"returned something else than {what}")
+    return items
+
+
+def _report(report: Report, origin: Origin) -> dict[str, Any]:
+    return {"write": _of(report, origin, "write", passes=(OSError,))}
+
+
+def _with(name: str, checked: Callable[[Origin, Any], Any]) -> Callable[[Any, Origin], dict[str, Any]]:
+    """Wrapping of a kind that has one function, whose result is checked."""
+
+    def wrapped(plugin: Any, origin: Origin) -> dict[str, Any]:
+        return {name: _of(plugin, origin, name, check=lambda _, found: checked(origin, found))}
+
+    return wrapped
+
+
+_WRAPPED: dict[str, Callable[[Any, Origin], dict[str, Any]]] = {
+    "source": _source,
+    "edit_reader": _edit_reader,
+    "partition": _partition,
+    "method": _method,
+    "measure": _measure,
+    "report": _report,
+    "rule_writer": _with("write", checked_rules),
+    "plan_check": _with("check", checked_findings),
+    "report_section": _with("compose", checked_section),
+    "action": _with("act", checked_text),
+    "command": _with("work", checked_text),
+}

@@ -1,0 +1,59 @@
+"""Names that the pipeline's own keys would hide: a plugin, or a parameter of one, that could never be reached."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from maskwright.plugins.edit_reader import EditReader
+from maskwright.plugins.report import Report
+from maskwright.plugins.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+STEP_PARAMETERS = frozenset(
+    {
+        "adjustment_weights", "allow_original_values", "group_size", "grouping", "k_guarantee", "missing",
+        "release_edits", "rare", "structural_zeros", "totals",
+    }
+)  # fmt: skip
+"""Parameters of every step, which the planner reads."""
+DATA_KEYS = frozenset({"cluster", "codebook", "format", "levels", "missing", "source", "variables"})
+OUTPUT_KEYS = frozenset(
+    {"codebook", "data", "edits", "format", "formulas", "key_map", "numbers", "public_record", "record", "svrl"}
+)
+RULE_KEYS = frozenset({"rule"})
+RULE_FILE_KEYS = frozenset({"file"})
+
+
+def reserved_name_error(kind: str, plugin: object) -> str | None:
+    """Say in one sentence which name of a plugin the pipeline's own keys would hide; None: none.
+
+    Parameters
+    ----------
+    kind : str
+        One of `contract.KINDS`.
+    plugin : object
+        A record of that kind.
+    """
+    if isinstance(plugin, Report):
+        return _name_error("a report", plugin.name, OUTPUT_KEYS, "output")
+    if isinstance(plugin, Source):
+        return _fields_error("an option", plugin.params, DATA_KEYS, "the `data:` section has it itself")
+    if isinstance(plugin, EditReader):
+        wrong = _name_error("an edit reader", plugin.name, RULE_KEYS, "edits")
+        return wrong or _fields_error("an option", plugin.params, RULE_FILE_KEYS, "it names the file of rules")
+    if kind == "method":
+        return _fields_error("a parameter", getattr(plugin, "params", None), STEP_PARAMETERS, "the planner reads it")
+    return None
+
+
+def _name_error(what: str, name: str, keys: Collection[str], section: str) -> str | None:
+    if name not in keys:
+        return None
+    return f"{what} cannot be called {name!r}: the `{section}:` section of pipelines has a key of this name"
+
+
+def _fields_error(what: str, params: object, keys: Collection[str], why: str) -> str | None:
+    taken = sorted(set(getattr(params, "model_fields", ())) & set(keys))
+    return f"{what} cannot be called {taken[0]!r}: {why}, and the plugin would never see it" if taken else None

@@ -1,0 +1,217 @@
+"""The second pair of eyes on data of several levels: the written files, read, grouped and judged by other means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.edits.evaluation.domain import domain_tuples
+from maskwright.edits.evaluation.plain_numbers import CannotTell
+from maskwright.edits.evaluation.second_opinion import Opinion
+from maskwright.foundation.errors import EvaluationsDisagree, Problem
+from maskwright.release.levels.second_columns import SecondColumns, WrittenLevel, in_order, with_meanings
+from maskwright.release.plain_blocks import plain_blocks
+from maskwright.release.second_look import SAMPLE, Seen, binary_columns, combinations, differences, look
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.evaluation.check import Outcome
+    from maskwright.edits.levels.binding import BoundEdits
+    from maskwright.plugins.source import Source
+    from maskwright.release.plain_blocks import Readable
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenTable:
+    """A file that was written.
+
+    Attributes
+    ----------
+    path : Path
+    source : Source
+        One that `is_read_twice`.
+    table : Dataset
+        Its variables in order, and its layout; no records.
+    """
+
+    path: Path
+    source: Source
+    table: Dataset
+
+
+def second_look_at_levels(
+    tables: Mapping[str, WrittenTable],
+    released: LinkedData,
+    bound: BoundEdits,
+    found: Mapping[str, Outcome],
+    reference: LinkedData,
+) -> tuple[str, ...]:
+    """Evaluate the edits of written files of levels a second time.
+
+    Parameters
+    ----------
+    tables : mapping of level name to WrittenTable
+        One flat file stands under the lower level.
+    released : LinkedData
+        Where each record of a level stands in its file; no values.
+    bound : BoundEdits
+    found : mapping of level name to Outcome
+        Of the first evaluation.
+    reference : LinkedData
+        The original: its values for edits about what occurs there.
+
+    Returns
+    -------
+    tuple of str
+        Names of the edits that have no second opinion, though some are for them.
+
+    Raises
+    ------
+    EvaluationsDisagree
+        The two differ: on a verdict, or on the number of records.
+    """
+    try:
+        columns = _columns(tables, released, bound)
+    except CannotTell:
+        raise EvaluationsDisagree(Problem("the written files cannot be cut into records a second time")) from None
+    problems: list[Problem] = []
+    alone: list[str] = []
+    for level in (columns.upper, columns.lower):
+        outcome = found[level.name]
+        if outcome.records != level.records:
+            said = f"{outcome.records} records of the level {level.name} were written, and {level.records} are read"
+            raise EvaluationsDisagree(Problem(f"{said} the second time"))
+        looked = _looked(columns, level, bound, reference)
+        first = {each.name: each for each in outcome.edits}
+        problems += [problem for seen in looked for problem in differences(seen, first[seen.edit.name])]
+        judged = {seen.edit.name for seen in looked if seen.is_whole or len(seen.sampled) > seen.untold}
+        alone += [each.name for each in outcome.edits if each.fired and each.name not in judged]
+    if problems:
+        hint = "This is a bug in Maskwright: nothing was released. Please report it with the rule."
+        raise EvaluationsDisagree([*problems, Problem("the two evaluations of the written files disagree", hint=hint)])
+    return tuple(alone)
+
+
+def _looked(columns: SecondColumns, level: WrittenLevel, bound: BoundEdits, reference: LinkedData) -> list[Seen]:
+    """What the second evaluation sees of the edits of a level."""
+    block: dict[str, Readable] = {}
+    decimals: dict[str, int | None] = {}
+    meanings: dict[str, str] = {}
+    looked: list[Seen] = []
+    original = reference[level.name].data
+    for edit in bound.edits[level.name]:
+        try:
+            found = {name: columns.column(level.name, name) for name in _names(edit)}
+        except CannotTell:
+            continue
+        if any(name not in original for names in domain_tuples((edit,)) for name in names):
+            continue
+        looked.append(Seen(edit))
+        block |= found
+        for name in found:
+            meant = columns.meant(level.name, name)
+            if meant is None:
+                decimals[name] = None
+            else:
+                decimals[name] = _of(columns, meant[0]).decimals.get(meant[1])
+                meanings[name] = meant[1]
+    opinion = with_meanings(columns.opinion, meanings)
+    asked = {names: combinations(original, names) for names in domain_tuples(each.edit for each in looked)}
+    n = level.records
+    rows = np.unique(np.linspace(0, max(n - 1, 0), min(SAMPLE, n)).astype(np.int64)).tolist()
+    own = Opinion(opinion.binary, opinion.missing, opinion.meant, asked, opinion.dates)
+    if looked:
+        look(block, n, 0, rows, looked, own, decimals)
+    return looked
+
+
+def _names(edit: Edit) -> tuple[str, ...]:
+    from maskwright.edits.expression import variable_names
+
+    return variable_names(edit.expression)
+
+
+def _of(columns: SecondColumns, level: str) -> WrittenLevel:
+    return columns.upper if level == columns.upper.name else columns.lower
+
+
+def _columns(tables: Mapping[str, WrittenTable], released: LinkedData, bound: BoundEdits) -> SecondColumns:
+    """The levels as the written files show them."""
+    top, bottom = released.levels
+    read = {name: _read(each) for name, each in tables.items()}
+    binary: set[str] = set()
+    missing, meant, dates = {}, {}, {}
+    for each in tables.values():
+        decimals = {variable.name: variable.decimals for variable in each.table.variables}
+        binary |= {one for one in binary_columns(each.path, each.source, each.table) if decimals.get(one) is None}
+        for variable in each.table.variables:
+            missing[variable.name] = frozenset(code.strip() for code in variable.empty_texts)
+            meant[variable.name] = tuple((code.strip(), meaning) for code, meaning in variable.empty_meanings)
+            if variable.is_date:
+                dates[variable.name] = variable.date_text
+    levels = []
+    for level in (top, bottom):
+        file = level.name if level.name in read else bottom.name
+        kept = [name for name in level.data.names if name in read[file]]
+        if level is bottom and top.declared.key not in kept:
+            kept.append(top.declared.key)
+        own = _taken({name: read[file][name] for name in kept}, level.rows)
+        known = {variable.name: variable.decimals for variable in tables[file].table.variables}
+        levels.append(WrittenLevel(level.name, level.declared, len(level), own, known))
+    is_flat = len(tables) == 1
+    rows = _taken({name: read[bottom.name][name] for name in top.varying}, bottom.rows) if is_flat else {}
+    columns = {name: {each.name: each for each in every} for name, every in bound.columns.items()}
+    return SecondColumns(levels[0], levels[1], Opinion(frozenset(binary), missing, meant, {}, dates), columns, rows)
+
+
+def _taken(columns: Mapping[str, Readable], rows: NDArray[np.int64]) -> dict[str, Readable]:
+    return dict(columns) if np.array_equal(rows, np.arange(len(rows))) else in_order(columns, rows)
+
+
+def _read(written: WrittenTable) -> dict[str, Readable]:
+    """Whole columns of a file.
+
+    Raises
+    ------
+    CannotTell
+    """
+    table, source = written.table, written.source
+    details = table.layout.details if table.layout.format == source.name else {}
+    numeric = {each.name for each in table.variables if each.is_numeric and not each.is_date}
+    blocks = list(plain_blocks(written.path, source, details, table.names, numeric))
+    if not blocks:
+        raise CannotTell
+    return {name: _Whole([block[name] for block in blocks]) for name in table.names}
+
+
+class _Whole:
+    """Cells of consecutive blocks."""
+
+    def __init__(self, pieces: list[Readable]) -> None:
+        self._pieces = pieces
+        self._ends = np.cumsum([len(piece) for piece in pieces])  # type: ignore[arg-type]
+
+    def text(self, row: int) -> str | None:
+        piece = int(np.searchsorted(self._ends, row, side="right"))
+        return self._pieces[piece].text(row - (int(self._ends[piece - 1]) if piece else 0))
+
+    def numbers(self, decimals: int | None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        return _stacked([piece.numbers(decimals) for piece in self._pieces])
+
+    def days(self, date_format: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        return _stacked([piece.days(date_format) for piece in self._pieces])
+
+
+def _stacked(
+    found: list[tuple[NDArray[np.float64], NDArray[np.bool_]]],
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    return np.concatenate([values for values, _ in found]), np.concatenate([odd for _, odd in found])

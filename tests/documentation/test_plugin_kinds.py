@@ -1,0 +1,51 @@
+"""The page on plugins of all kinds shows what `maskwright init --plugin` writes, which is tested with it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from maskwright.commands.new_plugin.names import KINDS, plugin_names
+from maskwright.commands.new_plugin.write import package_files
+from maskwright.plugins.registry import HOOKS
+
+PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
+NAMES = {
+    "method": "maskwright-my-noise",
+    "measure": "maskwright-my-shift",
+    "partition": "maskwright-my-order",
+    "source": "maskwright-my-lines",
+    "edit_reader": "maskwright-my-rules",
+    "report": "maskwright-my-outcome",
+}
+
+
+def shown() -> dict[str, str]:
+    """Files of the page: a name alone on a line, then its content."""
+    found = re.findall(r"^`([^`\n]+)`\n\n```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    return dict(found)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_example_is_what_is_written(kind: str) -> None:
+    names = plugin_names(NAMES[kind], kind)
+    module = f"src/{names.package}/{names.plugin}.py"
+    assert shown()[module] == package_files(names)[module]
+
+
+def test_the_other_files_of_the_page_are_written_too() -> None:
+    of_method, of_reader = (package_files(plugin_names(NAMES[kind], kind)) for kind in ("method", "edit_reader"))
+    page = shown()
+    assert page["src/maskwright_my_noise/__init__.py"] == of_method["src/maskwright_my_noise/__init__.py"]
+    assert page["tests/test_my_rules.py"] == of_reader["tests/test_my_rules.py"]
+    assert len(page) == len(KINDS) + 2
+
+
+def test_the_table_names_every_kind_and_hook() -> None:
+    text = PAGE.read_text("utf-8")
+    for kind, hook in HOOKS.items():
+        assert f"| {kind.replace('_', ' ')} |" in text
+        assert f"`{hook}`" in text
+        assert f"`{kind}_checks`" in text

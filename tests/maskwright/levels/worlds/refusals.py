@@ -1,0 +1,54 @@
+"""Reasons for which a run on a random world may be refused, and why that is right."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+JUSTIFIED = {
+    r"1 edit _ does not hold in": "no values were found: what would have to move is not masked, promises k, is held at "
+    "zero, or the factors of a product have no grid point; nothing is released",
+    r"1 records of the original violate edits of which no step masks": "structure, or what no step masks, is broken on "
+    "arrival: no mask can mend it, `drop` leaves the households out",
+    r"1 records of the original violate edits \(": "`on_input_violation: fail` was drawn",
+    r"2 every household violates": "`drop` would leave nobody",
+    r"2 step # \(\) works on the values that are published": "the order of steps breaks what one promises; "
+    "the message says which order works",
+    r"2 step # \(\) promises k = # and step # \(\) takes away": "two steps contradict each other; the message says "
+    "what works",
+    r"2 step # promises k = # but edit": "an edit across groups of variables moves single records, which breaks k: "
+    "`k_guarantee: report` says so",
+    r"2 step # promises k = # but to keep edit": "the records of a household have to move together, which breaks k",
+    r"2 step # \(?\)?:? ?k = # is larger|2 step #: k = # is larger": "fewer records than k",
+    r"no step masks anything else that edit": "nothing can move onto a total that is to stand",
+    r"counts k in single records": "the method does not count households: it is for the upper level",
+    r"with its members as one record": "what takes away cannot mask whole households as one record",
+    r"needs all records at once": "whole households are masked composition by composition",
+    r"household records have a composition": "rare compositions, and `rare: fail` was drawn",
+    r"every composition has fewer than k": "rare compositions, and none would be left",
+    r"reads other records of the group|is the number of person records|counting rows": "a cell would be given "
+    "back by what cannot be emptied",
+    r"takes no missing cells, and masks records": "too few records with the same cells missing for the method",
+    r"records are masked together and at least": "too few records for the method: original values would come back",
+    r"lower limit of _ is not below the upper one": "a variable of few values cannot be coded at both ends",
+    r"no household would be left|no record would be left|equal on the keys": "removal would leave nobody",
+    r"steps on two levels take records away": "one step draws households",
+    r"has a single value": "a variable of one value cannot be swapped or spread",
+    r"constant|single value|no variance|zero variance|singular": "a variable without variation cannot be modelled",
+    r"2 all columns must have the same number of records": "a known DEFECT, nothing is written: recoding where "
+    "households are drawn or dropped too",
+    r"release_edits": "an edit cannot be said of the published categories, and was not let go",
+}  # fmt: skip
+
+
+def counted_reasons(refused: Counter[str]) -> Counter[str]:
+    """Refusals by what justifies them; those that nothing does by their own text."""
+    found: Counter[str] = Counter()
+    for said, count in refused.items():
+        found[why(said) or f"NOT JUSTIFIED: {said}"] += count
+    return found
+
+
+def why(said: str) -> str | None:
+    """What justifies a refusal; None where nothing does."""
+    return next((reason for pattern, reason in JUSTIFIED.items() if re.search(pattern, said)), None)

@@ -1,0 +1,168 @@
+"""Processes give the same bytes as threads; one that is killed, or a method that cannot be sent, is named."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLUGIN = '''
+"""Methods in pure Python."""
+import os, signal, sys
+import numpy as np
+from pydantic import BaseModel
+import maskwright as mw
+
+CONTRACT = 1
+
+
+class Refused(Exception):
+    def __init__(self, one, two):
+        super().__init__(one)
+
+
+def noisy(block, params, rng):
+    """Moves every cell, one by one, tells how far it is, and prints."""
+    values = block.values.copy()
+    for row in range(block.n):
+        block.progress(row / block.n)
+        for column in range(block.p):
+            values[row, column] += rng.normal() * block.scale[column]
+    print("a line on standard output")
+    return mw.Masked(values, block.missing.copy(), notes={"process": 0 * os.getpid(), "calls": 1})
+
+
+def dies(block, params, rng):
+    if block.values[0, 0] > 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return mw.Masked(block.values, block.missing)
+
+
+def refuses(block, params, rng):
+    raise mw.InputError("this block is not for me")
+
+
+def writes(block, params, rng):
+    block.values[0, 0] = 0.0
+    return mw.Masked(block.values, block.missing)
+
+
+def fails(block, params, rng):
+    raise Refused("secret 4711", 2)
+
+
+def counts(block, params, rng):
+    path = os.environ["SEEN"]
+    with open(path, "a") as file:
+        file.write(f"{os.getpid()}\\n")
+    return noisy(block, params, rng)
+
+
+@mw.hookimpl
+def register_methods():
+    found = [mw.Method(name=f.__name__, protect=f) for f in (noisy, dies, refuses, writes, fails, counts)]
+    closure = lambda block, params, rng: mw.Masked(block.values, block.missing)
+    return [*found, mw.Method(name="closure", protect=closure)]
+'''
+
+RUN = """
+import sys
+sys.path.insert(0, {folder!r})
+from maskwright.cli.main import command_line
+sys.argv = ["maskwright", "run", "pipeline.yaml", "--quiet"]
+command_line()
+"""
+
+PIPELINE = """
+maskwright: 1
+data: {{source: data.csv}}
+protect:
+  - method: {method}
+output: {{data: masked.csv}}
+seed: 3
+execution: {{{execution}}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(1)
+    pd.DataFrame(rng.normal(size=(240, 3)).round(3), columns=["a", "b", "c"]).to_csv(tmp_path / "data.csv", index=False)
+    (tmp_path / "slowly.py").write_text(PLUGIN)
+    info = tmp_path / "slowly-1.2.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: slowly\nVersion: 1.2\n")
+    (info / "entry_points.txt").write_text("[maskwright]\nslowly = slowly\n")
+    return tmp_path
+
+
+def run(folder: Path, method: str, execution: str) -> subprocess.CompletedProcess[str]:
+    """Run a pipeline as the command does; the masked file of an earlier run is gone."""
+    (folder / "masked.csv").unlink(missing_ok=True)
+    (folder / "pipeline.yaml").write_text(PIPELINE.format(method=method, execution=execution))
+    return subprocess.run(
+        [sys.executable, "-c", RUN.format(folder=str(folder))], cwd=folder, capture_output=True, text=True,
+        check=False, timeout=300, env={**os.environ, "SEEN": str(folder / "seen.txt")},
+    )  # fmt: skip
+
+
+def left(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()} - {"__pycache__"}
+
+
+def test_threads_and_processes_give_the_same_bytes(folder: Path) -> None:
+    found = set()
+    for execution in (
+        "block_size: 40", "block_size: 40, workers: 3", "block_size: 40, processes: true",
+        "block_size: 40, workers: 2, processes: true", "block_size: 40, workers: 5, processes: true",
+    ):  # fmt: skip
+        done = run(folder, "noisy", execution)
+        assert done.returncode == 0, done.stderr
+        found.add((folder / "masked.csv").read_bytes())
+    assert len(found) == 1
+
+
+def test_the_blocks_are_masked_in_processes_of_their_own(folder: Path) -> None:
+    done = run(folder, "counts", "block_size: 40, workers: 2, processes: true")
+    assert done.returncode == 0, done.stderr
+    seen = (folder / "seen.txt").read_text().split()
+    assert len(seen) >= 6
+    assert len(set(seen)) == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes are killed by a signal")
+def test_a_killed_worker_names_its_step_and_leaves_nothing(folder: Path) -> None:
+    before = left(folder)
+    done = run(folder, "dies", "block_size: 40, workers: 2, processes: true")
+    assert done.returncode == 3
+    assert "step 1 (dies): a process that masked a block ended by signal 9, and nothing is released" in done.stderr
+    assert left(folder) == before | {"pipeline.yaml"}
+
+
+def test_what_a_method_raises_is_raised_here(folder: Path) -> None:
+    done = run(folder, "refuses", "block_size: 40, workers: 2, processes: true")
+    assert done.returncode == 2
+    assert "step 1 (refuses): this block is not for me" in done.stderr
+    done = run(folder, "writes", "block_size: 40, workers: 2, processes: true")
+    assert done.returncode != 0
+    assert "read-only" in done.stderr
+    done = run(folder, "fails", "block_size: 40, workers: 2, processes: true")
+    assert done.returncode == 3
+    assert "4711" not in done.stderr
+
+
+def test_a_method_that_cannot_be_sent_is_refused_by_name(folder: Path) -> None:
+    done = run(folder, "closure", "block_size: 40, workers: 2, processes: true")
+    assert done.returncode == 2
+    assert "step 1: method 'closure' of package slowly 1.2 cannot be run in processes: it cannot be pickled" in (
+        " ".join(done.stderr.split())
+    )
+    assert run(folder, "closure", "block_size: 40, workers: 2").returncode != 2

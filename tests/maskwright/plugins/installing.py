@@ -1,0 +1,60 @@
+"""Plugins that are in memory, as if a package had them."""
+
+from __future__ import annotations
+
+import types
+from contextlib import contextmanager
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any
+
+from maskwright import hookimpl
+from maskwright.plugins import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pytest
+
+
+class Distribution:
+    """As much of an installed distribution as the registry reads."""
+
+    def __init__(self, name: str, version: str) -> None:
+        self.name, self.version, self.metadata = name, version, {"Name": name, "Version": version}
+
+    def locate_file(self, path: str) -> str:
+        return path
+
+
+class InMemory(EntryPoint):
+    """Entry point of a module in memory."""
+
+    def load(self) -> Any:
+        return vars(self)["module"]
+
+
+def package(name: str, version: str = "1.2", **hooks: Any) -> EntryPoint:
+    """Entry point of a package whose hooks offer these lists; a function is the hook itself."""
+    module = types.ModuleType(name)
+    vars(module)["CONTRACT"] = 1
+    for hook, offered in hooks.items():
+        function = offered if callable(offered) else lambda offered=offered: offered
+        named = types.FunctionType(
+            function.__code__, function.__globals__, hook, function.__defaults__, function.__closure__
+        )
+        setattr(module, hook, hookimpl(named))
+    point = InMemory(name, name, "maskwright")
+    vars(point)["dist"] = Distribution(name, version)
+    vars(point)["module"] = module
+    return point
+
+
+@contextmanager
+def installed(monkeypatch: pytest.MonkeyPatch, *packages: EntryPoint) -> Iterator[None]:
+    """Install packages beside what is there."""
+    there = tuple(entry_points(group="maskwright"))
+    with monkeypatch.context() as patch:
+        patch.setattr(registry, "entry_points", lambda group: (*there, *packages))
+        registry.plugins.cache_clear()
+        yield
+    registry.plugins.cache_clear()

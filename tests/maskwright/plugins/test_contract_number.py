@@ -1,0 +1,157 @@
+"""A package says which contract it is written for; one written for another is listed, and harms nobody."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from maskwright import Method, Removed, Remover
+from maskwright.plugins.contract import contract_error
+from maskwright.plugins.legal_values import LEGAL_VALUES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLUGIN = """
+import maskwright as mw
+{contract}
+
+@mw.hookimpl
+def register_measures():
+    return [mw.Measure(name="theirs", compute=lambda comparison, params, rng: mw.Measurement(0.0))]
+"""
+
+
+def install(folder: Path, contract: str, version: str = "2.0") -> None:
+    """Put a package beside what is installed."""
+    (folder / "p.py").write_text(PLUGIN.format(contract=contract))
+    info = folder / f"p-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: p\nVersion: {version}\n")
+    (info / "entry_points.txt").write_text("[maskwright]\np = p\n")
+
+
+def errors(folder: Path) -> list[str | None]:
+    """What `maskwright plugins` says of what the package offers; it lists the others too."""
+    code = f"import sys; sys.path.insert(0, {str(folder)!r}); from maskwright.cli.main import main; "
+    code += "sys.exit(main(['plugins', '--json']))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["plugins"]
+    assert any(plugin["name"] == "microaggregation" and plugin["status"] == "ok" for plugin in found)
+    return [plugin["error"] for plugin in found if plugin["distribution"] == "p"]
+
+
+@pytest.mark.parametrize(
+    ("contract", "said"),
+    [
+        ("", "package p 2.0 does not say which contract it is written for: write CONTRACT = 1 beside its hooks"),
+        (
+            "CONTRACT = 2",
+            "package p 2.0 is written for contract 2, this Maskwright knows 1: update Maskwright or install an older p",
+        ),
+        ("CONTRACT = 0", "CONTRACT = 0; it is a whole number"),
+        ("CONTRACT = '1'", "CONTRACT = '1'; it is a whole number"),
+        ("CONTRACT = True", "CONTRACT = True; it is a whole number"),
+    ],
+)
+def test_a_package_for_another_contract_is_refused_in_one_sentence(tmp_path: Path, contract: str, said: str) -> None:
+    install(tmp_path, contract)
+    (error,) = errors(tmp_path)
+    assert error is not None
+    assert said in error
+
+
+def test_a_package_for_this_contract_works(tmp_path: Path) -> None:
+    install(tmp_path, "CONTRACT = 1")
+    assert errors(tmp_path) == [None]
+
+
+def protect(block: Any, params: Any, rng: Any) -> Any:
+    raise AssertionError("not called here")
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong", "said"),
+    [
+        ("scope", "variables", "scope: 'variables' unknown; did you mean 'variable'? there are variable, group, all"),
+        ("cut", "close", "cut: 'close' unknown; there are near, any, none"),
+        ("preserves", {"means"}, "preserves: 'means' unknown; did you mean 'mean'?"),
+        ("preserves", "k", "preserves must be a set, such as"),
+        ("variable_types", {"numeric", "integer"}, "variable_types: 'numeric' unknown"),
+        ("removes", {"records"}, "removes: 'records' unknown; there are detail, cells"),
+        ("removes", {"Detail"}, "removes: 'Detail' unknown; did you mean 'detail'?"),
+    ],
+)
+def test_a_wrong_value_is_named_with_the_nearest_legal_one(field: str, wrong: Any, said: str) -> None:
+    wrong_method = Method(name="m", protect=protect, **{field: wrong})
+    assert said in str(contract_error("method", wrong_method))
+
+
+def test_a_remover_says_what_it_takes_away() -> None:
+    def remove(block: Any, params: Any, rng: Any) -> Removed:
+        return Removed()
+
+    wrong = Remover(name="m", remove=remove, takes_away="record")  # type: ignore[arg-type]
+    assert contract_error("method", wrong) == (
+        "takes_away: 'record' unknown; did you mean 'records'? there are records, cells"
+    )
+    assert contract_error("method", Remover(name="m", remove=remove, takes_away="cells")) is None
+
+
+TYPED = """
+import numpy as np
+import maskwright as mw
+
+def protect(block: mw.Block, params: mw.NoParams, rng: np.random.Generator) -> mw.Masked:
+    return mw.Masked(block.values, block.missing)
+
+def remove(block: mw.Block, params: mw.NoParams, rng: np.random.Generator) -> mw.Removed:
+    return mw.Removed(kept_rows=np.arange(block.n))
+
+def compute(comparison: mw.Comparison, params: mw.NoParams, rng: np.random.Generator) -> mw.Measurement:
+    return mw.Measurement(0.0)
+
+RIGHT = mw.Method(name="a", protect=protect, scope="variable", preserves={"mean"}, variable_types={"integer"})
+ALSO = mw.Remover(name="b", remove=remove, takes_away="records", preserves={"linear"})
+THIRD = mw.Measure(name="c", compute=compute, kind="risk", direction="higher", invariant_to={"affine"})
+"""
+
+TYPOS = [
+    'mw.Method(name="a", protect=protect, preserves={"means"})',
+    'mw.Method(name="a", protect=protect, variable_types={"numeric"})',
+    'mw.Method(name="a", protect=protect, scope="variables")',
+    'mw.Method(name="a", protect=protect, removes={"records"})',
+    'mw.Method(name="a", protect=protect, cut="close")',
+    'mw.Method("a", protect)',
+    'mw.Remover(name="b", remove=remove, takes_away="rows")',
+    'mw.Measure(name="c", compute=compute, kind="gain")',
+    'mw.Measure(name="c", compute=compute, direction="up")',
+    'mw.Measure(name="c", compute=compute, invariant_to={"shift"})',
+]
+
+
+def test_a_typo_is_a_type_error_at_the_desk_of_the_author(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    first = len(TYPED.splitlines()) + 1
+    (tmp_path / "typed.py").write_text(TYPED + "\n".join(f"WRONG_{n} = {typo}" for n, typo in enumerate(TYPOS)) + "\n")
+    (tmp_path / "mypy.ini").write_text("[mypy]\nstrict = true\nfollow_imports = silent\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file", "mypy.ini", "typed.py"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=600,
+    )  # fmt: skip
+    lines = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line}
+    assert lines == set(range(first, first + len(TYPOS))), done.stdout + done.stderr
+
+
+def test_every_annotation_with_legal_values_is_known() -> None:
+    import typing
+
+    from maskwright.plugins import legal_values
+
+    aliases = {name for name, value in vars(legal_values).items() if typing.get_origin(value) is typing.Literal}
+    assert aliases == set(LEGAL_VALUES)

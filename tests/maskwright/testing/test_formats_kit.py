@@ -1,0 +1,199 @@
+"""The kit finds sources, edit readers and reports that break their promises."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from maskwright import DataError, EditError, EditReader, EditSet, Place, Problem, Report
+from maskwright.plugins.registry import plugins
+from maskwright.testing import RightRules, WrongRules, edit_reader_checks, report_checks, source_checks
+
+CSV = plugins().sources["csv"]
+KEPT: list[Any] = []
+
+
+def failing(parameters: list[Any], wanted: set[str]) -> dict[str, str]:
+    """What the wanted checks say, of those that fail."""
+    failed = {}
+    for parameter in parameters:
+        check = parameter.id.split("-", 1)[1]
+        if check in wanted:
+            try:
+                parameter.values[0]()
+            except AssertionError as error:
+                failed[check] = str(error)
+    return failed
+
+
+def drops_a_record(path, batches, variables, layout):
+    CSV.write(path, (batch.slice(0, max(batch.num_rows - 1, 0)) for batch in batches), variables, layout)
+
+
+def turns_around(path, batches, variables, layout):
+    turned = (batch.take(pa.array(range(batch.num_rows - 1, -1, -1))) for batch in batches)
+    CSV.write(path, turned, variables, layout)
+
+
+def leaves_a_file(path, batches, variables, layout):
+    CSV.write(path, batches, variables, layout)
+    path.with_suffix(".bak").touch()
+
+
+def crashes_on_bytes(path, params, progress):
+    path.read_text(encoding="utf-8")
+    return CSV.open(path, params, progress)
+
+
+def tells_the_line(path, params, progress):
+    try:
+        path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise DataError(Problem(f"wrong: {error.object!r}", Place(str(path)))) from None
+    return CSV.open(path, params, progress)
+
+
+def keeps_the_last(path, params, progress):
+    KEPT[:] = [path]
+    latest = KEPT[0]
+    return CSV.open(latest, params, progress)
+
+
+@pytest.mark.parametrize(
+    ("change", "check", "said"),
+    [
+        ({"write": drops_a_record}, "decimals_come_back", "39 records instead of 40"),
+        ({"write": turns_around}, "order_is_kept", "did not write what it was given: row 1 and"),
+        ({"write": leaves_a_file}, "writes_one_file", "write must leave one file"),
+        ({"open": crashes_on_bytes}, "random_bytes", "UnicodeDecodeError: a file that is not right is refused"),
+        ({"open": tells_the_line}, "wrong_encoding", "refusals hold a value of a record"),
+        ({"open": keeps_the_last}, "concurrent_calls", "calls at once give other results"),
+        ({}, "reading", "the format of the layout must be 'mine'"),
+        ({"summary": ""}, "documented", "summary is empty"),
+    ],
+)
+def test_a_source_that_breaks_a_promise_is_found(change: dict[str, Any], check: str, said: str) -> None:
+    source = replace(CSV, name="mine", suffixes=(".mine",), **change)
+    assert said in failing(source_checks([source]), {check})[check]
+
+
+def test_a_format_that_is_only_read_needs_a_sample() -> None:
+    source = replace(CSV, name="mine", suffixes=(".mine",), not_written="CSV")
+    assert "give it one, samples=" in failing(source_checks([source]), {"sample"})["sample"]
+
+
+def rules_of(text: str, path: Any = None) -> EditSet:
+    place = None if path is None else lambda position: Place(str(path), position + 1, 1)
+    return EditSet.parse([line for line in text.splitlines() if line], place)
+
+
+def read_lines(path):
+    try:
+        return rules_of(path.read_text(encoding="utf-8"), path)
+    except (OSError, UnicodeDecodeError):
+        raise EditError(Problem("this cannot be read", Place(str(path)))) from None
+
+
+def without_places(path):
+    return rules_of(path.read_text(encoding="utf-8"))
+
+
+def first_only(path):
+    return EditSet(read_lines(path).edits[:1])
+
+
+LINES = EditReader(name="lines", suffixes=(".lines",), read=read_lines, summary="One rule a line.")
+RIGHT = {"lines": [RightRules("age <= 60\nage >= 1\n", 2, obeyed=[{"age": 40}], broken=[{"age": 70}, {"age": 0}])]}
+WRONG = {"lines": [WrongRules("age <= 60\nage >= 1 1\n", [(2, 10)])]}
+
+
+def checks_of(reader: EditReader, right: Any = RIGHT, wrong: Any = WRONG) -> list[Any]:
+    return edit_reader_checks([reader], right=right, wrong=wrong)
+
+
+def test_a_right_edit_reader_passes() -> None:
+    checks = checks_of(LINES)
+    assert failing(checks, {check.id.split("-", 1)[1] for check in checks}) == {}
+
+
+@pytest.mark.parametrize(
+    ("read", "check", "said"),
+    [
+        (without_places, "right_1", "has no place"),
+        (without_places, "random_bytes", "UnicodeDecodeError: a file that is not right is refused"),
+        (without_places, "no_such_file", "FileNotFoundError"),
+        (without_places, "wrong_1", "every mistake must have its place"),
+        (first_only, "right_1", "2 edits were expected, 1 are found"),
+    ],
+)
+def test_an_edit_reader_that_breaks_a_promise_is_found(read: Any, check: str, said: str) -> None:
+    assert said in failing(checks_of(replace(LINES, read=read)), {check})[check]
+
+
+def test_examples_are_asked_for_and_compared() -> None:
+    said = failing(checks_of(LINES, {}, {}), {"examples"})["examples"]
+    assert "give the kit rules that are right" in said
+    other = {"lines": [RightRules("age <= 60\n", 1, obeyed=[{"age": 70}])]}
+    assert "record 1 that obeys the edits does not" in failing(checks_of(LINES, other), {"right_1"})["right_1"]
+    elsewhere = {"lines": [WrongRules("age <= 60 1\n", [(1, 3)])]}
+    assert "told at [(1, 11)]" in failing(checks_of(LINES, RIGHT, elsewhere), {"wrong_1"})["wrong_1"]
+
+
+def asks_the_network(path, record):
+    import urllib.request
+
+    with urllib.request.urlopen("http://maskwright.invalid/") as page:
+        path.write_bytes(page.read())
+
+
+def shows_texts(path, record):
+    path.write_text("".join(record["notices"]) or "none", encoding="utf-8")
+
+
+def links(path, record):
+    path.write_text('<link href="https://maskwright.invalid/style.css"><p style="x: url(https://a.b/c)">', "utf-8")
+
+
+def counts(path, record):
+    KEPT.append(record)
+    path.write_text(f"{len(KEPT)}", encoding="utf-8")
+
+
+def needs_a_measure(path, record):
+    path.write_text(str(next(iter(record["measures"].values()))["value"]), encoding="utf-8")
+
+
+def writes_beside(path, record):
+    path.write_text("report", encoding="utf-8")
+    path.with_name("data.json").write_text("{}", encoding="utf-8")
+
+
+def changes_the_record(path, record):
+    record["records"] = 0
+    path.write_text("report", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("write", "check", "said"),
+    [
+        (asks_the_network, "maximal_record", "the network was used"),
+        (shows_texts, "texts_are_escaped", "escape them"),
+        (links, "offline", "link href, p style leads elsewhere"),
+        (counts, "written_alike", "different files"),
+        (writes_beside, "minimal_record", "write must leave one file"),
+        (changes_the_record, "record_unchanged", "write changed the record"),
+    ],
+)
+def test_a_report_that_breaks_a_promise_is_found(write: Any, check: str, said: str) -> None:
+    report = Report(name="mine", write=write, summary="s")
+    assert said in failing(report_checks([report]), {check})[check]
+
+
+def test_a_report_that_does_not_work_on_every_record_is_found() -> None:
+    report = Report(name="mine", write=needs_a_measure, summary="s")
+    (minimal,) = [each for each in report_checks([report]) if each.id == "mine-minimal_record"]
+    with pytest.raises(StopIteration):
+        minimal.values[0]()
