@@ -85,6 +85,7 @@ def test_the_plugin_is_listed_and_explained(project: Path, installed: Path) -> N
         "version": "0.1.0",
         "status": "ok",
         "error": None,
+        "conflict": None,
     } in listed
     assert "share" in maskwright_command("explain", "top_coding", path=installed, folder=project)
 

@@ -303,7 +303,7 @@ def test_plugins_explain_schema_init(tmp_path: Path, capsys: pytest.CaptureFixtu
     ).items()
     kinds = {"method", "partition", "measure", "source", "edit_reader", "report"}
     for info in infos:
-        assert set(info) == {"name", "kind", "distribution", "version", "status", "error"}
+        assert set(info) == {"name", "kind", "distribution", "version", "status", "error", "conflict"}
         assert info["kind"] in kinds
         assert (info["status"], info["error"]) == ("ok", None)
         assert main(["explain", info["name"]]) == 0

@@ -10,7 +10,8 @@ import stat
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,8 @@ from maskwright.experiments import cache as cache_module
 from maskwright.experiments import keys as keys_module
 from maskwright.experiments.compare import compare, seed_of
 from maskwright.experiments.table import pareto_front
+from maskwright.plugins.guarding.wrapping import guarded
+from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -223,9 +226,11 @@ def test_a_bug_in_a_plugin_fails_its_cells_without_telling_values(study, monkeyp
     def broken(block, params, rng):
         raise ZeroDivisionError(f"secret {block.values[0, 0]}")
 
-    monkeypatch.setitem(MICROAGGREGATION.__dict__, "protect", broken)
+    bad = guarded(replace(MICROAGGREGATION, protect=broken), "method", "bad", "1.2")
+    monkeypatch.setitem(cast("dict[str, object]", plugins().methods), "microaggregation", bad)
     compared = compare(study.experiment(), workers=1, draw=False)
     said = compared.points.loc["together k=3", "problem"]
+    assert "method 'microaggregation' of package bad 1.2 failed" in said
     assert "ZeroDivisionError" in said
     assert "secret" not in said
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.commands.levels.planning import PlannedLevels, ready_level, takes_records
+from maskwright.commands.levels.planning import PlannedLevels, ready_level
+from maskwright.commands.levels.steps import takes_records
 from maskwright.foundation.errors import InputError
 from maskwright.masking.context import Execution
 from maskwright.masking.mask import mask

@@ -41,6 +41,7 @@ from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 from maskwright.edits.languages.conversion.paths import PathReference
 from maskwright.edits.languages.conversion.xpath_text import element_name, xpath_text
 from maskwright.edits.levels.linked_columns import MembersColumn, OtherRecordColumn
+from maskwright.edits.levels.seen_record import SeenRecord
 from maskwright.edits.levels.structure import NEIGHBOURS
 from maskwright.edits.rule_language.grammar import parse_expression
 
@@ -93,7 +94,7 @@ class LevelTests:
                 expression = compared
             case _:
                 pass
-        return not_(_Writer(self, _Record(level)).truth(expression, holds=False))
+        return not_(_Writer(self, SeenRecord(level)).truth(expression, holds=False))
 
     def _asks_others(self, node: IfThen, level: str) -> bool:
         """Whether the condition asks only if there are records that pointers or neighbours name."""
@@ -110,28 +111,10 @@ class LevelTests:
                 return False
 
 
-@dataclass(frozen=True)
-class _Record:
-    """A record as a test sees it.
-
-    Attributes
-    ----------
-    level : str
-    path : str
-        Path to it, which a step can follow; empty for the record that the test or the predicate is about.
-    absolute : str or None
-        Path to it from inside of a predicate; None: there is none.
-    """
-
-    level: str
-    path: str = ""
-    absolute: str | None = "current()/"
-
-
 class _Writer(XPathWriter):
     """Writes conditions on one record."""
 
-    def __init__(self, tests: LevelTests, record: _Record) -> None:
+    def __init__(self, tests: LevelTests, record: SeenRecord) -> None:
         self._tests, self._record = tests, record
         grids = tests.variables[record.level]
         self._known = dict(grids.known)
@@ -216,8 +199,8 @@ class _Writer(XPathWriter):
             self._coded[path.name] = is_coded(path, grids.empty[found], self.grids)
         return path
 
-    def _find(self, record: _Record, name: str) -> tuple[_Record, str | MembersColumn | None]:
-        """Record that has what a name of a rule says, and the variable or the column; None: it asks if there is one."""
+    def _find(self, record: SeenRecord, name: str) -> tuple[SeenRecord, str | MembersColumn | None]:
+        """Record that has what a name says, and the variable or the column; None: it asks if there is one."""
         column = self._tests.columns[record.level].get(name)
         if column is None:
             return record, name
@@ -227,11 +210,10 @@ class _Writer(XPathWriter):
         there = self._other(record, column.through)
         return (there, None) if column.variable is None else self._find(there, column.variable)
 
-    def _other(self, record: _Record, through: str) -> _Record:
+    def _other(self, record: SeenRecord, through: str) -> SeenRecord:
         names = self._tests.names
         if through == names.group:
-            step = "../"
-            return _Record(names.group, record.path + step, None if record.absolute is None else record.absolute + step)
+            return record.along("../", names.group)
         if through in NEIGHBOURS:
             if self._tests.declared[record.level].order is not None:
                 raise Inexpressible("XPath 1.0 knows the order of the document only, and `order` declares another")
@@ -241,28 +223,28 @@ class _Writer(XPathWriter):
             if record.absolute is None:
                 raise Inexpressible("XPath 1.0 cannot follow the pointers of each member")
             step = f"../{names.member_element}[{names.key} = {record.absolute}{element_name(through)}]/"
-        return _Record(record.level, record.path + step, None if record.absolute is None else record.absolute + step)
+        return SeenRecord(record.level, record.path + step, None if record.absolute is None else record.absolute + step)
 
     # What members say together.
 
-    def _members(self, there: _Record, *conditions: Expression) -> str:
+    def _members(self, there: SeenRecord, *conditions: Expression) -> str:
         """Path to the members of a group that satisfy conditions about them."""
         found = f"{there.path}{self._tests.names.member_element}"
         together = and_(conditions)
         return found if together == Truth(True) else f"{found}[{xpath_text(together)}]"
 
-    def _some(self, there: _Record, *conditions: Expression) -> Expression:
+    def _some(self, there: SeenRecord, *conditions: Expression) -> Expression:
         return Truth(False) if Truth(False) in conditions else PathReference(self._members(there, *conditions))
 
     def _member(self, column: MembersColumn) -> tuple[_Writer, Expression, Expression]:
         """Writer of conditions on a member, "it is surely meant", and "it may be meant"."""
-        writer = _Writer(self._tests, _Record(column.level, "", None))
+        writer = _Writer(self._tests, SeenRecord(column.level, "", None))
         if column.condition is None:
             return writer, Truth(True), Truth(True)
         never = writer.truth(column.condition, holds=False)
         return writer, writer.truth(column.condition, holds=True), not_(never)
 
-    def _of_members(self, there: _Record, column: MembersColumn, *, holds: bool) -> Expression:
+    def _of_members(self, there: SeenRecord, column: MembersColumn, *, holds: bool) -> Expression:
         """Truth of `any`, `all`, `one`, `no` and `unique`."""
         writer, sure, perhaps = self._member(column)
         match column.function:
@@ -280,7 +262,7 @@ class _Writer(XPathWriter):
             case _:
                 return self._unique(there, column, writer, holds=holds)
 
-    def _unique(self, there: _Record, column: MembersColumn, writer: _Writer, *, holds: bool) -> Expression:
+    def _unique(self, there: SeenRecord, column: MembersColumn, writer: _Writer, *, holds: bool) -> Expression:
         if column.condition is not None:
             raise Inexpressible("XPath 1.0 has no unique() of some members only")
         assert column.operand is not None
@@ -301,12 +283,12 @@ class _Writer(XPathWriter):
         name = operand.name if isinstance(operand, VariableReference) else ""
         return Function("number", (operand,)) if name in self._known else operand
 
-    def _count(self, there: _Record, condition: Expression) -> PathReference:
+    def _count(self, there: SeenRecord, condition: Expression) -> PathReference:
         path = PathReference(f"count({self._members(there, condition)})", is_number=True)
         self._known[path.name] = 0
         return path
 
-    def _value(self, there: _Record, column: MembersColumn, guards: list[Expression]) -> PathReference:
+    def _value(self, there: SeenRecord, column: MembersColumn, guards: list[Expression]) -> PathReference:
         """Path to a number or cell that members say together; to `guards` is added when it is known."""
         writer, sure, perhaps = self._member(column)
         guards += self._complete(there, column)
@@ -338,7 +320,7 @@ class _Writer(XPathWriter):
         """XPath for "the cell holds a number"."""
         return self.told(operand, self.known(operand))
 
-    def _complete(self, there: _Record, column: MembersColumn) -> list[Expression]:
+    def _complete(self, there: SeenRecord, column: MembersColumn) -> list[Expression]:
         """That a group is not known to lack members."""
         incomplete = self._tests.declared[column.level].incomplete
         if incomplete is None:
@@ -365,7 +347,7 @@ class _Writer(XPathWriter):
         return None
 
     def _counted(
-        self, there: _Record, column: MembersColumn, operator: ComparisonOperator, other: Expression
+        self, there: SeenRecord, column: MembersColumn, operator: ComparisonOperator, other: Expression
     ) -> Expression:
         """With the fewest and the most members that may be meant."""
         _, sure, perhaps = self._member(column)
@@ -384,7 +366,7 @@ class _Writer(XPathWriter):
         return and_([found, *guards])
 
     def _extreme(
-        self, there: _Record, column: MembersColumn, operator: ComparisonOperator, other: Expression
+        self, there: SeenRecord, column: MembersColumn, operator: ComparisonOperator, other: Expression
     ) -> Expression:
         """`max() > b`: some member is above; `max() <= b`: all are known to be below, and there is one."""
         if operator == "==":
@@ -397,9 +379,8 @@ class _Writer(XPathWriter):
         outside = self._inside(there)
         placed, guards = outside.placed(other)
         writer.learn(outside)
-        below = and_(
-            [writer.truth(Comparison(operator, VariableReference(column.operand), placed), holds=True), *guards]
-        )
+        compared = Comparison(operator, VariableReference(column.operand), placed)
+        below = and_([writer.truth(compared, holds=True), *guards])
         if (column.function == "max") == (operator in (">", ">=")):
             return self._some(there, sure, below)
         operand, inner = writer.placed(VariableReference(column.operand))
@@ -407,14 +388,14 @@ class _Writer(XPathWriter):
         there_is = self._some(there, sure, writer.surely_number(operand), *inner)
         return and_([there_is, not_(self._some(there, perhaps, not_(and_([sure, below]))))])
 
-    def _inside(self, there: _Record) -> _Writer:
+    def _inside(self, there: SeenRecord) -> _Writer:
         """Writer for what the record of a rule says, seen from inside of a predicate on members of a group."""
         if self._record == there:
-            return _Writer(self._tests, _Record(there.level, "../", None))
+            return _Writer(self._tests, SeenRecord(there.level, "../", None))
         absolute = self._record.absolute
         if absolute is None:
             raise Inexpressible("XPath 1.0 compares members with members of the same group only in part")
-        return _Writer(self._tests, _Record(self._record.level, absolute, absolute))
+        return _Writer(self._tests, SeenRecord(self._record.level, absolute, absolute))
 
     def learn(self, other: _Writer) -> None:
         """Take over what another writer knows of its paths."""

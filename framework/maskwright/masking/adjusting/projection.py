@@ -17,12 +17,7 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError
 from maskwright.masking.adjusting.chunks import by_chunks
 from maskwright.masking.adjusting.constraint_system import RELATIVE, ConstraintSystem, fetcher, system_of, violated
-from maskwright.masking.adjusting.constraints import (
-    Alternative,
-    Constraint,
-    Membership,
-    closed_on_grid,
-)
+from maskwright.masking.adjusting.constraints import Alternative, Constraint, Membership, closed_on_grid
 from maskwright.masking.adjusting.targets import Targets
 
 if TYPE_CHECKING:

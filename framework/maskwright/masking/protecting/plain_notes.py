@@ -20,6 +20,10 @@ TELLING_DIGITS = 5
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
+FEW = 10
+"""A list shorter than this is not taken for one of records, however few records there are."""
+
+
 def wrong_notes(block: Block, masked: Any) -> Iterator[str]:
     """What is wrong with the notes of a result, each as the rest of a sentence after the name of the method.
 
@@ -38,7 +42,7 @@ def wrong_notes(block: Block, masked: Any) -> Iterator[str]:
             yield "gave a note whose name is no text"
         elif not _is_plain(note):
             yield f"gave a note {name!r} that is no plain data: texts, whole numbers, finite numbers, lists, mappings"
-        elif name != "published" and _longest(note) >= max(block.n, 2):
+        elif name != "published" and _longest(note) >= max(block.n, block.p + 1, FEW):
             yield f"gave a note {name!r} with something for each record"
     if not isinstance(masked.notes.get("published", {}), Mapping):
         yield "gave a note 'published' that is no mapping of lists"

@@ -196,25 +196,20 @@ def checked_limits(origin: Origin, variables: tuple[Variable, ...], found: Any) 
 
 
 def _measure(measure: Measure, origin: Origin) -> dict[str, Any]:
-    def computed(arguments: tuple[Any, ...], found: Any) -> Any:
-        return checked_measurement(origin, measure, arguments, found)
-
-    def parts(_: tuple[Any, ...], found: Any) -> tuple[MeasurePart, ...]:
-        return _each(origin, found, MeasurePart, "parts")
-
-    def names(_: tuple[Any, ...], found: Any) -> tuple[str, ...]:
-        return _each(origin, found, str, "names of variables")
-
     return {
-        "compute": _of(measure, origin, "compute", check=computed),
-        "uses": _of(measure, origin, "uses", check=names),
-        "parts": _of(measure, origin, "parts", check=parts),
+        "compute": _of(measure, origin, "compute", check=partial(checked_measurement, origin, measure)),
+        "uses": _of(measure, origin, "uses", check=partial(_each, origin, str, "names of variables")),
+        "parts": _of(measure, origin, "parts", check=partial(_each, origin, MeasurePart, "parts")),
         "components": _of(measure, origin, "components"),
-        "check": _of(measure, origin, "check", check=lambda _, found: tuple(guarded_iterator(origin, found))),
+        "check": _of(measure, origin, "check", check=partial(_gone_through, origin)),
     }
 
 
-def _each(origin: Origin, found: Any, kind: type[Any], what: str) -> tuple[Any, ...]:
+def _gone_through(origin: Origin, _: tuple[Any, ...], found: Any) -> tuple[Any, ...]:
+    return tuple(guarded_iterator(origin, found))
+
+
+def _each(origin: Origin, kind: type[Any], what: str, _: tuple[Any, ...], found: Any) -> tuple[Any, ...]:
     """What a function returned one by one, all of one type."""
     items = () if isinstance(found, str) else tuple(guarded_iterator(origin, found))
     if isinstance(found, str) or not all(isinstance(each, kind) for each in items):
@@ -226,11 +221,15 @@ def _report(report: Report, origin: Origin) -> dict[str, Any]:
     return {"write": _of(report, origin, "write", passes=(OSError,))}
 
 
+def _second(checked: Callable[[Origin, Any], Any], origin: Origin, _: tuple[Any, ...], found: Any) -> Any:
+    return checked(origin, found)
+
+
 def _with(name: str, checked: Callable[[Origin, Any], Any]) -> Callable[[Any, Origin], dict[str, Any]]:
     """Wrapping of a kind that has one function, whose result is checked."""
 
     def wrapped(plugin: Any, origin: Origin) -> dict[str, Any]:
-        return {name: _of(plugin, origin, name, check=lambda _, found: checked(origin, found))}
+        return {name: _of(plugin, origin, name, check=partial(_second, checked, origin))}
 
     return wrapped
 

@@ -12,16 +12,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeGuard, cast
 
 from maskwright.edits.expression import (
-    NEGATED,
     And,
-    Arithmetic,
     Comparison,
     ComparisonOperator,
     Expression,
     Function,
     GroupFunction,
     IsMissing,
-    Negative,
     Not,
     Number,
     VariableReference,
@@ -30,6 +27,7 @@ from maskwright.edits.expression import (
 )
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.xpath.conversions import as_condition
+from maskwright.edits.languages.xpath.nested_conditions import chooses_by_position, without_conversions
 from maskwright.edits.languages.xpath.parser import Grown, XPathParser
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.xml_names import NCNAME
@@ -82,7 +80,7 @@ def parse_nested(
         It looks beyond its group, or is outside the understood subset.
     """
     parser = _NestedParser(text, place, variables or {}, limits or SchematronOptions(), levels, level)
-    return _plain(parser.value()) if as_value else _plain(as_condition(parser.condition()))
+    return without_conversions(parser.value()) if as_value else without_conversions(as_condition(parser.condition()))
 
 
 def parse_context(
@@ -111,10 +109,10 @@ def parse_context(
         return level, None
     parser = _NestedParser(match["condition"], place, {}, limits or SchematronOptions(), levels, level)
     condition = parser.parse()
-    if _is_number(condition):
+    if chooses_by_position(condition):
         wrong = "a record that is chosen by its number: rules are about all records of a level, or about some kind"
         raise EditError(Problem(wrong, place))
-    return level, _plain(as_condition(parser.truth(condition)))
+    return level, without_conversions(as_condition(parser.truth(condition)))
 
 
 class _NestedParser(XPathParser):
@@ -254,12 +252,12 @@ class _NestedParser(XPathParser):
         outer, self._here = self._here, self._levels.member
         self._inside += 1
         found = self._expression(1)
-        if _is_number(found.tree):
+        if chooses_by_position(found.tree):
             self._refuse.unsupported("a member that is chosen by its number", self._token)
         grown = self._as_truth(found)
         self._inside -= 1
         self._here = outer
-        return _plain(as_condition(grown.value))
+        return without_conversions(as_condition(grown.value))
 
     def _differ(self, token: Token, conditions: list[Expression], operand: str | None) -> Grown:
         """``Person[pno = preceding-sibling::Person/pno]``: two members have the same."""
@@ -336,7 +334,7 @@ class _NestedParser(XPathParser):
             self._refuse.unsupported("a comparison of members with the record itself", self._token)
         value = rewritten(other.value, self._of_group)
         pair = (value, own) if mirrored else (own, value)
-        compared = _plain(as_condition(Comparison(relation, *pair)))
+        compared = without_conversions(as_condition(Comparison(relation, *pair)))
         condition = compared if members.condition is None else And((members.condition, compared))
         return _leaf(GroupFunction("any", self._levels.member, None, condition))
 
@@ -375,39 +373,5 @@ def _is_path(tree: Expression | OriginalNodes) -> TypeGuard[GroupFunction]:
     return isinstance(tree, GroupFunction) and tree.function in (_PATH, _FIRST)
 
 
-def _is_number(tree: Expression | OriginalNodes) -> bool:
-    """Whether a predicate would choose by position."""
-    match tree:
-        case Number() | Arithmetic() | Negative() | GroupFunction("sum" | "count"):
-            return True
-        case Function(name):
-            return name in ("number", "floor", "ceiling", "round")
-        case _:
-            return False
-
-
 def _leaf(tree: Expression) -> Grown:
     return Grown(tree, 1, 1)
-
-
-def _plain(condition: Expression) -> Expression:
-    """Condition without XPath's conversions: in the language of levels a variable is a number or a text by itself."""
-
-    def change(node: Expression) -> Expression:  # noqa: PLR0911 - one for each kind of node
-        match node:
-            case Function("number" | "string", (VariableReference() | GroupFunction() as inner,)):
-                return inner
-            case Function("number", (Number() as inner,)):
-                return inner
-            case Negative(Number(value)):
-                return Number(-value)
-            case Not(Not(inner)):
-                return inner
-            case Not(GroupFunction("any", level, None, Comparison(operator) as condition)):
-                return GroupFunction("all", level, None, replace(condition, operator=NEGATED[operator]))
-            case Not(GroupFunction("any", level, None, condition)):
-                return GroupFunction("no", level, None, condition)
-            case _:
-                return node
-
-    return rewritten(condition, change)

@@ -1,0 +1,155 @@
+"""Steps of a pipeline that mask variables of one level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.planning.step_variables import default_variables
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from maskwright.data.levels.linked_data import Level, LinkedData
+    from maskwright.data.variable import Variable
+    from maskwright.planning.model import Step
+    from maskwright.planning.params import PlanningParams
+
+
+@dataclass(frozen=True, eq=False)
+class LevelSteps:
+    """Steps that mask variables of one level.
+
+    Attributes
+    ----------
+    steps : tuple of Step
+    numbers : tuple of int
+        Of each in the pipeline, 1 for the first.
+    """
+
+    steps: tuple[Step, ...] = ()
+    numbers: tuple[int, ...] = ()
+
+
+def steps_of_level(steps: Sequence[Step], level: Level, linked: LinkedData) -> LevelSteps:
+    """Those of the steps that name variables of a level, and only these variables.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+    level : Level
+    linked : LinkedData
+        Of which it is a level.
+
+    Raises
+    ------
+    InputError
+        A step whose keys are of two levels.
+    """
+    known = {variable.name: variable for variable in maskable(level)}
+    elsewhere = {name for other in linked for name in other.data.names if name not in level.data}
+    found, numbers = [], []
+    for number, step in enumerate(steps, 1):
+        named = [*(step.variables or ()), *step.dependents, *step.keys, *(n for group in step.groups for n in group)]
+        if _draws_records(step):
+            # Whole groups are drawn, whatever the step names.
+            if level.groups is None:
+                wanted = {n for n in named if n in known} or default_variables(step, known)
+                free = [n for n, each in known.items() if n not in step.companions and each.role != "weight"]
+                chosen = [n for n in free if n in wanted] or free
+                found.append(replace(step, variables=tuple(chosen), groups=()))
+                numbers.append(number)
+            continue
+        if not named:
+            if default_variables(step, known):
+                found.append(step)
+                numbers.append(number)
+            continue
+        own = [name for name in named if name in known]
+        if not own:
+            continue
+        parameters = [name for name in (*step.dependents, *step.keys) if name not in known]
+        if parameters and any(name in known for name in (*step.dependents, *step.keys)):
+            message = f"step {number}: {', '.join(parameters)} and {', '.join(own)} are variables of different levels"
+            raise InputError(Problem(message, step.place, "Take a step for each level."))
+        kept = None if step.variables is None else tuple(name for name in step.variables if name in known)
+        groups = tuple(tuple(name for name in group if name in known) for group in step.groups)
+        planning = _planning_without(step.planning, elsewhere)
+        own_groups = tuple(group for group in groups if group)
+        found.append(replace(step, variables=kept, groups=own_groups, planning=planning))
+        numbers.append(number)
+    return LevelSteps(tuple(found), tuple(numbers))
+
+
+def _planning_without(planning: PlanningParams, names: Collection[str]) -> PlanningParams:
+    """What is asked of the variables of a step, but of these: the step names variables of two levels."""
+    lists = planning.release_edits
+    own = {each: tuple(name for name in getattr(lists, each) if name not in names) for each in ("weaken", "drop")}
+    return planning.model_copy(
+        update={
+            "release_edits": lists.model_copy(update=own),
+            "structural_zeros": tuple(name for name in planning.structural_zeros if name not in names),
+            "adjustment_weights": {
+                name: weight for name, weight in planning.adjustment_weights.items() if name not in names
+            },
+        }
+    )
+
+
+def refuse_strangers(steps: Sequence[Step], linked: LinkedData) -> None:
+    """Refuse steps that name variables that no level has, or keys."""
+    names = [each.name for level in linked for each in maskable(level)]
+    keys = {name for level in linked for name in level.key_columns}
+    problems = []
+    for number, step in enumerate(steps, 1):
+        for name in (*(step.variables or ()), *step.keys, *step.dependents):
+            if name in keys:
+                problems.append(Problem(f"step {number}: {name!r} is a key or a pointer: it is not masked", step.place))
+            elif name not in names:
+                problems.append(Problem(f"step {number}: {unknown_name('variable', name, names)}", step.place))
+    if problems:
+        raise InputError(problems)
+
+
+def refuse_two_removals(steps: Mapping[str, LevelSteps]) -> None:
+    """Refuse steps on two levels that take records away: each would have to look at what the other leaves."""
+    removing = {
+        name: [number for number, step in zip(found.numbers, found.steps, strict=True) if takes_records(step)]
+        for name, found in steps.items()
+    }
+    named = {name: numbers for name, numbers in removing.items() if numbers}
+    if len(named) > 1:
+        said = ", ".join(f"step {numbers[0]} on {name}" for name, numbers in named.items())
+        raise InputError(
+            Problem(f"steps on two levels take records away ({said})", hint="Take one pipeline after the other.")
+        )
+
+
+def _draws_records(step: Step) -> bool:
+    """Whether a step takes records away at random."""
+    return takes_records(step) and not step.method.deterministic
+
+
+def takes_records(step: Step) -> bool:
+    """Whether a step takes records away."""
+    return "records" in step.method.removes
+
+
+def without_derived(found: LevelSteps, derived: Collection[str]) -> LevelSteps:
+    """Steps without variables that are derived; those that have no others are gone."""
+    kept = []
+    for step, number in zip(found.steps, found.numbers, strict=True):
+        if step.variables is None:
+            kept.append((step, number))
+            continue
+        names = tuple(name for name in step.variables if name not in derived)
+        groups = tuple(tuple(name for name in group if name not in derived) for group in step.groups)
+        if names:
+            kept.append((replace(step, variables=names, groups=tuple(group for group in groups if group)), number))
+    return LevelSteps(tuple(step for step, _ in kept), tuple(number for _, number in kept))
+
+
+def maskable(level: Level) -> tuple[Variable, ...]:
+    """Variables of a level that steps may mask: all but keys and pointers."""
+    return tuple(each for each in level.data.variables if each.name not in level.key_columns)
