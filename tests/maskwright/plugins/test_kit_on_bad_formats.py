@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from maskwright import Source
 from maskwright.plugins.contract import contract_error
 from maskwright.testing import edit_reader_checks, report_checks, source_checks
 
@@ -17,7 +18,7 @@ CHECKS = {"source": source_checks, "edit_reader": edit_reader_checks, "report": 
 ROUND_TRIPS = ("_come_back", "order_is_kept")
 
 
-def found(plugin: object) -> list[str]:
+def found(plugin: Source) -> list[str]:
     """Round trips that fail; some of the bad sources only alter cells of a file that looks as they expect."""
     failed = []
     for parameter in source_checks([plugin]):
@@ -25,7 +26,7 @@ def found(plugin: object) -> list[str]:
             try:
                 parameter.values[0]()
             except Exception:  # noqa: BLE001 - whatever it is, the author sees it
-                failed.append(parameter.id)
+                failed.append(str(parameter.id))
     return failed
 
 

@@ -217,13 +217,12 @@ class _Writer(XPathWriter):
         if through in NEIGHBOURS:
             if self._tests.declared[record.level].order is not None:
                 raise Inexpressible("XPath 1.0 knows the order of the document only, and `order` declares another")
-            axis = "preceding" if through == "previous" else "following"
-            step = f"{axis}-sibling::{names.member_element}[1]/"
+            step = f"{'preceding' if through == 'previous' else 'following'}-sibling::{names.member_element}[1]/"
         else:
             if record.absolute is None:
                 raise Inexpressible("XPath 1.0 cannot follow the pointers of each member")
             step = f"../{names.member_element}[{names.key} = {record.absolute}{element_name(through)}]/"
-        return SeenRecord(record.level, record.path + step, None if record.absolute is None else record.absolute + step)
+        return record.along(step, record.level)
 
     # What members say together.
 
@@ -370,8 +369,7 @@ class _Writer(XPathWriter):
     ) -> Expression:
         """`max() > b`: some member is above; `max() <= b`: all are known to be below, and there is one."""
         if operator == "==":
-            both: tuple[ComparisonOperator, ...] = ("<=", ">=")
-            return and_([self._extreme(there, column, each, other) for each in both])
+            return and_([self._extreme(there, column, "<=", other), self._extreme(there, column, ">=", other)])
         if operator == "!=":
             return or_([self._extreme(there, column, "<", other), self._extreme(there, column, ">", other)])
         writer, sure, perhaps = self._member(column)
