@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from maskwright.foundation.errors import MaskwrightError
 from maskwright.foundation.progress import stage
 from maskwright.plugins.guarding.frozen import frozen
 
@@ -34,7 +35,11 @@ def act_after_release(described: Pipeline, record: RunRecord, reporter: Reporter
     outputs = {key: path for key, path in described.output.paths.items() if key not in CONFIDENTIAL}
     shown = frozen(record.public_json())
     for each in described.after:
-        with stage(reporter, f"After the release: {each.plugin.name}"):
-            said = each.plugin.act(frozen(outputs), shown, each.params)
+        try:
+            with stage(reporter, f"After the release: {each.plugin.name}"):
+                said = each.plugin.act(frozen(outputs), shown, each.params)
+        except MaskwrightError:
+            reporter.notice(f"everything is released and stays so; what comes after ended with {each.plugin.name}")
+            raise
         if said:
             reporter.notice(f"{each.plugin.name}: {said}")

@@ -149,6 +149,9 @@ def _plugins(described: Pipeline) -> dict[str, PluginRecord]:
     used |= {("measure", request.measure.name) for request in described.measures}
     used |= {("edit_reader", each.reader.name) for each in described.edits if isinstance(each, RuleFile)}
     used |= {("report", report.name) for report, _ in described.output.reports}
+    used |= {("plan_check", each.plugin.name) for each in described.checks}
+    used |= {("report_section", each.plugin.name) for each in described.sections}
+    used |= {("action", each.plugin.name) for each in described.after}
     infos = {f"{kind} {name}": registry.info(kind, name) for kind, name in sorted(used)}
     return {key: PluginRecord(distribution=info.distribution, version=info.version) for key, info in infos.items()}
 
