@@ -285,9 +285,13 @@ def iso_text(day: Fraction | int) -> str:
     """ISO text of a day, or of a moment in it; one that no calendar of four digits has is told as a number of days."""
     if not FIRST_DAY <= day < LAST_DAY + 1:
         return f"day {day}"
-    seconds = Fraction(day) * DAY
     if Fraction(day).denominator == 1:
-        seconds, form = Fraction(day), ISO
-    else:
-        form = ISO_MOMENT if seconds.denominator == 1 else f"{ISO_MOMENT}.%6f"
-    return str(write_dates(np.array([float(seconds)]), np.zeros(1, dtype=np.bool_), form)[0].as_py())
+        return _written(Fraction(day), ISO)
+    # Seconds as whole numbers: with their microseconds they may be too long for binary64.
+    seconds, millionths = divmod(round(Fraction(day) * DAY * 1_000_000), 1_000_000)
+    text = _written(Fraction(seconds), ISO_MOMENT)
+    return f"{text}.{millionths:06d}" if millionths else text
+
+
+def _written(number: Fraction, form: str) -> str:
+    return str(write_dates(np.array([float(number)]), np.zeros(1, dtype=np.bool_), form)[0].as_py())

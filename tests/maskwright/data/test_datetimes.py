@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import maskwright as mw
@@ -142,6 +142,7 @@ def test_a_zone_that_changes_its_clock_is_text_and_refused_where_declared() -> N
 
 
 @settings(max_examples=50, deadline=None)
+@example(datetime(2106, 3, 1, 0, 0, 0, 233))
 @given(MOMENTS)
 def test_literals_of_rules_come_back(moment: datetime) -> None:
     day = iso_day(moment.isoformat())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.reading import load
@@ -44,5 +45,22 @@ def read_as_meant(file: DataSource, meant: Dataset, held: Mapping[str, Any], pro
     except InputError as error:
         said = "; ".join(dict.fromkeys(problem.message for problem in error.problems))
         refuse_written(file.source, f"the written file cannot be read back ({said})")
+    if file.source.write_levels is not None:
+        read = _with_traceless(read, meant)
     refuse_difference(meant, read, file.source, held)
     return read.without([name for name, each in file.variables.items() if each.role == "identifier" and name in read])
+
+
+def _with_traceless(read: Dataset, meant: Dataset) -> Dataset:
+    """The file with the variables that have not a single cell: where cells are elements these leave no trace."""
+    every = slice(None)
+    traceless = {
+        column.name: column
+        for column in meant
+        if column.name not in read and column.missing.all() and column.nothing(every, None).null_count == len(column)
+    }
+    if not traceless:
+        return read
+    known = {column.name: column for column in read} | traceless
+    added = [name for name in read.names if name not in meant]
+    return replace(read, columns=tuple(known[name] for name in (*meant.names, *added) if name in known))

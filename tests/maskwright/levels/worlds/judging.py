@@ -286,10 +286,15 @@ class Release:
             said[each["variable"]] += each["cells"]
         told = " ".join(self.record["notices"])
         synthetic = {name for name, names in self._masked_by().items() if "cart_synthesis" in names}
+        # A masked number that is a code for "no value" too, as the pipeline accepts.
+        read_as_codes = {
+            each["subject"] for each in self.record["doubts"] if each["doubt"] == "value-is-a-missing-code"
+        }
         for name, count in emptied.items():
             if (
                 count
                 and name not in synthetic
+                and name not in read_as_codes
                 and count > said[name]
                 and f"{name}: {count:,} cells that had a value" not in told
             ):
