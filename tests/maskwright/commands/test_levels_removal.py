@@ -206,6 +206,17 @@ def test_sampling_draws_households_and_divides_the_weights_of_both_levels(runs: 
     assert masked["hweight"].min() > 3 * before["hweight"].min()
 
 
+def test_a_sample_of_households_is_recoded(runs: Runs) -> None:
+    sampling = {"method": "sampling", "params": {"fraction": 0.5}}
+    recoding = {"method": "recoding", "variables": ["age"], "params": {"bands": 4, "release_edits": {"drop": ["age"]}}}
+    for steps in ((sampling, recoding), (recoding, sampling)):
+        assert runs.run(*steps) == 0
+        masked = runs.masked
+        assert is_whole(masked)
+        assert masked["age"].nunique() == 4
+        assert 0.4 * 400 < masked["hhid"].nunique() < 0.6 * 400
+
+
 def test_households_are_swapped_with_others_of_their_composition(runs: Runs) -> None:
     composition = ["size", "count(person where age < 18)", "count(person where age >= 18)"]
     step = {

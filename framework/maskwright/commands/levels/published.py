@@ -88,17 +88,25 @@ def published_edits(arrived: ArrivedLevels, masked: MaskedLevels) -> PublishedEd
         for name, each in bound.edits.items()
     }  # fmt: skip
     bound = replace(bound, edits=edits)
-    recoded = {
-        name: arrived.linked[name].data.with_columns(
-            {each: result.terms.reference[each] for each in result.terms.variables}
-        )
-        for name, result in masked.results.items()
-        if result.terms is not None
-    }
     return PublishedEdits(
-        bound, _written(rules, bound, own), arrived.linked.with_data(recoded),
+        bound, _written(rules, bound, own), _recoded_alike(arrived, masked),
         _not_applicable(bound, spanning, masked),
     )  # fmt: skip
+
+
+def _recoded_alike(arrived: ArrivedLevels, masked: MaskedLevels) -> LinkedData:
+    """The original with the variables that are recoded as they are published: without the records that are left out."""
+    recoding = {name: result.terms for name, result in masked.results.items() if result.terms is not None}
+    if not recoding:
+        return arrived.linked
+    left = masked.planned.arrived.linked
+    changed = {}
+    for name, terms in recoding.items():
+        columns = {each: terms.reference[each] for each in terms.variables}
+        if any(len(column) != len(left[name]) for column in columns.values()):
+            columns = {each: column.taken(masked.rows[name]) for each, column in columns.items()}
+        changed[name] = left[name].data.with_columns(columns)
+    return left.with_data(changed)
 
 
 def _written(rules: EditSet, bound: BoundEdits, own: Mapping[tuple[str, str], Edit]) -> EditSet:

@@ -35,8 +35,6 @@ JUSTIFIED = {
     r"steps on two levels take records away": "one step draws households",
     r"has a single value": "a variable of one value cannot be swapped or spread",
     r"constant|single value|no variance|zero variance|singular": "a variable without variation cannot be modelled",
-    r"2 all columns must have the same number of records": "a known DEFECT, nothing is written: recoding where "
-    "households are drawn or dropped too",
     r"release_edits": "an edit cannot be said of the published categories, and was not let go",
 }  # fmt: skip
 
