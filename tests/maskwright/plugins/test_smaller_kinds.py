@@ -98,13 +98,17 @@ def writes_into(plan: Any, params: object) -> Any:
     return []
 
 
+def says_no(*arguments: object) -> Any:
+    return ["no"]
+
+
 BAD = {
     "check fails": ("checks", mw.PlanCheck(name="bad", check=exits), "plan_check 'bad'"),
-    "check returns": ("checks", mw.PlanCheck(name="bad", check=lambda plan, params: ["no"]), "plan_check 'bad'"),
+    "check returns": ("checks", mw.PlanCheck(name="bad", check=says_no), "plan_check 'bad'"),
     "check writes": ("checks", mw.PlanCheck(name="bad", check=writes_into), "plan_check 'bad'"),
     "section fails": ("sections", mw.ReportSection(name="bad", title="", compose=exits), "report_section 'bad'"),
     "section returns": (
-        "sections", mw.ReportSection(name="bad", title="", compose=lambda record, params: "<b>"), "report_section 'bad'"
+        "sections", mw.ReportSection(name="bad", title="", compose=says_no), "report_section 'bad'"
     ),
     "section has short rows": (
         "sections",
