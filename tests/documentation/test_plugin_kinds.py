@@ -9,7 +9,7 @@ import pytest
 
 from maskwright.commands.new_plugin.names import KINDS, plugin_names
 from maskwright.commands.new_plugin.write import package_files
-from maskwright.plugins.registry import HOOKS
+from maskwright.plugins.hooks import HOOKS
 
 PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
 NAMES = {

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import maskwright
-from maskwright.plugins.registry import HOOKS
+from maskwright.plugins.hooks import HOOKS
 
 TUTORIAL = Path(__file__).parents[2] / "plugins" / "README.md"
 

@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from maskwright.plugins.edit_reader import EditReader
+    from maskwright.plugins.measure import Measure
+    from maskwright.plugins.rule_writer import RuleWriter
+    from maskwright.plugins.source import Source
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -148,16 +153,16 @@ def _named(action: argparse.Action) -> Candidates:
         from maskwright.commands.new_plugin.names import KINDS
 
         return dict.fromkeys(KINDS, "")
-    if action.dest not in ("measures", "file_format", "language"):
+    if action.dest not in ("measures", "file_format", "language", "to"):
         return {}
     from maskwright.plugins.registry import plugins
 
     registry = plugins()
-    if action.dest == "measures":
-        return {name: measure.summary for name, measure in registry.measures.items()}
-    if action.dest == "file_format":
-        return {name: source.summary for name, source in registry.sources.items()}
-    return {name: reader.summary for name, reader in registry.edit_readers.items()}
+    offered: Mapping[str, Mapping[str, Measure | Source | EditReader | RuleWriter]] = {
+        "measures": registry.measures, "file_format": registry.sources, "language": registry.edit_readers,
+        "to": registry.rule_writers,
+    }  # fmt: skip
+    return {name: plugin.summary for name, plugin in offered[action.dest].items()}
 
 
 def lines(found: Candidates) -> Iterable[str]:

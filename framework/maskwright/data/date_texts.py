@@ -269,16 +269,21 @@ def _texts_of(whole: NDArray[np.int64], date_format: str) -> Any:
     return pc.cast(pa.Array.from_buffers(pa.large_string(), len(days), buffers), pa.string())
 
 
+_BEHIND_SECONDS = re.compile(r"\.(\d+)")
+
+
 def iso_day(text: str) -> Fraction | None:
     """Days since 1970-01-01 that an ISO text says, with a part of a day where it has a time; None: it is no date."""
     plain = text.strip(WHITE_SPACE)
     form = moment_format(plain) or ISO
-    said = read_dates(pa.array([plain], pa.string()), form)
-    if not said.is_date[0]:
+    if not read_dates(pa.array([plain], pa.string()), form).is_date[0]:
         return None
-    units = 10 ** second_decimals(form)
-    # Exactly: behind the year 2106 the product of a moment and a million would be rounded once too often.
-    return Fraction(round(Fraction(float(said.values[0])) * units), units * (DAY if has_time(form) else 1))
+    # Whole seconds, and the digits behind them apart: together they may be too long for binary64.
+    behind = _BEHIND_SECONDS.search(plain) if second_decimals(form) else None
+    whole = plain if behind is None else plain[: behind.start()] + plain[behind.end() :]
+    said = read_dates(pa.array([whole], pa.string()), moment_format(whole) or ISO)
+    parts = Fraction(0) if behind is None else Fraction(int(behind[1]), 10 ** len(behind[1]))
+    return (Fraction(round(float(said.values[0]))) + parts) / (DAY if has_time(form) else 1)
 
 
 def iso_text(day: Fraction | int) -> str:

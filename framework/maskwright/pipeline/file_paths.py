@@ -154,10 +154,12 @@ def resolve_output(
         _check_suffix(key.raw, path, node, reports, named, problems)
         taken.setdefault(file_identity(path), f"output.{key.raw}")
         paths[key.raw] = path
-    if new_rules and "data" in paths and "edits" not in paths and len(problems) == before:
-        of_records = (named or find_source(paths["data"])).name == "xml" and not across_levels
+    # Where each level has a file, the rules stand beside that of the lowest one.
+    beside = paths.get("data") or next((paths[f"data.{name}"] for name in levels[-1:] if f"data.{name}" in paths), None)
+    if new_rules and beside is not None and "edits" not in paths and len(problems) == before:
+        of_records = (named or find_source(beside)).name == "xml" and not across_levels
         ending = ".edits.sch" if of_records else ".edits.yaml"
-        paths["edits"] = paths["data"].with_name(paths["data"].name.split(".")[0] + ending)
+        paths["edits"] = beside.with_name(beside.name.split(".")[0] + ending)
         _check_place("edits", paths["edits"], section, folder, taken, problems)
     elif across_levels and "edits" in paths and paths["edits"].suffix.lower() == ".sch":
         place = next(node.place for key, node in section.entries if key.raw == "edits")

@@ -41,6 +41,21 @@ Examples
 ...     return []
 """
 
+HOOKS = {
+    "source": "register_sources",
+    "edit_reader": "register_edit_readers",
+    "partition": "register_partitions",
+    "method": "register_methods",
+    "measure": "register_measures",
+    "report": "register_reports",
+    "rule_writer": "register_rule_writers",
+    "plan_check": "register_plan_checks",
+    "report_section": "register_report_sections",
+    "action": "register_actions",
+    "command": "register_commands",
+}
+"""The hook that asks for each kind of plugin."""
+
 
 class Hooks:
     """Specification of the hooks.

@@ -25,6 +25,12 @@ class PlanFinding:
         Whether the run stops, with exit code 1; otherwise the sentence is a notice.
     hint : str or None
         What to do.
+
+    Examples
+    --------
+    >>> from maskwright import PlanFinding
+    >>> PlanFinding(message="there is no report").refuses
+    True
     """
 
     message: str

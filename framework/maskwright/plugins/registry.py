@@ -32,7 +32,7 @@ from maskwright.plugins.guarding.observers import observers_in, refuse_wrappers
 from maskwright.plugins.guarding.origin import BUILT_IN, Origin
 from maskwright.plugins.guarding.standard_output import output_apart
 from maskwright.plugins.guarding.wrapping import guarded
-from maskwright.plugins.hooks import PROJECT, Hooks
+from maskwright.plugins.hooks import HOOKS, PROJECT, Hooks
 from maskwright.plugins.registered import PluginInfo, Registry
 from maskwright.plugins.suffixes import KindWithEndings, conflicts_of, rivals, said_by_name
 
@@ -47,20 +47,6 @@ if TYPE_CHECKING:
     from maskwright.plugins.source import Source
 
 UNKNOWN_KIND = "plugin"
-
-HOOKS = {
-    "source": "register_sources",
-    "edit_reader": "register_edit_readers",
-    "partition": "register_partitions",
-    "method": "register_methods",
-    "measure": "register_measures",
-    "report": "register_reports",
-    "rule_writer": "register_rule_writers",
-    "plan_check": "register_plan_checks",
-    "report_section": "register_report_sections",
-    "action": "register_actions",
-    "command": "register_commands",
-}
 
 
 class Named(Protocol):

@@ -22,6 +22,12 @@ class Bars:
     caption : str
     values : mapping of str to float
     unit : str
+
+    Examples
+    --------
+    >>> from maskwright import Bars
+    >>> Bars(caption="loss by variable", values={"wages": 2.5}, unit="percent").values["wages"]
+    2.5
     """
 
     caption: str
@@ -41,6 +47,12 @@ class SectionContent:
     rows : tuple of tuple of str
         Its rows, each as long as `head`.
     figures : tuple of Bars
+
+    Examples
+    --------
+    >>> from maskwright import SectionContent
+    >>> SectionContent(head=("what", "how many"), rows=(("records", "20"),)).rows[0]
+    ('records', '20')
     """
 
     paragraphs: tuple[str, ...] = ()

@@ -26,6 +26,12 @@ class RulesFor:
         Variables that are dates, and how they are written (``%Y-%m-%d``).
     empty : mapping of name to tuple of str
         Texts of cells that mean "no value", besides an empty cell.
+
+    Examples
+    --------
+    >>> from maskwright import RulesFor
+    >>> RulesFor(decimals={"income": 2}).record
+    'Record'
     """
 
     record: str = "Record"

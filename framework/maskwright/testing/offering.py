@@ -12,7 +12,7 @@ from unittest import mock
 from maskwright.foundation.errors import PluginError
 from maskwright.plugins import registry
 from maskwright.plugins.contract import CONTRACT, KINDS
-from maskwright.plugins.hooks import PROJECT, hookimpl
+from maskwright.plugins.hooks import HOOKS, PROJECT, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -90,7 +90,7 @@ def _entry_points(plugins: Sequence[object]) -> Iterator[EntryPoint]:
         module = ModuleType(NOT_INSTALLED)
         vars(module)["CONTRACT"] = CONTRACT
         for kind, each in alone.items():
-            setattr(module, registry.HOOKS[kind], hookimpl(lambda each=each: each))
+            setattr(module, HOOKS[kind], hookimpl(lambda each=each: each))
         yield _InMemory(module, NOT_INSTALLED)
 
 

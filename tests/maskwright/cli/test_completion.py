@@ -30,7 +30,7 @@ def test_commands_and_options(capsys) -> None:
 
 
 def test_choices_and_plugins(capsys) -> None:
-    assert completed(capsys, "edits", "--to", "") == ["yaml", "schematron"]
+    assert completed(capsys, "edits", "--to", "") == ["schematron", "validate", "yaml"]
     assert "schematron" in completed(capsys, "edits", "--from", "s")
     assert completed(capsys, "schema", "exp") == ["experiment"]
     assert {"pil", "sse"} <= set(completed(capsys, "measure", "one.csv", "other.csv", "--measure", ""))
@@ -71,4 +71,4 @@ def test_bash_completes(tmp_path) -> None:
     done = subprocess.run(
         ["bash", "-c", ask], env=os.environ | {"PATH": path}, capture_output=True, text=True, check=True
     )
-    assert done.stdout.splitlines() == ["validate", "yaml schematron", "", "--quiet"]
+    assert done.stdout.splitlines() == ["validate", "schematron validate yaml", "", "--quiet"]

@@ -143,6 +143,7 @@ def test_a_zone_that_changes_its_clock_is_text_and_refused_where_declared() -> N
 
 @settings(max_examples=50, deadline=None)
 @example(datetime(2106, 3, 1, 0, 0, 0, 233))
+@example(datetime(2247, 9, 10, 21, 58, 31, 999999))
 @given(MOMENTS)
 def test_literals_of_rules_come_back(moment: datetime) -> None:
     day = iso_day(moment.isoformat())

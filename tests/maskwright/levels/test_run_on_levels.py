@@ -192,6 +192,31 @@ def test_what_other_records_give_back_is_not_suppressed(
     assert not (folder / "never.csv").exists()
 
 
+def test_a_doubt_about_a_step_has_its_number_in_the_pipeline(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A waiver for the step on persons waives nothing of the step on households, though each is the first there."""
+    data = pd.read_csv(folder / "survey.csv", dtype=str)
+    data.loc[data["hhid"] == data["hhid"][0], "capital"] = ""
+    data.loc[len(data) - 1, "pens"] = ""
+    data.to_csv(folder / "with_holes.csv", index=False)
+    steps = [
+        {"method": "microaggregation", "variables": ["capital"], "params": {"k": 5}},
+        {"method": "microaggregation", "variables": ["pens"], "params": {"k": 5}},
+    ]
+    waive = [{"doubt": "promise-not-kept", "step": 2, "because": "one person"}]
+    path = pipeline(folder, "flat", protect=steps, edits=[], waive=waive, output={"data": "never.csv"})
+    settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+    settings["data"]["source"] = "with_holes.csv"
+    settings["data"]["variables"] |= {
+        name: {"role": "other"} for name in ROWS + INCOMES if name not in ("capital", "pens")
+    }
+    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    assert main(["run", str(path)]) == 1
+    said = capsys.readouterr().err
+    assert "promise-not-kept: step 1:" in said
+    assert "promise-not-kept: step 2:" not in said
+    assert not (folder / "never.csv").exists()
+
+
 def test_a_suppressed_household_value_stands_in_no_row(folder: Path) -> None:
     """A region is emptied once for the household, and so in the rows of all its members."""
     steps = [{"method": "local_suppression", "variables": ["region", "tenure"], "params": {"k": 40}}]

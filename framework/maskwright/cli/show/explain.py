@@ -190,6 +190,11 @@ def _offered(registry: Registry) -> dict[str, dict[str, Any]]:
         "source": dict(registry.sources),
         "edit_reader": dict(registry.edit_readers),
         "report": dict(registry.reports),
+        "rule_writer": dict(registry.rule_writers),
+        "plan_check": dict(registry.plan_checks),
+        "report_section": dict(registry.report_sections),
+        "action": dict(registry.actions),
+        "command": dict(registry.commands),
     }
 
 

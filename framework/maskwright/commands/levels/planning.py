@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.levels.linked_data import Level
     from maskwright.edits.edit import Edit
+    from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.model import Step
@@ -94,6 +95,13 @@ class PlannedLevels:
         numbers = {name: found.numbers for name, found in self.steps.items()}
         records = len(self.arrived.linked.levels[-1])
         return plan_of_levels(plans, numbers, self.arrived.bound, self.across, records).to_json()
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Of all levels, by the numbers of the steps in the pipeline."""
+        return tuple(
+            doubt for name, ready in self.ready.items() for doubt in self.steps[name].in_pipeline(ready.doubts)
+        )
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -245,7 +253,7 @@ def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
     planned = plan_levels(described, arrived, reporter, clock)
     arrived = planned.arrived
     measures = measures_of_levels(described, arrived, planned)
-    doubts = (*arrived.doubts, *(doubt for ready in planned.ready.values() for doubt in ready.doubts))
+    doubts = (*arrived.doubts, *planned.doubts)
     notices = (*arrived.notices, *planned.notices, *measures.notices)
     judgement = judge(doubts, described.waivers)
     told = {

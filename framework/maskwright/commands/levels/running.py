@@ -112,8 +112,7 @@ class _LevelsRun:
 
     def run(self) -> RunRecord:
         described = self.described
-        ready = self.planned.ready
-        before = (*self.arrived.doubts, *(doubt for each in ready.values() for doubt in each.doubts))
+        before = (*self.arrived.doubts, *self.planned.doubts)
         notices = (*self.arrived.notices, *self.planned.notices, *self.measures.notices)
         self._tell((*self.release.notices, *notices))
         refuse_doubts(described, judge(before, described.waivers))
@@ -263,11 +262,12 @@ class _LevelsRun:
         for name, ready in self.planned.ready.items():
             result = masked.results[name]
             unchanged = unchanged_cells(ready.original, self._level_data(released, arranged, name))
-            doubts += [
+            found_of_level = (
                 *result.doubts,
                 *ready.order_doubts(result),
                 *unchanged_doubts(unchanged, ready.plan, result.doubts),
-            ]
+            )
+            doubts += self.planned.steps[name].in_pipeline(found_of_level)
         for name, outcome in found.items():
             doubts += undecided_doubts(outcome, self.arrived.arrival[name])
         return tuple(doubts)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from maskwright.foundation.doubts import DOUBT_KINDS
 from maskwright.foundation.errors import InputError, Problem, unknown_name
 from maskwright.planning.step_variables import default_variables
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.data.variable import Variable
+    from maskwright.foundation.doubts import Doubt
     from maskwright.planning.model import Step
     from maskwright.planning.params import PlanningParams
 
@@ -30,6 +32,18 @@ class LevelSteps:
 
     steps: tuple[Step, ...] = ()
     numbers: tuple[int, ...] = ()
+
+    def in_pipeline(self, doubts: Iterable[Doubt]) -> tuple[Doubt, ...]:
+        """Doubts of a run of this level alone, with the numbers that its steps have in the pipeline.
+
+        A waiver of step 2 must not waive the second step of another level.
+        """
+        return tuple(
+            replace(doubt, subject=str(self.numbers[int(doubt.subject) - 1]))
+            if DOUBT_KINDS[doubt.kind].about == "step" and 0 < int(doubt.subject) <= len(self.numbers)
+            else doubt
+            for doubt in doubts
+        )
 
 
 def steps_of_level(steps: Sequence[Step], level: Level, linked: LinkedData) -> LevelSteps:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import InputError, Problem, unknown_name
-from maskwright.plugins.registry import HOOKS, plugins
+from maskwright.plugins.hooks import HOOKS
+from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -253,7 +253,14 @@ class FigureRecord(RecordPart):
 
 
 class SectionRecord(RecordPart):
-    """A section that a plugin adds to the report."""
+    """A section that a plugin adds to the report.
+
+    Examples
+    --------
+    >>> from maskwright import SectionRecord
+    >>> SectionRecord(name="size", title="Size", paragraphs=("20 records.",)).paragraphs
+    ('20 records.',)
+    """
 
     name: str
     title: str

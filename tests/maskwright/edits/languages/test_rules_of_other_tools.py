@@ -59,7 +59,7 @@ def test_rules_of_validate_are_recognised_and_read(tmp_path):
         ("edit-2", "total.rev - profit == total.costs"),
         ("edit-3", "if staff >= 1 then staff.costs >= 1"),
         ("edit-4", "size in {'sc0', 'sc1'}"),
-        ("edit-5", "turnover is not missing or vat == 1 and a is not missing and b is not missing"),
+        ("edit-5", "turnover is not missing or vat == 1 and (a is not missing and b is not missing)"),
         ("edit-6", "p in (0, 1)"),
         ("part.1", "x >= 0"),
         ("part.2", "y >= 0"),

@@ -25,6 +25,12 @@ class Converted:
         The file.
     notes : tuple of str
         Where the two languages differ, what was renamed or left out.
+
+    Examples
+    --------
+    >>> from maskwright import Converted
+    >>> Converted("age >= 0").notes
+    ()
     """
 
     text: str

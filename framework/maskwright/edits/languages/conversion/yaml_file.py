@@ -78,7 +78,7 @@ def _yaml_entry(edit: Edit, position: int) -> Any:
         when, rule = edit.when, edit.expression.consequent
     else:
         rule = edit.expression
-    if edit.level is not None:
+    if edit.level:
         rule = plain_words(rule)
     entry: dict[str, str] = {"rule": rule_text(rule)}
     if edit.name != f"edit-{position}":
