@@ -12,6 +12,7 @@ from maskwright.edits.expression import (
     And,
     Arithmetic,
     Comparison,
+    ComparisonOperator,
     Expression,
     Function,
     IfThen,
@@ -174,10 +175,11 @@ class _Writer:
                 return rewritten(node, change)
 
     def _compared(self, node: Comparison, level: str, place: int | None, decided: Decided) -> Expression:
-        for side, other, operator in (
+        sides: tuple[tuple[Expression, Expression, ComparisonOperator], ...] = (
             (node.left, node.right, node.operator),
             (node.right, node.left, MIRRORED[node.operator]),
-        ):
+        )
+        for side, other, operator in sides:
             column = self._columns[level].get(side.name) if isinstance(side, VariableReference) else None
             if not isinstance(column, MembersColumn):
                 continue

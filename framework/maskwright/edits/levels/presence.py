@@ -104,4 +104,4 @@ def _present(names: Collection[str]) -> Expression:
 
 def _joined(conditions: tuple[Expression, ...]) -> Expression:
     flat = tuple(each for one in conditions for each in (one.operands if isinstance(one, And) else (one,)))
-    return And(flat) if len(flat) > 1 else flat[0]
+    return flat[0] if len(flat) == 1 else And(flat)

@@ -174,7 +174,7 @@ def minimal_sample_uniques(rows: DifferentRows, largest: int, progress: Progress
         for keys, (alone, records) in zip(level, searched, strict=True):
             marks[keys] = alone
             sets.append(keys)
-            unique.append(int(np.bitwise_count(alone).sum()))
+            unique.append(int(np.unpackbits(alone).sum()))
             minimal.append(len(records))
             score[records] += weights[size - 1]
             for key in keys:
