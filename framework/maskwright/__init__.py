@@ -98,6 +98,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.action import Action as Action
     from maskwright.plugins.block import Block as Block
     from maskwright.plugins.command import Command as Command
+    from maskwright.plugins.command import Positional as Positional
     from maskwright.plugins.compared_levels import ComparedLevels as ComparedLevels
     from maskwright.plugins.edit_reader import EditReader as EditReader
     from maskwright.plugins.format_facts import FormatFacts as FormatFacts
@@ -182,6 +183,7 @@ _HOME = {
     "PlanRefused": "maskwright.foundation.refusals",
     "Action": "maskwright.plugins.action",
     "Command": "maskwright.plugins.command",
+    "Positional": "maskwright.plugins.command",
     "PlanCheck": "maskwright.plugins.plan_check",
     "PlanFinding": "maskwright.plugins.plan_check",
     "ReportSection": "maskwright.plugins.report_section",

@@ -1,0 +1,9 @@
+"""The pages, in the order of the work."""
+
+from __future__ import annotations
+
+from maskwright_studio.pages.opening import OPENING
+from maskwright_studio.pages.report import REPORT
+from maskwright_studio.pages.running import RUNNING
+
+PAGES = (OPENING, RUNNING, REPORT)

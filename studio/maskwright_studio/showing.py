@@ -1,0 +1,47 @@
+"""Templates become HTML: everything that is put into them is escaped."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["thousands"] = lambda number: f"{number:,}"
+    environment.filters["duration"] = duration
+    return environment
+
+
+def html(template: str, **values: object) -> str:
+    """HTML of a template.
+
+    Parameters
+    ----------
+    template : str
+        Name of a file in ``templates/``.
+    **values : object
+        What it shows.
+    """
+    return _environment().get_template(template).render(**values)
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds as people say them; '' for None."""
+    if seconds is None:
+        return ""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
