@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.errors import ReadAgain as ReadAgain
     from maskwright.foundation.errors import UnpairedRecords as UnpairedRecords
     from maskwright.foundation.errors import WrittenOtherwise as WrittenOtherwise
+    from maskwright.foundation.processes.processors import processors as processors
     from maskwright.foundation.progress import Progress as Progress
     from maskwright.foundation.refusals import EditViolation as EditViolation
     from maskwright.foundation.refusals import OpenDoubts as OpenDoubts
@@ -278,6 +279,7 @@ _HOME = {
     "year_month_day": "maskwright.data.dates",
     "completed_years": "maskwright.data.dates",
     "first_of": "maskwright.data.dates",
+    "processors": "maskwright.foundation.processes.processors",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 - a test compares it with the imports above

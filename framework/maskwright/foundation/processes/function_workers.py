@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from maskwright.foundation.errors import MaskwrightError
 from maskwright.foundation.processes.child_process import ProcessEndedError
+from maskwright.foundation.processes.processors import shared_processors
 from maskwright.foundation.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 Answer = tuple[Literal["progress", "done", "raised"], Any]
 """What a process says: the share that is done, the result, or what was raised, as `sendable` makes it."""
@@ -29,9 +30,15 @@ class FunctionWorkers:
 
     There is a process for each call that waits for an answer; each is started when it is needed, and then kept. It
     reads what it needs by the same names as this one (`sys.path`), and ends with it.
+
+    Parameters
+    ----------
+    processes : int
+        How many are expected to work at the same time: they share the processors.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, processes: int) -> None:
+        self._environment = shared_processors(processes)
         self._idle: SimpleQueue[_Worker] = SimpleQueue()
         self._started: list[_Worker] = []
         self._lock = Lock()
@@ -88,20 +95,21 @@ class FunctionWorkers:
         with self._lock:
             if self._lost is not None:
                 raise self._lost
-            self._started.append(_Worker())
+            self._started.append(_Worker(self._environment))
             return self._started[-1]
 
 
 class _Worker:
     """One process, at work for one thread at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, environment: Mapping[str, str]) -> None:
         # Our own interpreter and module, no shell.
         self._process = subprocess.Popen(
             [sys.executable, "-m", "maskwright.foundation.processes.function_worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            env=dict(environment),
         )
         with contextlib.suppress(OSError):  # whoever asks will see it
             self._send(sys.path)

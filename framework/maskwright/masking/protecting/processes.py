@@ -49,7 +49,7 @@ def worker_processes(execution: Execution) -> Iterator[FunctionWorkers | None]:
     if not execution.processes:
         yield None
         return
-    with FunctionWorkers() as workers:
+    with FunctionWorkers(execution.workers) as workers:
         yield workers
 
 
