@@ -125,6 +125,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.partition import Partition as Partition
     from maskwright.plugins.plan_check import PlanCheck as PlanCheck
     from maskwright.plugins.plan_check import PlanFinding as PlanFinding
+    from maskwright.plugins.record_draws import uniform_by_record as uniform_by_record
     from maskwright.plugins.registry import find_measure as find_measure
     from maskwright.plugins.registry import find_method as find_method
     from maskwright.plugins.registry import find_partition as find_partition
@@ -280,6 +281,7 @@ _HOME = {
     "completed_years": "maskwright.data.dates",
     "first_of": "maskwright.data.dates",
     "processors": "maskwright.foundation.processes.processors",
+    "uniform_by_record": "maskwright.plugins.record_draws",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 - a test compares it with the imports above

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from maskwright.data.declaration import CodeMeanings, VariableDeclaration
 from maskwright.data.levels.declaration import LevelDeclaration
 from maskwright.edits.rule_language.rule_entry import RuleEntry
+from maskwright.foundation.processes.memory import bytes_of
 from maskwright.pipeline.waivers import Waiver
 
 FORMAT = 1
@@ -173,6 +174,11 @@ OUTPUT_SETTINGS = ("format", "formulas", "numbers")
 """Keys of the output section that name no file."""
 
 
+def _amount(text: str) -> str:
+    bytes_of(text)
+    return text
+
+
 class ExecutionSection(BaseModel, extra="forbid", frozen=True):
     """How the work is done. `workers` and `plugin_seconds` never change a result; `block_size` does."""
 
@@ -192,6 +198,11 @@ class ExecutionSection(BaseModel, extra="forbid", frozen=True):
         strict=True,
         description="Mask the blocks in as many processes as there are workers, instead of threads: for methods in "
         "pure Python, which threads of one process run in turns. The results are the same.",
+    )
+    memory_limit: Annotated[str, AfterValidator(_amount)] | None = Field(
+        default=None,
+        description="Memory that a run may need, such as 4GB: one that is expected to need more is refused before it "
+        "begins. Left out: that of the machine, or what the process is given of it.",
     )
     plugin_seconds: float | None = Field(
         default=None,
