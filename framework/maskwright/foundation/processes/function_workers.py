@@ -131,6 +131,10 @@ class _Worker:
         """End the process, also while another thread waits for its answer."""
         self._process.kill()
         self._code()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):  # what was written and never read
+                    pipe.close()
 
     def _send(self, message: object) -> None:
         assert self._process.stdin is not None
