@@ -132,6 +132,8 @@ def test_households_are_read_of_their_first_rows_when_only_the_last_has_two_memb
     settings = {
         "maskwright": 1, "data": {"source": str(tmp_path / "flat.csv"), "levels": levels},
         "edits": ["2 * rent + 1 <= 900"], "output": {"data": str(tmp_path / "masked.csv")}, "seed": 1,
-        "protect": [{"method": "microaggregation", "variables": [each], "params": {"k": 2}} for each in ("rent", "wage")],
+        "protect": [
+            {"method": "microaggregation", "variables": [each], "params": {"k": 2}} for each in ("rent", "wage")
+        ],
     }  # fmt: skip
     assert mw.run(settings).ok
