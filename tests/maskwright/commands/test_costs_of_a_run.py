@@ -83,7 +83,7 @@ def test_what_cannot_be_masked_is_refused_after_planning(folder: Path) -> None:
     """Between what reading takes and what the whole run does."""
     read = foreseen.reading_costs(N, 3).peak.bytes
     limit = f"{read / 1e6 + 3:.1f}MB"
-    with pytest.raises(mw.InputError, match="stage: drift and k") as refused:
+    with pytest.raises(mw.InputError, match="stage: measure") as refused:
         mw.run(_pipeline(folder, memory_limit=limit))
     assert "engine: processes" in str(refused.value)
     assert main(["run", str(_pipeline(folder, memory_limit=limit)), "--quiet"]) == 2
