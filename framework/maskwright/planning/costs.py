@@ -7,10 +7,10 @@ step masks cost what reading them does::
     seconds = rate * n * masked
 
 The rates are differences between measured runs of ten masked numeric variables, two totals and three ranges, on one
-core of 2.5 GHz: up to the report on k between 100,000 and 5,000,000 records (1,075 - 219 MB while reading are 17.5 bytes
-a cell), from writing on between 100,000 and 1,000,000 (1,229 - 445 MB while measuring are 87). XML and CSV are within
-five percent of Parquet in memory. Clustering with `mdav` looks at every record of its block for each cluster, so its
-time grows with the size of the block too; `benchmarks/costs.py` measures runs again and compares.
+core of 2.5 GHz: up to the report on k between 100,000 and 5,000,000 records (1,075 - 219 MB while reading are 17.5
+bytes a cell), from writing on between 100,000 and 1,000,000 (1,229 - 445 MB while measuring are 87). XML and CSV are
+within five percent of Parquet in memory. Clustering with `mdav` looks at every record of its block for each cluster, so
+its time grows with the size of the block too; `benchmarks/costs.py` measures runs again and compares.
 """
 
 from __future__ import annotations

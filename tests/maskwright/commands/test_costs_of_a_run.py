@@ -15,6 +15,7 @@ from maskwright.commands.plan import plan_pipeline
 from maskwright.commands.running import foreseen
 from maskwright.foundation.processes.memory import bytes_of, memory
 from maskwright.pipeline.reading import read_pipeline
+from maskwright.planning.costs import reading_costs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +39,8 @@ def _pipeline(folder: Path, source: str = "data.csv", **execution: object) -> Pa
     record = ", record: r" if source.endswith("xml") else ""
     path = folder / "pipeline.yaml"
     path.write_text(
-        f"maskwright: 1\ndata: {{source: {source}{record}, variables: {{a: {{decimals: 0}}}}}}\nprotect: [{{method: rounding, params: {{base: 5}}}}]\n"
+        f"maskwright: 1\ndata: {{source: {source}{record}, variables: {{a: {{decimals: 0}}}}}}\n"
+        "protect: [{method: rounding, params: {base: 5}}]\n"
         f"output: {{data: masked.csv}}\nseed: 1\nexecution: {json.dumps(execution)}\n"
     )
     return path
@@ -81,7 +83,7 @@ def test_what_cannot_be_read_is_refused_before_it_is(folder: Path, monkeypatch: 
 
 def test_what_cannot_be_masked_is_refused_after_planning(folder: Path) -> None:
     """Between what reading takes and what the whole run does."""
-    read = foreseen.reading_costs(N, 3).peak.bytes
+    read = reading_costs(N, 3).peak.bytes
     limit = f"{read / 1e6 + 3:.1f}MB"
     with pytest.raises(mw.InputError, match="stage: measure") as refused:
         mw.run(_pipeline(folder, memory_limit=limit))
