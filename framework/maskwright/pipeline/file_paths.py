@@ -160,7 +160,8 @@ def resolve_output(
         has_parts = is_folder and key.raw == "data"
         _check_place(key.raw, path, node, folder, taken, problems, is_folder=has_parts)
         _check_apart(key.raw, path, node, inputs, problems, named if has_parts else None)
-        _check_suffix(key.raw, path, node, reports, named, problems)
+        if not has_parts or named is not None:
+            _check_suffix(key.raw, path, node, reports, named, problems)
         taken.setdefault(file_identity(path), f"output.{key.raw}")
         paths[key.raw] = path
     # Where each level has a file, the rules stand beside that of the lowest one.
