@@ -29,7 +29,7 @@ def test_parts_are_masked_as_one_file_and_written_as_they_came(tmp_path: Path, e
     source, target = tmp_path / "in", tmp_path / "masked"
     whole = in_parts(source, ending, SIZES)
     whole.drop(columns="part").to_csv(tmp_path / "whole.csv", index=False)
-    assert mw.run(settings(source, target)).records == 55
+    assert mw.run(settings(source, target)).record["records"] == 55
     mw.run(settings(tmp_path / "whole.csv", tmp_path / "one.csv"))
     expected = pd.read_csv(tmp_path / "one.csv")
     assert files(target) == sorted(["manifest.json", *(f"{name}.{ending}" for name in SIZES)])
