@@ -99,7 +99,8 @@ class Outcome:
     def violations(self) -> pd.DataFrame:
         """Violations one by one: columns ``edit``, ``severity``, ``record`` (1-based).
 
-        Of data in parts, ``file`` and ``row`` too. At most 10,000 rows an edit; ``frame.attrs["violations"]`` has the full count of every edit.
+        Of data in parts, ``file`` and ``row`` too. At most 10,000 rows an edit; ``frame.attrs["violations"]`` has the
+        full count of every edit.
         """
         import pandas as pd
 
