@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -14,7 +15,9 @@ from lxml import etree
 
 import maskwright as mw
 from maskwright.cli.main import main
+from maskwright.release import gate
 
+run_module = importlib.import_module("maskwright.commands.run")
 sys.path.insert(0, str(Path(__file__).parent))
 from worlds_of_parts import HIVE, STATED, in_parts, people, read, settings, write
 
@@ -115,11 +118,9 @@ def test_names_that_differ_in_case_only(tmp_path: Path, capsys: pytest.CaptureFi
 def test_a_part_that_is_another_when_all_is_done(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
-    import maskwright.commands.run as running
-
     in_parts(tmp_path / "in", "csv", SIZES)
     in_parts(tmp_path / "later", "csv", {"part-2": 7, "part-11": 2})
-    judged = running.judge
+    judged = gate.judge
 
     def meanwhile(*arguments: Any) -> Any:
         if what == "changed":
@@ -130,7 +131,7 @@ def test_a_part_that_is_another_when_all_is_done(
             (tmp_path / "in" / "part-11.csv").write_bytes((tmp_path / "later" / "part-11.csv").read_bytes())
         return judged(*arguments)
 
-    monkeypatch.setattr(running, "judge", meanwhile)
+    monkeypatch.setattr(run_module, "judge", meanwhile)
     with pytest.raises(mw.DataError, match="while the run was at work"):
         mw.run(settings(tmp_path / "in", tmp_path / "out"))
     assert not (tmp_path / "out").exists()
