@@ -17,13 +17,13 @@ import maskwright as mw
 from maskwright.cli.main import main
 from maskwright.release import gate
 
-run_module = importlib.import_module("maskwright.commands.run")
 sys.path.insert(0, str(Path(__file__).parent))
 from worlds_of_parts import HIVE, STATED, in_parts, people, read, settings, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+run_module = importlib.import_module("maskwright.commands.run")
 SIZES = {"part-1": 6, "part-2": 7, "part-10": 8}
 
 
