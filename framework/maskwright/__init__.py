@@ -100,6 +100,14 @@ if TYPE_CHECKING:
     from maskwright.plugins.command import Command as Command
     from maskwright.plugins.compared_levels import ComparedLevels as ComparedLevels
     from maskwright.plugins.edit_reader import EditReader as EditReader
+    from maskwright.plugins.engine import Engine as Engine
+    from maskwright.plugins.engine import EngineLost as EngineLost
+    from maskwright.plugins.engine import EngineTerms as EngineTerms
+    from maskwright.plugins.engine import Receipt as Receipt
+    from maskwright.plugins.engine import ScratchFull as ScratchFull
+    from maskwright.plugins.engine import Stage as Stage
+    from maskwright.plugins.engine import TaskFailed as TaskFailed
+    from maskwright.plugins.engine import Workers as Workers
     from maskwright.plugins.format_facts import FormatFacts as FormatFacts
     from maskwright.plugins.hooks import hookimpl as hookimpl
     from maskwright.plugins.limit import Limit as Limit
@@ -136,6 +144,8 @@ if TYPE_CHECKING:
     from maskwright.plugins.rule_writer import RulesFor as RulesFor
     from maskwright.plugins.rule_writer import RuleWriter as RuleWriter
     from maskwright.plugins.source import Source as Source
+    from maskwright.plugins.task import perform as perform
+    from maskwright.plugins.task import receipt_of as receipt_of
     from maskwright.release import wording as wording
     from maskwright.release.record.measure_record import MeasureRecord as MeasureRecord
     from maskwright.release.record.measure_record import TableRecord as TableRecord
@@ -192,6 +202,16 @@ _HOME = {
     "Converted": "maskwright.edits.languages.conversion.converted",
     "SectionRecord": "maskwright.release.record.run_record",
     "convert_edits": "maskwright.edits.languages.conversion.convert",
+    "Engine": "maskwright.plugins.engine",
+    "EngineLost": "maskwright.plugins.engine",
+    "EngineTerms": "maskwright.plugins.engine",
+    "Receipt": "maskwright.plugins.engine",
+    "ScratchFull": "maskwright.plugins.engine",
+    "Stage": "maskwright.plugins.engine",
+    "TaskFailed": "maskwright.plugins.engine",
+    "Workers": "maskwright.plugins.engine",
+    "perform": "maskwright.plugins.task",
+    "receipt_of": "maskwright.plugins.task",
     "EditViolation": "maskwright.foundation.refusals",
     "evaluate": "maskwright.edits.evaluation.check",
     "find_method": "maskwright.plugins.registry",

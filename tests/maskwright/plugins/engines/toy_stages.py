@@ -1,0 +1,72 @@
+"""Works of small stages, in a module of their own: engines send them to other processes by name."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+
+
+def draw(folder: Path, key: str, seed: int = 0) -> dict:
+    """Numbers that depend on the key and the seed alone."""
+    rng = np.random.default_rng([seed, *key.encode()])
+    values = rng.standard_normal(1000)
+    (folder / "values.bin").write_bytes(values.tobytes())
+    (folder / "more").mkdir()
+    (folder / "more" / "note.txt").write_text(key)
+    return {"n": len(values), "key": key}
+
+
+def logged(folder: Path, key: str, log: Path) -> dict:
+    """As `draw`, and leaves a line elsewhere each time that it is done."""
+    with log.open("a") as file:
+        file.write(f"{key}\n")
+    return draw(folder, key)
+
+
+def slowly(folder: Path, key: str, log: Path, seconds: float) -> dict:
+    time.sleep(seconds)
+    return logged(folder, key, log)
+
+
+def earlier_is_slower(folder: Path, key: str, log: Path) -> dict:
+    """Keys are whole numbers; the first ones take longest."""
+    time.sleep(0.3 / (1 + int(key)))
+    return logged(folder, key, log)
+
+
+def fails(folder: Path, key: str, log: Path, poisoned: str) -> dict:
+    """One key raises, with a value in its message."""
+    if key == poisoned:
+        with log.open("a") as file:
+            file.write(f"{key}\n")
+        raise ValueError("income 123456")
+    return draw(folder, key)
+
+
+def killed(folder: Path, key: str, log: Path, poisoned: str, times: int) -> dict:
+    """One key kills its process so many times."""
+    if key == poisoned and (not log.exists() or len(log.read_text().splitlines()) < times):
+        with log.open("a") as file:
+            file.write(f"{key}\n")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return draw(folder, key)
+
+
+def no_room(folder: Path, key: str) -> dict:
+    (folder / "half.bin").write_bytes(b"half")
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def process(folder: Path, key: str) -> dict:
+    """Number of the process, and how many threads it may have."""
+    (folder / "x").write_text("x")
+    return {"pid": os.getpid(), "numba": os.environ.get("NUMBA_NUM_THREADS"), "omp": os.environ.get("OMP_NUM_THREADS")}
+
+
+def no_json(folder: Path, key: str) -> dict:
+    return {"rng": np.random.default_rng(1)}
