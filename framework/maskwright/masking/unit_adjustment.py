@@ -93,11 +93,13 @@ def adjust_unit(
     adjustment = adjust(
         values, Targets(variables, companions, members, context.domain, moving), edits, scale / weight,
         generator(context.seed, "adjust", *unit.variables),
-        sets=domain_values(edits, unit, context.plan, context.original), computed=frozenset(unit.computed),
+        sets=domain_values(edits, unit, context.plan, context.original, context.whole),
+        computed=frozenset(unit.computed),
     )  # fmt: skip
     adjustment = replace(adjustment, cost=adjustment.cost / weight)
     true = [_true_values(context.original, current, name) for name in unit.variables]
-    cost = cost_of(adjustment, values, members, true, scale, _measured_variables(context))
+    present = None if context.whole is None else [context.whole.present[name] for name in unit.variables]
+    cost = cost_of(adjustment, values, members, true, scale, _measured_variables(context), present)
     return AdjustedUnit(unit, adjustment, members, cost)
 
 
@@ -122,6 +124,8 @@ def _adjustment_weights(unit: AdjustmentUnit, plan: Plan) -> list[float]:
 def _measured_variables(context: MaskingContext) -> int:
     """Number of masked numeric variables that have a value: loss is the mean over them."""
     plan = context.plan
+    if context.whole is not None:
+        return context.whole.measured
     return sum(plan.variables[name].is_numeric and not context.original[name].missing.all() for name in plan.masked)
 
 

@@ -80,6 +80,8 @@ def protect_group(
 
     def protect(number: int) -> Masked:
         block = _block(calls[number], work, source, shares.of(number))
+        if context.whole is not None:
+            block = replace(block, file_n=context.whole.records)
         rng = generator(context.seed, "protect", work.step, *work.variables, number)
         masked = _protect_block(block, work, rng, context, alone=len(calls) == 1)
         return widened(masked, calls[number], len(source.variables))
