@@ -174,7 +174,7 @@ OUTPUT_SETTINGS = ("format", "formulas", "numbers")
 
 
 class ExecutionSection(BaseModel, extra="forbid", frozen=True):
-    """How the work is done. `workers` and `plugin_seconds` never change a result; `block_size` does."""
+    """How the work is done. `block_size` changes results, and `engine` being there; the others never do."""
 
     workers: int = Field(
         default=1,
@@ -192,6 +192,17 @@ class ExecutionSection(BaseModel, extra="forbid", frozen=True):
         strict=True,
         description="Mask the blocks in as many processes as there are workers, instead of threads: for methods in "
         "pure Python, which threads of one process run in turns. The results are the same.",
+    )
+    engine: Name | None = Field(
+        default=None,
+        description="Run in stages over parts of the data, for files larger than memory, and have their tasks done by "
+        "an engine of this name: `local`, `processes`, `dask`. It may have further keys here. The results are the "
+        "same for all engines. Left out: all data are in memory.",
+    )
+    scratch: FileName | None = Field(
+        default=None,
+        description="Folder for what an engine's tasks write on the way, which all workers see; it holds confidential "
+        "data, for the owner only, and is emptied at the end. Left out: the folder of the masked data.",
     )
     plugin_seconds: float | None = Field(
         default=None,

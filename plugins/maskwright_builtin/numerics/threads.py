@@ -19,9 +19,11 @@ Result = TypeVar("Result")
 def processors() -> int:
     """Processors that this process may use."""
     try:
-        return len(os.sched_getaffinity(0))
+        found = len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system
-        return os.cpu_count() or 1
+        found = os.cpu_count() or 1
+    share = os.environ.get("MASKWRIGHT_THREADS", "")  # of a worker, among others on one machine
+    return max(1, min(found, int(share))) if share.isdecimal() else found
 
 
 def in_order(task: Callable[[slice], Result], chunks: Sequence[slice], threads: int | None = None) -> Iterator[Result]:

@@ -195,6 +195,7 @@ def _offered(registry: Registry) -> dict[str, dict[str, Any]]:
         "report_section": dict(registry.report_sections),
         "action": dict(registry.actions),
         "command": dict(registry.commands),
+        "engine": dict(registry.engines),
     }
 
 

@@ -17,6 +17,7 @@ from maskwright.plugins.guarding.further_kinds import (
 from maskwright.plugins.guarding.origin import Origin
 from maskwright.plugins.guarding.returned_labels import checked_labels
 from maskwright.plugins.guarding.returned_measurement import checked_measurement
+from maskwright.plugins.guarding.returned_workers import checked_workers
 from maskwright.plugins.limit import Limit
 from maskwright.plugins.measure import Measure, MeasurePart
 from maskwright.plugins.method import Method
@@ -246,4 +247,5 @@ _WRAPPED: dict[str, Callable[[Any, Origin], dict[str, Any]]] = {
     "report_section": _with("compose", checked_section),
     "action": _with("act", checked_text),
     "command": _with("work", checked_text),
+    "engine": _with("start", checked_workers),
 }

@@ -6,9 +6,12 @@ import errno
 import os
 import signal
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def draw(folder: Path, key: str, seed: int = 0) -> dict:
@@ -33,9 +36,11 @@ def slowly(folder: Path, key: str, log: Path, seconds: float) -> dict:
     return logged(folder, key, log)
 
 
-def earlier_is_slower(folder: Path, key: str, log: Path) -> dict:
-    """Keys are whole numbers; the first ones take longest."""
-    time.sleep(0.3 / (1 + int(key)))
+def first_is_last(folder: Path, key: str, log: Path) -> dict:
+    """The key 0 waits until the key 2 is done."""
+    end = time.monotonic() + 60
+    while key == "0" and "2" not in (log.read_text() if log.exists() else "") and time.monotonic() < end:
+        time.sleep(0.02)
     return logged(folder, key, log)
 
 
@@ -70,3 +75,7 @@ def process(folder: Path, key: str) -> dict:
 
 def no_json(folder: Path, key: str) -> dict:
     return {"rng": np.random.default_rng(1)}
+
+
+def takes_a_gigabyte(folder: Path, key: str) -> dict:
+    return {"bytes": int(np.ones(1 << 27).sum())}
