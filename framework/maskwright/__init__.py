@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.errors import EvaluationsDisagree as EvaluationsDisagree
     from maskwright.foundation.errors import InputError as InputError
     from maskwright.foundation.errors import MaskwrightError as MaskwrightError
+    from maskwright.foundation.errors import NoRecords as NoRecords
     from maskwright.foundation.errors import PipelineError as PipelineError
     from maskwright.foundation.errors import Place as Place
     from maskwright.foundation.errors import PluginError as PluginError
@@ -236,6 +237,7 @@ _HOME = {
     "Masked": "maskwright.plugins.method",
     "EvaluationsDisagree": "maskwright.foundation.errors",
     "MaskwrightError": "maskwright.foundation.errors",
+    "NoRecords": "maskwright.foundation.errors",
     "Measure": "maskwright.plugins.measure",
     "measure": "maskwright.commands.measure",
     "Measurable": "maskwright.plugins.measure",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from maskwright.data.parts.addresses import address_of
 from maskwright.edits.edit_set import EditSet, WrongRulesError
 from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
 from maskwright.foundation.yaml_document import Node, load_yaml
@@ -14,6 +15,7 @@ from maskwright.foundation.yaml_subtrees import only, without
 from maskwright.pipeline.data_section import resolve_data
 from maskwright.pipeline.names import in_order
 from maskwright.pipeline.overrides import value_of
+from maskwright.pipeline.parts_section import source_of
 from maskwright.pipeline.resolve import HELP, text_of
 from maskwright.plugins.registry import find_edit_reader, find_source, plugins
 
@@ -125,7 +127,7 @@ def data_files(paths: Sequence[Path], options: ReadingOptions, rules: Sequence[P
         declared = declared.with_entry("variables", options.variables)
     if options.cluster is not None:
         declared = declared.with_entry("cluster", _text(options.cluster))
-    sources = [find_source(options.file_format or path) for path in paths]
+    sources = [source_of(str(path), file_format=options.file_format) for path in paths]
     models = [source.params for source in sources] + [find_edit_reader(path).params for path in rules]
     known = {name for model in models if model is not None for name in model.model_fields}
     problems += [
@@ -135,7 +137,7 @@ def data_files(paths: Sequence[Path], options: ReadingOptions, rules: Sequence[P
     own = _format_of(section)
     for path, source in zip(paths, sources, strict=True):
         is_own = own in (None, source.name)
-        chosen = declared.with_entry("source", _text(str(path)))
+        chosen = declared.with_entry("source", _text(address_of(str(path))))
         chosen = chosen.with_entry("format", _text(source.name))
         stated = {key.raw: node for key, node in section.entries} if is_own else {}
         for name, node in (stated | dict(options.values)).items():

@@ -171,6 +171,21 @@ class DataError(InputError):
     """
 
 
+class NoRecords(DataError):  # noqa: N818 - the state by its name
+    """A data file is whole, and there are no records in it: a part of a dataset may be so, and keeps its place.
+
+    Examples
+    --------
+    A source whose files cannot say their columns without records raises it when such a file is opened:
+
+    >>> from maskwright import NoRecords
+    >>> raise NoRecords("the file has no records")
+    Traceback (most recent call last):
+    ...
+    maskwright.foundation.errors.NoRecords: the file has no records
+    """
+
+
 class ReadAgain(InputError):  # noqa: N818 - it is no mistake of anybody
     """A file that is read only once turns out to be of another form than it began: read it with `Source.open`.
 

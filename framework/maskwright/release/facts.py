@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, TypedDict
 
+from maskwright.data.parts.file_systems import on_this_machine
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from maskwright.data.dataset import Layout
+    from maskwright.data.parts.model import Parts
     from maskwright.pipeline.resolved import DataSource
 
 
@@ -46,11 +49,24 @@ def data_facts(data: DataSource, layout: Layout | None = None) -> FileFacts:
     ------
     DataError
     """
+    if layout is not None and "parts" in layout.details:
+        return _facts_of_parts(layout.details["parts"])
     if data.source.content is None:
         return file_facts(data.path)
     if layout is not None and "sha256" in layout.details:
         return {"sha256": layout.details["sha256"], "bytes": layout.details["bytes"]}
     return _facts(data.source.content(data.path, data.params))
+
+
+def _facts_of_parts(parts: Parts) -> FileFacts:
+    """As of a folder: the hash of names and hashes of its files in order."""
+    digest, size = hashlib.sha256(), 0
+    for part in parts:
+        with on_this_machine(part) as path:
+            own = file_facts(path)
+        digest.update(f"{part.name}\0{own['sha256']}\n".encode())
+        size += own["bytes"]
+    return {"sha256": digest.hexdigest(), "bytes": size}
 
 
 def _facts(pieces: Iterable[bytes]) -> FileFacts:

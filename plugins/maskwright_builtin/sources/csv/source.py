@@ -146,7 +146,7 @@ class CsvReading:
             yield f"lines end in different ways: all of the masked file end with {shown}, as the first does"
         after = text.ending.count(self._dialect.line_end)
         empty = text.rows - after - records + 1
-        if empty > 0 and len(self._names) > 1 and not text.mixed:
+        if empty > 0 and records and len(self._names) > 1 and not text.mixed:
             are = "is an empty line" if empty == 1 else f"are {empty} empty lines"
             yield f"there {are} between records: not written to the masked file"
 
