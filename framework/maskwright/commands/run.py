@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.levels.running import run_levels
+from maskwright.commands.parted.running import run_parted
 from maskwright.commands.running.after_release import act_after_release
 from maskwright.commands.running.arrive import Clock
 from maskwright.commands.running.plan_checks import heed_checks
@@ -145,6 +146,9 @@ def run(
     if described.levels is not None:
         with time_limit(described.execution.plugin_seconds):
             record = run_levels(described, listener, clock, PRIVATE)
+    elif described.engine is not None:
+        with time_limit(described.execution.plugin_seconds):
+            record = run_parted(described, listener, clock, PRIVATE)
     else:
         with time_limit(described.execution.plugin_seconds):
             record = _run(described, listener, clock)

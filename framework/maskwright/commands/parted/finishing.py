@@ -22,6 +22,7 @@ from maskwright.foundation.progress import silent
 from maskwright.masking.unit_adjustment import adjust_unit, with_adjusted_values
 from maskwright.masking.values_as_codes import value_as_code_doubts
 from maskwright.planning.criteria import is_zero
+from maskwright.plugins.registry import find_source
 from maskwright.release.check_file import check_file
 from maskwright.release.data_file import write_dataset, written_file
 from maskwright.release.files import writing
@@ -29,12 +30,14 @@ from maskwright.release.last_look import unchanged_cells
 from maskwright.release.second_look import is_read_twice, second_look
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from maskwright.commands.parted.sheet import Sheet, Stored
     from maskwright.commands.parted.whole_variables import WholeVariable
     from maskwright.edits.evaluation.check import Outcome
+    from maskwright.data.variable import Variable
     from maskwright.foundation.doubts import Doubt
+    from maskwright.pipeline.resolved import DataSource, Pipeline
     from maskwright.release.last_look import UnchangedCells
 
 PUBLISHED = "published"
@@ -129,7 +132,7 @@ def finish(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, 
         held = write_dataset(
             masked, file, pipeline.output.source, original, canonical=pipeline.output.numbers == "canonical"
         )
-    source = written_file(file, pipeline, masked.variables)
+    source = _written_file(file, pipeline, masked.variables)
     released = replace(read_as_meant(source, masked, held, silent), origin=None)
     outcome, alone = _validated(file, sheet, task, masked)
     for number, names in enumerate(task.class_sets):
@@ -192,7 +195,7 @@ def _range(masked: Dataset, name: str) -> list[float] | None:
 def _validated(file: Path, sheet: Sheet, task: Finish, masked: Dataset) -> tuple[Outcome, tuple[str, ...]]:
     """Verdicts on the written file, and the edits that have no second opinion."""
     pipeline, masking = sheet.pipeline, task.masking
-    source = written_file(file, pipeline, ())
+    source = _written_file(file, pipeline, ())
     known = {each.variable.name: each.variable for each in sheet.variables.values()}
     outcome = check_file(
         source.path, source.source, source.params, masking.edits, domain=masking.whole.domain, variables=known
@@ -214,6 +217,12 @@ def _unchanged(original: Dataset, released: Dataset) -> tuple[tuple[UnchangedCel
         values = np.unique(column.values[telling])[:FEW].astype(np.float64)
         found.append((each, frozenset(values.tolist())))
     return tuple(found)
+
+
+def _written_file(file: Path, pipeline: Pipeline, variables: Sequence[Variable]) -> DataSource:
+    """One written part, as anyone would read it."""
+    found = written_file(file, pipeline, variables)
+    return replace(found, source=find_source(found.source.name))
 
 
 def _without_records(data: Dataset) -> Dataset:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import io
 import os
 import pickle
 from dataclasses import dataclass, replace
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from maskwright.commands.parted.whole_variables import in_whole_terms
 from maskwright.commands.reading import load
 from maskwright.foundation.errors import DataError
+from maskwright.plugins.parts_reading import refuse_changed
+from maskwright.plugins.registry import find_source, plugins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,9 +51,8 @@ class Sheet:
 
     def read(self, part: Part) -> Dataset:
         """Read a part without identifiers; its variables are those of the whole file once these are known."""
-        data = load(replace(self.pipeline.data, path=Path(part.path)))
-        if len(data) != part.records:
-            raise DataError(f"{part.name} has changed since the run began: it has another number of records")
+        refuse_changed(part)
+        data = load(replace(self.pipeline.data, path=Path(part.path), source=find_source(part.format)))
         data = data.without([each.name for each in data.variables if each.role == "identifier"])
         return in_whole_terms(data, self.variables) if self.variables else data
 
@@ -78,7 +80,7 @@ class Stored:
         content : object
         path : Path
         """
-        written = pickle.dumps(content, protocol=5)
+        written = _dumped(content)
         handle = os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
         with os.fdopen(handle, "wb") as file:
             file.write(written)
@@ -94,4 +96,33 @@ def _read(path: str, sha256: str) -> Any:
     written = Path(path).read_bytes()
     if hashlib.sha256(written).hexdigest() != sha256:
         raise DataError("a file in the scratch folder of the run was changed by another program")
-    return pickle.loads(written)  # noqa: S301 - the run wrote it itself: the hash is that of its own message
+    return _Reading(io.BytesIO(written)).load()
+
+
+KINDS = ("sources", "methods", "partitions", "measures", "edit_readers", "reports")
+"""Of plugins that tasks take by name: their functions may be no functions of a module."""
+
+
+class _Writing(pickle.Pickler):
+    """Plugins are written by their names: a worker has its own."""
+
+    def persistent_id(self, found: object) -> tuple[str, str] | None:
+        name = getattr(found, "name", None)
+        if isinstance(name, str):
+            for kind in KINDS:
+                if getattr(plugins(), kind).get(name) is found:
+                    return kind, name
+        return None
+
+
+class _Reading(pickle.Unpickler):
+    """What the run itself wrote: the hash is that of its own message."""
+
+    def persistent_load(self, said: tuple[str, str]) -> object:
+        return getattr(plugins(), said[0])[said[1]]
+
+
+def _dumped(content: object) -> bytes:
+    written = io.BytesIO()
+    _Writing(written, protocol=5).dump(content)
+    return written.getvalue()

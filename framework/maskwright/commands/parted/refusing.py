@@ -1,0 +1,96 @@
+"""What a run over parts cannot do yet, refused by name before more is read than names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.plugins.remover import Remover
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from maskwright.pipeline.resolved import Pipeline
+    from maskwright.planning.model import Step
+    from maskwright.planning.plan import Plan
+
+IN_MEMORY = "leave out `execution: engine`: the whole file is in memory then"
+
+
+def refuse_request(pipeline: Pipeline) -> None:
+    """Refuse what the pipeline asks for and a run over parts cannot do.
+
+    Raises
+    ------
+    InputError
+        With all of it.
+    """
+    problems = [*_of_settings(pipeline), *_of_steps(pipeline)]
+    if problems:
+        raise InputError(problems)
+
+
+def _of_settings(pipeline: Pipeline) -> Iterator[Problem]:
+    engine = "a run over parts"
+    if pipeline.data.cluster is not None:
+        yield Problem(f"{engine} does not keep households together yet", pipeline.data.place, IN_MEMORY)
+    if pipeline.on_input_violation in ("drop", "localize"):
+        what = f"on_input_violation: {pipeline.on_input_violation}"
+        yield Problem(f"{what}: {engine} masks records that violate edits, or stops", hint="'mask' or 'fail'")
+    if pipeline.release.order == "random" or pipeline.release.ids is not None:
+        yield Problem(f"{engine} keeps the order and the keys of the records", hint=IN_MEMORY)
+    output = pipeline.output
+    for name in ("svrl", "codebook", "key_map", "edits"):
+        if getattr(output, name) is not None:
+            yield Problem(f"output {name}: {engine} does not write it", hint=f"leave it out, or {IN_MEMORY}")
+    if output.escapes_formulas:
+        yield Problem(f"output formulas: {engine} does not escape them", hint=IN_MEMORY)
+
+
+def _of_steps(pipeline: Pipeline) -> Iterator[Problem]:
+    for number, step in enumerate(pipeline.steps, 1):
+        why = refused_method(step)
+        if why:
+            yield Problem(f"step {number}: {step.method.name} {why}", step.place, f"take another method, or {IN_MEMORY}")
+
+
+def refused_method(step: Step) -> str | None:
+    """Why a step cannot run over parts; None where it can."""
+    method = step.method
+    if isinstance(method, Remover):
+        return "takes records or cells away, and that needs all records at once"
+    if method.cut == "none":
+        return "sees all records at once"
+    if method.removes:
+        return "publishes coarser categories or empty cells, which a run over parts does not do yet"
+    if method.draws_records:
+        return "draws records anew"
+    return None
+
+
+def refuse_plan(pipeline: Pipeline, plan: Plan) -> Pipeline:
+    """Refuse measures and edits that cannot be had over parts; the pipeline without those that nobody asked for.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+    plan : Plan
+
+    Raises
+    ------
+    InputError
+    """
+    problems = [
+        Problem(f"{name} holds categories, and a run over parts masks numbers only", hint=IN_MEMORY)
+        for name in plan.masked
+        if not plan.variables[name].is_numeric
+    ]
+    problems += [
+        Problem(f"edit {edit.name!r} is for another engine, or reads more than one record", hint=IN_MEMORY)
+        for edit in plan.edits
+        if edit.engine is not None
+    ]
+    if problems:
+        raise InputError(problems)
+    return replace(pipeline, measures=())
