@@ -6,13 +6,13 @@ import functools
 import os
 import uuid
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwright import InputError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 Packages = tuple[tuple[str, str], ...]
 """Version by distribution, in a form that can be sent and remembered."""

@@ -74,17 +74,22 @@ def test_workers_that_are_killed_each_time_and_tasks_that_fail_name_the_task(scr
     assert (tmp_path / "fails").read_text().split() == [KEYS[5]] * 3
 
 
-def test_workers_with_another_version_are_refused_with_both(scratch):
-    with pytest.raises(InputError) as caught, started(scratch, 1, {"numpy": "0.0.1"}):
+def refused(scratch, workers=1, packages=None, **params):
+    """What is said when the engine does not start."""
+    with pytest.raises(InputError) as caught, started(scratch, workers, packages, **params):
         pass
-    assert f"has numpy {version('numpy')}, and numpy 0.0.1 is at work here" in str(caught.value)
-    assert "numpy==0.0.1" in str(caught.value)
+    return str(caught.value)
+
+
+def test_workers_with_another_version_are_refused_with_both(scratch):
+    said = refused(scratch, packages={"numpy": "0.0.1"})
+    assert f"has numpy {version('numpy')}, and numpy 0.0.1 is at work here" in said
+    assert "numpy==0.0.1" in said
 
 
 def test_workers_without_a_package_are_refused_by_its_name(scratch):
-    with pytest.raises(InputError, match="has no package maskwright-noise, and maskwright-noise 1.2 is at work here"):
-        with started(scratch, 1, {"maskwright-noise": "1.2"}):
-            pass
+    said = refused(scratch, packages={"maskwright-noise": "1.2"})
+    assert "has no package maskwright-noise, and maskwright-noise 1.2 is at work here" in said
 
 
 def free_port():
@@ -94,30 +99,23 @@ def free_port():
 
 
 def test_no_scheduler_answers(scratch):
-    with pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127.0.0.1:\d+ \("):
-        with started(scratch, address=f"tcp://127.0.0.1:{free_port()}", connect_seconds=1):
-            pass
+    address = f"tcp://127.0.0.1:{free_port()}"
+    assert f"no Dask scheduler answers at {address} (" in refused(scratch, address=address, connect_seconds=1)
 
 
 @pytest.mark.parametrize("address", ["tcp://node1:8786", "tcp://10.0.0.7:8786", "node1:8786", "ws://127.0.0.1:1"])
 def test_what_is_not_encrypted_is_refused_off_this_machine(scratch, address):
-    with pytest.raises(InputError, match=r"(?s)not encrypted, and not on this machine.*tls: \{ca"):
-        with started(scratch, address=address):
-            pass
+    said = refused(scratch, address=address)
+    assert "is not encrypted, and not on this machine" in said
+    assert "tls: {ca: FILE" in said
 
 
 def test_keys_that_are_not_there(scratch):
     tls = dict.fromkeys(("ca", "cert", "key"), str(scratch / "no.pem"))
-    with pytest.raises(InputError, match=r"tls: there is no file .*no.pem' \(key 'ca'\)"):
-        with started(scratch, address="tls://node1:8786", tls=tls):
-            pass
+    assert "tls: there is no file" in refused(scratch, address="tls://node1:8786", tls=tls)
 
 
 def test_files_of_schedulers(scratch, tmp_path):
     (tmp_path / "s.json").write_text('{"address": "tcp://node1:8786"}')
-    with pytest.raises(InputError, match="tcp://node1:8786.*not encrypted"):
-        with started(scratch, scheduler_file=str(tmp_path / "s.json")):
-            pass
-    with pytest.raises(InputError, match="there is no scheduler file"):
-        with started(scratch, scheduler_file=str(tmp_path / "none.json")):
-            pass
+    assert "'tcp://node1:8786' is not encrypted" in refused(scratch, scheduler_file=str(tmp_path / "s.json"))
+    assert "there is no scheduler file" in refused(scratch, scheduler_file=str(tmp_path / "none.json"))
