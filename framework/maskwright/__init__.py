@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.errors import ReadAgain as ReadAgain
     from maskwright.foundation.errors import UnpairedRecords as UnpairedRecords
     from maskwright.foundation.errors import WrittenOtherwise as WrittenOtherwise
+    from maskwright.foundation.memory_sizes import MemorySize as MemorySize
     from maskwright.foundation.progress import Progress as Progress
     from maskwright.foundation.refusals import EditViolation as EditViolation
     from maskwright.foundation.refusals import OpenDoubts as OpenDoubts
@@ -109,6 +110,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.engine import Stage as Stage
     from maskwright.plugins.engine import TaskFailed as TaskFailed
     from maskwright.plugins.engine import Workers as Workers
+    from maskwright.plugins.engines.attempts import several_tries as several_tries
     from maskwright.plugins.format_facts import FormatFacts as FormatFacts
     from maskwright.plugins.hooks import hookimpl as hookimpl
     from maskwright.plugins.limit import Limit as Limit
@@ -211,6 +213,8 @@ _HOME = {
     "Stage": "maskwright.plugins.engine",
     "TaskFailed": "maskwright.plugins.engine",
     "Workers": "maskwright.plugins.engine",
+    "MemorySize": "maskwright.foundation.memory_sizes",
+    "several_tries": "maskwright.plugins.engines.attempts",
     "perform": "maskwright.plugins.task",
     "receipt_of": "maskwright.plugins.task",
     "EditViolation": "maskwright.foundation.refusals",

@@ -12,7 +12,15 @@ _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY_UNITS = {"k": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 MemorySize = Annotated[str, Field(pattern=_SIZE)]
-"""``4GB``, ``500MB``, ``1.5GiB``, ``800000000B``."""
+"""A field of parameters that is a size of memory: ``4GB``, ``500MB``, ``1.5GiB``, ``800000000B``.
+
+Examples
+--------
+>>> from pydantic import BaseModel, Field
+>>> from maskwright import MemorySize
+>>> class Params(BaseModel):
+...     memory_limit: MemorySize = Field(default="2GB", description="Of each worker.")
+"""
 
 
 def bytes_of(size: str) -> int:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from maskwright.foundation.errors import EXIT_BUG, InputError, MaskwrightError
+from maskwright.foundation.processes.processors import share_of_each
 from maskwright.plugins.partition import NoParams
 
 if TYPE_CHECKING:
@@ -187,6 +188,11 @@ class EngineTerms:
     workers: int
     scratch: Path
     packages: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables for so many processes on this machine, which then have no more threads than it has processors."""
+        return share_of_each(self.workers)
 
 
 class Workers(Protocol):

@@ -45,7 +45,7 @@ def in_order(
             each.cancel()
 
 
-def tried(attempt: Callable[[], Receipt]) -> Receipt:
+def several_tries(attempt: Callable[[], Receipt]) -> Receipt:
     """Receipt of a task that may fail, and end its worker, but not each time.
 
     Parameters
@@ -57,6 +57,12 @@ def tried(attempt: Callable[[], Receipt]) -> Receipt:
     ------
     TaskFailed
         Each attempt did; it says of the last one what happened.
+
+    Examples
+    --------
+    >>> from maskwright import Receipt, several_tries
+    >>> several_tries(lambda: Receipt("count", "abc", {}, {})).key
+    'abc'
     """
     for _ in range(TRIES - 1):
         try:
@@ -66,17 +72,6 @@ def tried(attempt: Callable[[], Receipt]) -> Receipt:
     try:
         return attempt()
     except TaskFailed as failed:
-        raise given_up(failed) from None
-
-
-def given_up(failed: TaskFailed) -> TaskFailed:
-    """Say that a task failed each time it was tried.
-
-    Parameters
-    ----------
-    failed : TaskFailed
-        The last time.
-    """
-    last = failed.problems[0]
-    hint = f"{last.hint or 'Nothing is released.'} What is finished is kept: --resume goes on from there."
-    return TaskFailed(Problem(f"{last.message}; it was tried {TRIES} times", hint=hint))
+        last = failed.problems[0]
+        hint = f"{last.hint or 'Nothing is released.'} What is finished is kept: --resume goes on from there."
+        raise TaskFailed(Problem(f"{last.message}; it was tried {TRIES} times", hint=hint)) from None

@@ -8,7 +8,7 @@ from contextvars import Context
 from typing import TYPE_CHECKING
 
 from maskwright.plugins.engine import Engine
-from maskwright.plugins.engines.attempts import in_order, tried
+from maskwright.plugins.engines.attempts import in_order, several_tries
 from maskwright.plugins.task import perform
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class _Threads:
 
         def task(key: str) -> Receipt:
             # As in another process: nothing is known of what this one is about.
-            return tried(lambda: Context().run(perform, stage, key))
+            return several_tries(lambda: Context().run(perform, stage, key))
 
         if self._workers == 1:
             yield from map(task, keys)

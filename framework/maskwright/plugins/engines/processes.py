@@ -12,9 +12,8 @@ from maskwright.foundation.errors import Problem
 from maskwright.foundation.memory_sizes import MemorySize, bytes_of
 from maskwright.foundation.processes.child_process import ProcessEndedError
 from maskwright.foundation.processes.function_workers import FunctionWorkers
-from maskwright.foundation.processes.processors import share_of_each
 from maskwright.plugins.engine import Engine, TaskFailed
-from maskwright.plugins.engines.attempts import in_order, tried
+from maskwright.plugins.engines.attempts import in_order, several_tries
 from maskwright.plugins.task import perform
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ class _Processes:
 
         with ThreadPoolExecutor(self._workers) as waiting:
             try:
-                yield from in_order(waiting, lambda key: tried(lambda: attempt(key)), keys, self._workers)
+                yield from in_order(waiting, lambda key: several_tries(lambda: attempt(key)), keys, self._workers)
             except KeyboardInterrupt:
                 # Nobody waits for what is still at work.
                 self._processes.end()
@@ -70,7 +69,7 @@ def _perform(_: Progress, stage: Stage, key: str) -> Receipt:
 def start(terms: EngineTerms, params: ProcessesParams) -> Iterator[_Processes]:
     """Begin with no more threads in all workers together than there are processors."""
     limit = None if params.memory_limit is None else bytes_of(params.memory_limit)
-    with FunctionWorkers(share_of_each(terms.workers), limit, replaced=True) as processes:
+    with FunctionWorkers(terms.environment, limit, replaced=True) as processes:
         yield _Processes(terms.workers, processes)
 
 

@@ -13,6 +13,8 @@ import numpy as np
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from maskwright import Stage
+
 
 def draw(folder: Path, key: str, seed: int = 0) -> dict:
     """Numbers that depend on the key and the seed alone."""
@@ -79,3 +81,12 @@ def no_json(folder: Path, key: str) -> dict:
 
 def takes_a_gigabyte(folder: Path, key: str) -> dict:
     return {"bytes": int(np.ones(1 << 27).sum())}
+
+
+def follows(folder: Path, key: str, first: Stage, log: Path, seed: int) -> dict:
+    """Reads what the first stage wrote for the key."""
+    values = np.frombuffer((first.folder(key) / "values.bin").read_bytes())
+    with log.open("a") as file:
+        file.write(f"second-{key}\n")
+    (folder / "sum.bin").write_bytes((values + seed).tobytes())
+    return {}
