@@ -25,6 +25,7 @@ from maskwright.plugins.guarding.time_limit import time_limit
 from maskwright.plugins.registry import pipelines_own_plugins, plugins
 from maskwright.release.files import Release
 from maskwright.release.gate import judge
+from maskwright.release.in_parts import folders_that_tell, refuse_changed_original
 from maskwright.release.last_look import unchanged_cells, unchanged_doubts
 from maskwright.release.measures.usual_losses import with_usual_losses
 from maskwright.release.record.run_record import RunRecord
@@ -161,12 +162,14 @@ def _run(described: Pipeline, listener: Reporter, clock: Clock) -> RunRecord:
     ready = prepare(described, listener, clock)
     described = with_usual_losses(described, ready.plan, plugins())
     seed = fresh_seed() if described.seed is None else described.seed
-    with Release(described.output.paths, PRIVATE) as release:
+    output = described.output
+    with Release(output.paths, PRIVATE, frozenset({"data"} if output.is_folder else ())) as release:
         running = PipelineRun(described, ready, release, seed, listener, clock)
         running.tell((*release.notices, *ready.notices))
         if described.checks:
             heed_checks(described, ready.plan.to_json(), listener)
         refuse_doubts(described, judge(ready.doubts, described.waivers))
+        folders_that_tell(ready.original.layout, output, ready.plan.masked, ready.original.names)
         result = running.mask()
         result = running.arrange(result)
         released = running.read_back(result, running.write(result))
@@ -184,4 +187,5 @@ def _run(described: Pipeline, listener: Reporter, clock: Clock) -> RunRecord:
         )
         refuse_release(described, result, outcome, record, judgement)
         write_release_codebook(running, record, released, result)
+        refuse_changed_original(ready.original.layout)
         return publish(running, record, found)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from maskwright.planning.model import Step
     from maskwright.plugins.registered import Registry
+    from maskwright.plugins.source import Source
 
 
 class UnfinishedPipelineError(PipelineError):
@@ -200,7 +201,8 @@ class _Reading:
         inputs |= {f"the rules {edit.path.name}": edit.path for edit in edits if isinstance(edit, RuleFile)}
         for params in (*(step.params for step in steps), *(measure.params for measure in measures)):
             inputs |= {f"the file {path.name}": path for path in files_named(params).values()}
-        output = self.output(inputs, new_rules=any(step.method.removes & {"cells", "detail"} for step in steps))
+        new_rules = any(step.method.removes & {"cells", "detail"} for step in steps)
+        output = self.output(inputs, None if data is None else data.source, new_rules=new_rules)
         if output is not None and output.record is None:
             self.problems.extend(
                 Problem(
@@ -243,12 +245,12 @@ class _Reading:
             file=self.root.place.file or "",
         )
 
-    def output(self, inputs: Mapping[str, Path], *, new_rules: bool) -> Output | None:
+    def output(self, inputs: Mapping[str, Path], original: Source | None, *, new_rules: bool) -> Output | None:
         if "output" not in self.root:
             return None
         return resolve_output(
             self.section("output"), self.folder, inputs, self.problems, new_rules=new_rules, levels=self.level_names(),
-            across_levels="levels" in self.section("data"),
+            across_levels="levels" in self.section("data"), original=original,
         )  # fmt: skip
 
     def plugin_list(self, key: str, kind: str, offered: Mapping[str, Listed]) -> tuple[Chosen[Listed], ...]:

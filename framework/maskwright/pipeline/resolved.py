@@ -206,6 +206,10 @@ class Output:
         The masked data where each level has its own file; `data` is that of the lowest one then.
     numbers : {"as read", "canonical"}
         How numbers are written.
+    is_folder : bool
+        Whether `data` is a folder of parts.
+    parts : int, tuple of str or None
+        Of a folder: records of each part, or variables whose published values name its folders; None: as the original.
     """
 
     data: Path
@@ -220,6 +224,8 @@ class Output:
     escapes_formulas: bool = False
     numbers: Literal["as read", "canonical"] = "as read"
     level_data: Mapping[str, Path] = field(default_factory=dict)
+    is_folder: bool = False
+    parts: int | tuple[str, ...] | None = None
 
     @property
     def paths(self) -> Mapping[str, Path]:

@@ -105,6 +105,7 @@ class PartsReading:
         self._hive = hive_types(self._found, typed=not source.writes_text)
         self._read: list[Part] = []
         self._layouts: dict[str, Layout] = {}
+        self._inside: dict[str, tuple[str, ...]] = {}
         self._declared: Mapping[str, VariableDeclaration] = {}
         self._numbers: NumberNotation | None = None
         self._types: dict[str, Any] = {}
@@ -141,6 +142,8 @@ class PartsReading:
                             yield _as_dataset(each, batch, self._types, records)
                             records += batch.cells.num_rows
                     self._layouts[each.name] = reading.layout
+            if self._hive:
+                self._inside[each.name] = tuple(key for key in self._hive if own is not None and key in own)
             refuse_changed(each)
             self._read.append(Part.read(each, self._source.name, records, own))
             done += each.bytes
@@ -153,7 +156,11 @@ class PartsReading:
 
     @property
     def layout(self) -> Layout:
-        """That of the first part; in its details, ``parts`` and the ``layouts`` of all of them by name."""
+        """That of the first part.
+
+        In its details, ``parts``, and of each by name its ``layouts`` and ``inside``: hive keys that
+        are columns of the file too.
+        """
         first = self._layouts.get(self._first.name, Layout(self._source.name))
         of_several = f"{len(self._found)} files, {self._found[0].name} to {self._found[-1].name}"
         notes = [f"read from {of_several if len(self._found) > 1 else self._found[0].name}"]
@@ -168,6 +175,7 @@ class PartsReading:
             notes.append(f"{names[0]}{more}: {note}")
         differ = any(each.details.get("marks_may_differ") for each in self._layouts.values())
         details = {**first.details, "notes": tuple(notes), "parts": self.parts, "layouts": dict(self._layouts)}
+        details["inside"] = dict(self._inside)
         if self._types and "types" in first.details:
             details["types"] = dict(self._types)
         return Layout(self._source.name, details | ({"marks_may_differ": True} if differ else {}))
@@ -245,12 +253,11 @@ def refuse_changed(part: FoundPart) -> None:
         raise DataError(Problem(f"the file {what}, while the run was at work on it", Place(part.path), "Try again."))
 
 
-def refuse_changed_parts(place: str, parts: Parts) -> None:
+def refuse_changed_parts(parts: Parts) -> None:
     """Stop where the parts are not those that were read: one was changed, went, or was added.
 
     Parameters
     ----------
-    place : str
     parts : Parts
         As they were read.
 
@@ -261,7 +268,7 @@ def refuse_changed_parts(place: str, parts: Parts) -> None:
     for each in parts:
         refuse_changed(each)
     known = {each.name for each in parts}
-    for added in find_parts(place):
+    for added in find_parts(parts.found_by):
         if added.name not in known:
             raise DataError(Problem("the file was added, while the run was at work", Place(added.path), "Try again."))
 

@@ -321,6 +321,11 @@ def _joined(rows: Sequence[Sequence[str | None]], p: int) -> list[TextColumn]:
     return [_column([ABSENT if row[place] is None else str(row[place]).encode() for row in rows]) for place in range(p)]
 
 
+def constant_column(value: str | None, n: int) -> TextColumn:
+    """Column of n cells that are alike; None: there are no cells."""
+    return _column([ABSENT if value is None else value.encode()] * n)
+
+
 def _column(cells: Sequence[bytes]) -> TextColumn:
     ends = np.cumsum(np.fromiter(map(len, cells), dtype=np.int64, count=len(cells)))
     return TextColumn(np.frombuffer(b"".join(cells), dtype=np.uint8), np.append(0, ends[:-1])[: len(cells)], ends)

@@ -114,8 +114,8 @@ class Parts:
     Attributes
     ----------
     parts : tuple of Part
-    within : str
-        Folder that the names are relative to.
+    found_by : str
+        Folder, pattern or address that they were found by.
     schema : pyarrow.Schema or None
         Of the records of every part as they are handed on: columns in order, and last those of `hive` that no file has.
 
@@ -139,7 +139,7 @@ class Parts:
     """
 
     parts: tuple[Part, ...]
-    within: str = ""
+    found_by: str = ""
     schema: Any = None
 
     def __len__(self) -> int:
