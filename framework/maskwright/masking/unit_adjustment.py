@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column, Dataset
+    from maskwright.masking.adjusting.donors import Donors
     from maskwright.masking.context import MaskingContext
     from maskwright.masking.protecting.assembling import GroupResult
     from maskwright.masking.standardisation import Standardisation
@@ -60,6 +61,7 @@ def adjust_unit(
     current: Dataset,
     standardisation: Standardisation,
     context: MaskingContext,
+    donors: Donors | None = None,
 ) -> AdjustedUnit:
     """Bring the variables of one unit onto their edits: its representatives where it has them, else its records.
 
@@ -72,6 +74,8 @@ def adjust_unit(
         Masked; the units before this one adjusted.
     standardisation : Standardisation
     context : MaskingContext
+    donors : Donors, optional
+        Of the whole file, where the records are some of it.
 
     Raises
     ------
@@ -94,7 +98,7 @@ def adjust_unit(
         values, Targets(variables, companions, members, context.domain, moving), edits, scale / weight,
         generator(context.seed, "adjust", *unit.variables),
         sets=domain_values(edits, unit, context.plan, context.original, context.whole),
-        computed=frozenset(unit.computed),
+        computed=frozenset(unit.computed), donors=donors,
     )  # fmt: skip
     adjustment = replace(adjustment, cost=adjustment.cost / weight)
     true = [_true_values(context.original, current, name) for name in unit.variables]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from maskwright.commands.parted.whole_variables import in_whole_terms
 from maskwright.commands.running.read_back import read_as_meant
 from maskwright.data.dataset import Dataset
 from maskwright.foundation.progress import silent
+from maskwright.masking.adjusting.donors import Donors
 from maskwright.masking.unit_adjustment import adjust_unit, with_adjusted_values
 from maskwright.masking.values_as_codes import value_as_code_doubts
 from maskwright.planning.criteria import is_zero
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from maskwright.commands.parted.sheet import Sheet, Stored
-    from maskwright.commands.parted.whole_variables import WholeVariable
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.data.variable import Variable
     from maskwright.foundation.doubts import Doubt
@@ -61,6 +61,8 @@ class Finish:
         Tasks that count the classes of one set.
     domain_rows : Dataset or None
         Records that hold the combinations that domain edits ask for.
+    donors : mapping of int to Donors
+        Of units that act on records, by position; empty while they are not known.
     """
 
     masking: Masking
@@ -69,6 +71,7 @@ class Finish:
     class_sets: tuple[tuple[str, ...], ...]
     class_tasks: int
     domain_rows: Dataset | None
+    donors: Mapping[int, Donors] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +89,8 @@ class FinishedPart:
     doubts : tuple of Doubt
     masked : Dataset
         Variables of the published file, without records.
-    released : tuple of WholeVariable
-        Of the masked file as it was read back.
+    donors : mapping of int to Donors
+        Of units that act on records, by position in the plan.
     """
 
     outcome: Outcome
@@ -95,7 +98,7 @@ class FinishedPart:
     unchanged: tuple[tuple[UnchangedCells, frozenset[float]], ...]
     doubts: tuple[Doubt, ...]
     masked: Dataset
-    released: tuple[WholeVariable, ...]
+    donors: Mapping[int, Donors]
 
 
 FEW = 30
@@ -125,7 +128,7 @@ def finish(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, 
         _write_empty(sheet, file)
         return {"records": 0}
     original = sheet.read(part)
-    masked, facts = _masked(original, task, int(key))
+    masked, facts, donors = _masked(original, task, int(key))
     doubts = tuple(value_as_code_doubts(masked))
     pipeline = sheet.pipeline
     with writing(file):
@@ -138,17 +141,18 @@ def finish(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, 
     for number, names in enumerate(task.class_sets):
         spill_classes(folder / f"k{number}", masked, names, task.class_tasks)
     found = FinishedPart(
-        outcome, alone, _unchanged(original, released), doubts, _without_records(masked),
-        (),
-    )  # fmt: skip
+        outcome, alone, _unchanged(original, released), doubts, _without_records(masked), donors
+    )
     write_private(folder / "finished", found)
     facts["records"] = len(masked)
     facts["measures"] = _measured(sheet, task, original, in_whole_terms(released, sheet.variables))
     return facts
 
 
-def _masked(original: Dataset, task: Finish, position: int) -> tuple[Dataset, dict[str, Any]]:
-    """The masked part, and what is to be told of it."""
+def _masked(
+    original: Dataset, task: Finish, position: int
+) -> tuple[Dataset, dict[str, Any], dict[int, Donors]]:
+    """The masked part, what is to be told of it, and rows that others may be replaced by."""
     masking: Masking = task.masking
     plan, standardisation = masking.plan, masking.standardisation
     protected = with_masked(original, task.groups, position)
@@ -156,7 +160,9 @@ def _masked(original: Dataset, task: Finish, position: int) -> tuple[Dataset, di
     context = masking.context(original, "records")
     done = []
     for number in task.record_units:
-        done.append(adjust_unit(plan.units[number], [], masked, standardisation, context))
+        unit = replace(plan.units[number], group=None)
+        given = task.donors.get(number, Donors.none(len(unit.variables)))
+        done.append(adjust_unit(unit, [], masked, standardisation, context, given))
         masked = with_adjusted_values(masked, done[-1])
     names = [name for name in plan.masked if masked[name].variable.is_numeric]
     facts = {
@@ -184,7 +190,8 @@ def _masked(original: Dataset, task: Finish, position: int) -> tuple[Dataset, di
         },
         "missing": {name: int(masked[name].missing.sum()) for name in plan.masked},
     }
-    return replace(masked, notes=()), facts
+    donors = {number: each.adjustment.donors for number, each in zip(task.record_units, done, strict=True)}
+    return replace(masked, notes=()), facts, donors
 
 
 def _range(masked: Dataset, name: str) -> list[float] | None:

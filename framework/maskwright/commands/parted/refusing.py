@@ -11,6 +11,7 @@ from maskwright.plugins.remover import Remover
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from maskwright.data.parts.model import Parts
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.model import Step
     from maskwright.planning.plan import Plan
@@ -67,6 +68,43 @@ def refused_method(step: Step) -> str | None:
     if method.draws_records:
         return "draws records anew"
     return None
+
+
+def refuse_output(pipeline: Pipeline, parts: Parts) -> None:
+    """Refuse an output that does not fit the parts.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+    parts : Parts
+
+    Raises
+    ------
+    InputError
+    """
+    output = pipeline.output
+    if parts.records == 0:
+        raise InputError("the data have no records")
+    if not output.is_folder and len(parts) > 1:
+        raise InputError(
+            Problem(
+                f"output data: {output.data.name} is one file, and the data have {len(parts)} parts",
+                hint="name a folder (output: {data: masked/}), which gets a masked file for each part",
+            )
+        )
+    if output.parts is not None:
+        raise InputError(
+            Problem("output parts: a run over parts writes a file for each part of the data", hint="leave it out")
+        )
+    if output.source.name != pipeline.data.source.name:
+        raise InputError(
+            Problem(f"a run over parts writes them in the format they came in, {pipeline.data.source.name}")
+        )
+    if parts.hive:
+        raise InputError(
+            Problem(f"a run over parts does not read what names of folders say yet ({', '.join(parts.hive)})",
+                    hint=IN_MEMORY)
+        )  # fmt: skip
 
 
 def refuse_plan(pipeline: Pipeline, plan: Plan) -> Pipeline:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
 import pickle
 import shutil
-import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,12 +16,11 @@ import numpy as np
 
 from maskwright.commands.parted.classes import DISTINCT_AT_ONCE, count_classes
 from maskwright.commands.parted.cuts import blocks_of, cut_of_group
-from maskwright.commands.parted.finishing import Finish, finish
+from maskwright.commands.parted.finishing import PUBLISHED, Finish, finish
 from maskwright.commands.parted.overlay import MaskedGroup
 from maskwright.commands.parted.planning import arrived, merged_outcome, planned
 from maskwright.commands.parted.protecting import BlockMasking, Masking, PartMasking, protect_block, protect_part
-from maskwright.commands.parted.publishing import StagedParts, refuse_folder
-from maskwright.commands.parted.refusing import refuse_plan, refuse_request
+from maskwright.commands.parted.refusing import refuse_output, refuse_plan, refuse_request
 from maskwright.commands.parted.results import Told, class_sets, masking_result, unchanged_of_parts
 from maskwright.commands.parted.scanning import scan
 from maskwright.commands.parted.sheet import Sheet, Stored
@@ -33,32 +32,49 @@ from maskwright.commands.running.plan_checks import heed_checks
 from maskwright.commands.running.publish import publish_record, refuse_doubts, refuse_release
 from maskwright.commands.running.ready import ReadyRun, doubts_of_measures
 from maskwright.commands.running.recording import MeasuredRun, run_record
-from maskwright.data.parts.finding import is_several
+from maskwright.data.parts.manifest import write_manifest
+from maskwright.data.dataset import Column, Dataset
 from maskwright.edits.edit_set import EditSet
+from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import stage
 from maskwright.foundation.randomness import fresh_seed
+from maskwright.foundation.whole_files import PUBLIC, masked_mode
+from maskwright.masking.adjusting.donors import Donors
 from maskwright.masking.context import WholeFile
 from maskwright.planning.criteria import cut
 from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.plugins.engine import EngineTerms, Stage
-from maskwright.plugins.parts_reading import scan_parts
+from maskwright.plugins.parts_reading import refuse_changed_parts, scan_parts
 from maskwright.plugins.registry import find_source, plugins
-from maskwright.release.files import Release
+from maskwright.release.facts import file_facts
+from maskwright.release.files import Release, writing
 from maskwright.release.gate import judge
 from maskwright.release.last_look import unchanged_doubts
 from maskwright.release.measures.usual_losses import with_usual_losses
+from maskwright.release.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
+    from maskwright.commands.parted.finishing import FinishedPart
     from maskwright.commands.parted.planning import Arrived, PlannedRun
     from maskwright.commands.running.arrive import Clock
     from maskwright.data.parts.model import Parts
+    from maskwright.data.variable import Variable
+    from maskwright.edits.evaluation.domain import Combinations as CombinationsOfValues
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.plan import Plan
     from maskwright.plugins.engine import Receipt, Workers
     from maskwright.release.record.run_record import RunRecord
+
+FINISHED = "finish"
+"""Stage whose tasks write the masked parts."""
+
+AGAIN = "finish-again"
+"""The same, where rows of some parts need feasible ones of others."""
 
 BLOCK_SIZE = 50_000
 """Records of a block where the pipeline does not say."""
@@ -77,6 +93,7 @@ class PartedRun:
     clock: Clock
     identity: str
     done: dict[str, list[Receipt]] = field(default_factory=dict)
+    finished: str = FINISHED
 
     @property
     def block_size(self) -> int:
@@ -114,7 +131,9 @@ class PartedRun:
         )
 
 
-def run_parted(described: Pipeline, reporter: Reporter, clock: Clock, private: frozenset[str]) -> RunRecord:
+def run_parted(
+    described: Pipeline, reporter: Reporter, clock: Clock, private: frozenset[str], *, resume: bool = False
+) -> RunRecord:
     """Run a pipeline over parts; the record of what was released.
 
     Parameters
@@ -125,46 +144,45 @@ def run_parted(described: Pipeline, reporter: Reporter, clock: Clock, private: f
     clock : Clock
     private : frozenset of str
         Outputs for their owner only.
+    resume : bool
+        Whether to go on from what an earlier run of the same pipeline has finished.
 
     Raises
     ------
     InputError
     EditViolation, ThresholdMissed, OpenDoubts
     """
-    assert described.engine is not None
+    chosen = described.engine
+    assert chosen is not None
     refuse_request(described)
-    several = is_several(str(described.data.path))
-    if several:
-        refuse_folder(described.output.data)
     with clock("find"), stage(reporter, "Finding the parts") as progress:
-        parts = scan_parts(find_source(described.data.source.name), described.data.params, str(described.data.path), progress)
-    seed = fresh_seed() if described.seed is None else described.seed
-    paths = {key: path for key, path in described.output.paths.items() if key != "data"}
-    within = described.engine.scratch or described.output.data.parent
-    scratch = Path(tempfile.mkdtemp(prefix=".scratch-maskwright-", dir=within))
-    staged = StagedParts(described.output.data, parts, is_folder=several)
-    try:
-        terms = EngineTerms(described.execution.workers, scratch, {})
-        with (
-            Release(paths, private) as release,
-            described.engine.plugin.start(terms, described.engine.params) as workers,
-        ):
-            identity = _identity(described, parts, seed)
-            run = PartedRun(described, parts, seed, scratch, workers, reporter, clock, identity)
-            return _run(run, release, staged)
-    finally:
-        staged.remove()
-        shutil.rmtree(scratch, ignore_errors=True)
+        source = find_source(described.data.source.name)
+        parts = scan_parts(source, described.data.params, str(described.data.path), progress)
+    refuse_output(described, parts)
+    paths, output = described.output.paths, described.output.data
+    within = chosen.scratch or output.parent
+    folders = frozenset({"data"} if described.output.is_folder else ())
+    identity = _identity(described, parts)
+    with (
+        Release(paths, private, folders) as release,
+        scratch_folder(within, output, identity, resume=resume, reporter=reporter) as scratch,
+        chosen.plugin.start(EngineTerms(described.execution.workers, scratch.path, {}), chosen.params) as workers,
+    ):
+        drawn = described.seed if described.seed is not None else scratch.remember("seed", fresh_seed)
+        run = PartedRun(
+            described, parts, int(drawn), scratch.path, workers, reporter, clock, f"{identity} {drawn}"
+        )
+        return _run(run, release)
 
 
-def _identity(described: Pipeline, parts: Parts, seed: int) -> str:
+def _identity(described: Pipeline, parts: Parts) -> str:
     """What all results depend on."""
     files = [(part.name, part.bytes, part.stamp, part.records, part.fingerprint) for part in parts]
-    said = json.dumps([described.text, files, seed], ensure_ascii=False)
+    said = json.dumps([described.settings, files, described.seed], ensure_ascii=False, default=str)
     return hashlib.sha256(said.encode()).hexdigest()
 
 
-def _run(run: PartedRun, release: Release, staged: StagedParts) -> RunRecord:
+def _run(run: PartedRun, release: Release) -> RunRecord:
     described = run.pipeline
     found = _arrived(run)
     plan = planned(described, found)
@@ -187,21 +205,22 @@ def _run(run: PartedRun, release: Release, staged: StagedParts) -> RunRecord:
         run.reporter.notice(notice)
     original = replace(empty(found.variables), layout=found.layout)
     ready = ReadyRun(described, original, plan.edits, found.outcome, masking.plan, plan.notices, doubts)
-    measured: dict[str, Any] = {}
+    measured = _measured(run, plan.plan, told)
     record = run_record(
         MeasuredRun(described, ready, result, outcome, measured, unchanged, judgement, run.seed, run.clock.seconds)
     )
     record = record.model_copy(update={"mode": _mode(run)})
     refuse_release(described, result, outcome, record, judgement)
     with run.clock("publish"):
-        staged.gather([Path(each) for each in _every_folder(run, "finish")])
-        record = publish_record(release, described, record, data=staged)
+        refuse_changed_parts(run.parts)
+        _gather(run, release, [each.variable for each in found.variables.values()])
+        record = publish_record(release, described, record)
     return record.model_copy(update={"seconds": dict(run.clock.seconds)})
 
 
 def _for_tasks(described: Pipeline) -> Pipeline:
     """What tasks need of a pipeline: no engine, no reports; its source reads one part."""
-    output = replace(described.output, reports=())
+    output = replace(described.output, reports=(), source=find_source(described.output.source.name))
     data = replace(described.data, source=find_source(described.data.source.name))
     return replace(described, data=data, output=output, engine=None, checks=(), sections=(), after=(), measures=())
 
@@ -210,8 +229,22 @@ def _mode(run: PartedRun) -> str:
     return f"blocks of about {run.block_size} records, cut by a sample"
 
 
-def _every_folder(run: PartedRun, name: str) -> list[str]:
-    return [str(run.scratch / name / receipt.key) for receipt in run.done[name]]
+def _gather(run: PartedRun, release: Release, variables: Sequence[Variable]) -> None:
+    """Move the finished parts into the release, each as it was validated."""
+    target, facts = release.temporary("data"), []
+    for part, receipt in zip(run.parts, run.done[run.finished], strict=True):
+        ((name, sha256),) = [each for each in receipt.files.items() if each[0].startswith(f"{PUBLISHED}/")]
+        file = target / part.name if run.pipeline.output.is_folder else target
+        with writing(target):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(run.scratch / run.finished / receipt.key / name, file)
+            file.chmod(0o600 if file == target else masked_mode(PUBLIC))
+        found = file_facts(file)
+        if found["sha256"] != sha256:
+            raise InputError(f"{part.name}: the masked file was changed by another program; nothing was released")
+        facts.append({"name": part.name, "records": part.records, **found})
+    if run.pipeline.output.is_folder:
+        write_manifest(target, facts, variables, run.pipeline.output.source.name)
 
 
 def _arrived(run: PartedRun) -> Arrived:
@@ -354,20 +387,26 @@ def _finished(
     masked = empty(found.variables).without(plan.dropped)
     sets, least, together = class_sets(plan, masked, found.records)
     tasks = max(1, -(-found.records // DISTINCT_AT_ONCE))
-    domain_rows = None
-    about = run.store("finish", Finish(masking, groups, record_units, tuple(sets), tasks, domain_rows))
-    receipts = run.run("finish", "Writing, reading back and validating", finish, run.part_keys, told, about)
-    folders = run.folders("finish")
+    task = Finish(
+        masking, groups, record_units, tuple(sets), tasks, _domain_rows(found), tuple(run.pipeline.measures)
+    )
+    receipts = run.run(FINISHED, "Writing, reading back and validating", finish, run.part_keys, told, run.store(FINISHED, task))
+    if any(unit["infeasible"] for receipt in receipts for unit in receipt.facts.get("units", ())):
+        # Rows for which nothing was found take the place of feasible ones of the whole file.
+        donors = _donors(run, record_units)
+        about = run.store(AGAIN, replace(task, donors=donors))
+        run.finished = AGAIN
+        receipts = run.run(AGAIN, "Writing, reading back and validating again", finish, run.part_keys, told, about)
+    folders = run.folders(run.finished)
     keys = [f"{which}-{share}" for which in range(len(sets)) for share in range(tasks)]
     counted = run.run("classes", "Counting equal records", count_classes, keys, folders, tuple(least), tasks)
-    counts = [_count([each.facts for each in counted[at * tasks : (at + 1) * tasks]], found.records) for at in range(len(sets))]
-    finished, shares, facts = [], [], []
-    for receipt, first, folder in zip(receipts, run.parts.offsets, folders, strict=False):
-        if folder:
-            with (Path(folder) / "finished").open("rb") as file:
-                finished.append(pickle.load(file))  # noqa: S301 - a verified file of this run
-            shares.append((first, finished[-1].outcome))
-            facts.append(receipt.facts)
+    counts = [
+        _count([each.facts for each in counted[at * tasks : (at + 1) * tasks]], found.records)
+        for at in range(len(sets))
+    ]
+    finished = _read_finished(folders)
+    shares = [(first, each.outcome) for first, each in zip(_firsts(run, folders), finished, strict=True)]
+    facts = [receipt.facts for receipt, folder in zip(receipts, folders, strict=True) if folder]
     of_groups = [
         [receipt.facts for receipt in run.done.get(f"mask-{at}", run.done.get(f"local-{at}", []))]
         for at in range(len(plan.groups))
@@ -376,6 +415,65 @@ def _finished(
         Told(of_groups, facts, finished, together(counts), found.records), plan, masking.edits
     )
     return result, merged_outcome(shares), unchanged_of_parts(finished)
+
+
+def _read_finished(folders: Sequence[str]) -> list[FinishedPart]:
+    finished = []
+    for folder in folders:
+        if folder:
+            with (Path(folder) / "finished").open("rb") as file:
+                finished.append(pickle.load(file))  # noqa: S301 - a verified file of this run
+    return finished
+
+
+def _firsts(run: PartedRun, folders: Sequence[str]) -> list[int]:
+    return [first for first, folder in zip(run.parts.offsets, folders, strict=False) if folder]
+
+
+def _donors(run: PartedRun, units: Sequence[int]) -> dict[int, Donors]:
+    """Feasible rows of the whole file, for each unit that acts on records."""
+    finished = _read_finished(run.folders(FINISHED))
+    return {number: Donors.merged([each.donors[number] for each in finished]) for number in units}
+
+
+def _domain_rows(found: Arrived) -> Dataset | None:
+    """Records that hold each combination that domain edits ask for: of one tuple of variables after the other."""
+    names_of = found.domain.tuples
+    if not names_of:
+        return None
+    pieces = [found.domain.combinations(names) for names in names_of]
+    n = sum(map(len, pieces))
+    columns = []
+    for name, whole in found.variables.items():
+        numeric = whole.variable.is_numeric
+        values = np.full(n, np.nan) if numeric else np.full(n, -1, dtype=np.int32)
+        start = 0
+        for names, each in zip(names_of, pieces, strict=True):
+            if name in names:
+                at = names.index(name)
+                values[start : start + len(each)] = (
+                    each.numbers[:, at] if numeric else _codes(whole.variable, each, at)
+                )
+            start += len(each)
+        columns.append(Column(whole.variable, values, np.isnan(values) if numeric else values == -1))
+    return Dataset(tuple(columns))
+
+
+def _codes(variable: Variable, found: CombinationsOfValues, at: int) -> NDArray[np.int32]:
+    """Category of each combination: categories that are numbers are compared as such."""
+    as_text = {text: code for code, text in enumerate(variable.categories)}
+    as_number: dict[float, int] = {}
+    for text, code in as_text.items():
+        with contextlib.suppress(ValueError):
+            as_number[float(text)] = code
+    texts, numbers = found.texts[at].to_pylist(), found.numbers[:, at].tolist()
+    return np.array(
+        [
+            as_number.get(number, -1) if text is None else as_text[text]
+            for text, number in zip(texts, numbers, strict=True)
+        ],
+        dtype=np.int32,
+    )
 
 
 def _is_homed(masking: Masking, group: int) -> bool:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from maskwright.commands.parted.publishing import StagedParts
     from maskwright.commands.running.stages import PipelineRun
     from maskwright.data.dataset import Dataset
     from maskwright.edits.evaluation.check import Outcome
@@ -177,8 +176,6 @@ def publish_record(
     pipeline: Pipeline,
     record: RunRecord,
     per_record: dict[str, tuple[float | None, ...]] | None = None,
-    *,
-    data: StagedParts | None = None,
 ) -> RunRecord:
     """Write reports and records, and move every file into place; the record as it is then.
 
@@ -189,14 +186,10 @@ def publish_record(
     record : RunRecord
     per_record : dict of label to tuple of float, optional
         Contributions of records: they stand in the confidential record's file only.
-    data : StagedParts, optional
-        The masked data, where they are no file of the release.
     """
     record = with_sections(pipeline, record)
-    record = _written_about(release, pipeline, record, per_record or {}, data)
+    record = _written_about(release, pipeline, record, per_record or {})
     release.publish()
-    if data is not None:
-        data.publish()
     return record
 
 
@@ -228,18 +221,12 @@ def _missed_threshold(name: str, value: float | None, threshold: float, directio
 
 
 def _written_about(
-    release: Release,
-    pipeline: Pipeline,
-    record: RunRecord,
-    per_record: dict[str, tuple[float | None, ...]],
-    data: StagedParts | None,
+    release: Release, pipeline: Pipeline, record: RunRecord, per_record: dict[str, tuple[float | None, ...]]
 ) -> RunRecord:
     """Write reports and records of the run as it will be when it is published, and return that record."""
     later = {"record", "public_record", *(report.name for report, _ in pipeline.output.reports)}
     outputs = {
-        key: OutputFile(file=str(path))
-        if key in later
-        else OutputFile(file=str(path), **(data.facts if data is not None and key == "data" else release.sealed(key)))
+        key: OutputFile(file=str(path)) if key in later else OutputFile(file=str(path), **release.sealed(key))
         for key, path in pipeline.output.paths.items()
     }
     record = record.model_copy(update={"ok": True, "outputs": outputs})
