@@ -120,6 +120,8 @@ if TYPE_CHECKING:
     from maskwright.plugins.measure import MeasurePart as MeasurePart
     from maskwright.plugins.measure_table import MeasureTable as MeasureTable
     from maskwright.plugins.measurement import Measurement as Measurement
+    from maskwright.plugins.merging import Further as Further
+    from maskwright.plugins.merging import Merging as Merging
     from maskwright.plugins.method import Masked as Masked
     from maskwright.plugins.method import Method as Method
     from maskwright.plugins.parameter_markers import CompanionVariables as CompanionVariables
@@ -246,6 +248,8 @@ _HOME = {
     "measure": "maskwright.commands.measure",
     "Measurable": "maskwright.plugins.measure",
     "Measurement": "maskwright.plugins.measurement",
+    "Merging": "maskwright.plugins.merging",
+    "Further": "maskwright.plugins.merging",
     "MeasurePart": "maskwright.plugins.measure",
     "MeasureTable": "maskwright.plugins.measure_table",
     "MeasureRecord": "maskwright.release.record.measure_record",

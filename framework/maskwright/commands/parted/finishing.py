@@ -12,6 +12,7 @@ import numpy as np
 from maskwright.commands.parted.classes import spill_classes
 from maskwright.commands.parted.drifting import drift_sums
 from maskwright.commands.parted.facts import moved_facts, unit_facts
+from maskwright.commands.parted.measuring import partial_measures
 from maskwright.commands.parted.overlay import MaskedGroup, with_masked
 from maskwright.commands.parted.protecting import Masking
 from maskwright.commands.parted.scanning import write_private
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.data.variable import Variable
     from maskwright.foundation.doubts import Doubt
-    from maskwright.pipeline.resolved import DataSource, Pipeline
+    from maskwright.pipeline.resolved import DataSource, MeasureRequest, Pipeline
     from maskwright.release.last_look import UnchangedCells
 
 PUBLISHED = "published"
@@ -61,6 +62,7 @@ class Finish:
         Tasks that count the classes of one set.
     domain_rows : Dataset or None
         Records that hold the combinations that domain edits ask for.
+    measures : tuple of MeasureRequest
     donors : mapping of int to Donors
         Of units that act on records, by position; empty while they are not known.
     """
@@ -71,6 +73,7 @@ class Finish:
     class_sets: tuple[tuple[str, ...], ...]
     class_tasks: int
     domain_rows: Dataset | None
+    measures: tuple[MeasureRequest, ...] = ()
     donors: Mapping[int, Donors] = field(default_factory=dict)
 
 
@@ -145,7 +148,8 @@ def finish(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, 
     )
     write_private(folder / "finished", found)
     facts["records"] = len(masked)
-    facts["measures"] = _measured(sheet, task, original, in_whole_terms(released, sheet.variables))
+    released = in_whole_terms(released, sheet.variables)
+    facts["measures"] = partial_measures(task.measures, original, released, task.masking.plan, {})
     return facts
 
 
@@ -243,7 +247,3 @@ def _write_empty(sheet: Sheet, file: Path) -> None:
     with contextlib.ExitStack() as stack:
         stack.enter_context(writing(file))
         write_dataset(empty(sheet.variables), file, sheet.pipeline.output.source)
-
-
-def _measured(sheet: Sheet, task: Finish, original: Dataset, released: Dataset) -> dict[str, object]:
-    return {}

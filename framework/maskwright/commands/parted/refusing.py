@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from maskwright.commands.parted.measuring import refused_measure, unmeasurable
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.plugins.remover import Remover
 
@@ -27,7 +28,8 @@ def refuse_request(pipeline: Pipeline) -> None:
     InputError
         With all of it.
     """
-    problems = [*_of_settings(pipeline), *_of_steps(pipeline)]
+    asked = [each for each in pipeline.measures if each.asked]
+    problems = [*_of_settings(pipeline), *_of_steps(pipeline), *unmeasurable(asked)]
     if problems:
         raise InputError(problems)
 
@@ -131,4 +133,4 @@ def refuse_plan(pipeline: Pipeline, plan: Plan) -> Pipeline:
     ]
     if problems:
         raise InputError(problems)
-    return replace(pipeline, measures=())
+    return replace(pipeline, measures=tuple(each for each in pipeline.measures if refused_measure(each) is None))

@@ -17,6 +17,7 @@ import numpy as np
 from maskwright.commands.parted.classes import DISTINCT_AT_ONCE, count_classes
 from maskwright.commands.parted.cuts import blocks_of, cut_of_group
 from maskwright.commands.parted.finishing import PUBLISHED, Finish, finish
+from maskwright.commands.parted.measuring import MOST_ROUNDS, Round, measure_again, merged_measure
 from maskwright.commands.parted.overlay import MaskedGroup
 from maskwright.commands.parted.planning import arrived, merged_outcome, planned
 from maskwright.commands.parted.protecting import BlockMasking, Masking, PartMasking, protect_block, protect_part
@@ -44,6 +45,7 @@ from maskwright.masking.context import WholeFile
 from maskwright.planning.criteria import cut
 from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.plugins.engine import EngineTerms, Stage
+from maskwright.plugins.merging import Further
 from maskwright.plugins.parts_reading import refuse_changed_parts, scan_parts
 from maskwright.plugins.registry import find_source, plugins
 from maskwright.release.facts import file_facts
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.plan import Plan
     from maskwright.plugins.engine import Receipt, Workers
+    from maskwright.plugins.measurement import Measurement
     from maskwright.release.record.run_record import RunRecord
 
 FINISHED = "finish"
@@ -223,6 +226,40 @@ def _for_tasks(described: Pipeline) -> Pipeline:
     output = replace(described.output, reports=(), source=find_source(described.output.source.name))
     data = replace(described.data, source=find_source(described.data.source.name))
     return replace(described, data=data, output=output, engine=None, checks=(), sections=(), after=(), measures=())
+
+
+def _measured(run: PartedRun, plan: Plan, told: Stored) -> dict[str, Measurement]:
+    """What measures say of all parts, in as many rounds as they ask for."""
+    asked: dict[str, Mapping[str, Any]] = {}
+    waiting = list(run.pipeline.measures)
+    facts = [receipt.facts["measures"] for receipt in run.done[run.finished] if "measures" in receipt.facts]
+    found: dict[str, Measurement] = {}
+    for number in range(1, MOST_ROUNDS + 1):
+        further: dict[str, Mapping[str, Any]] = {}
+        for request in waiting:
+            own = [each[request.label] for each in facts]
+            said = merged_measure(request, own, asked.get(request.label), plan)
+            if isinstance(said, Further):
+                further[request.label] = said.asked
+            else:
+                found[request.label] = said
+        waiting, asked = [each for each in waiting if each.label in further], further
+        if not waiting:
+            break
+        about = run.store(f"measure-{number}", Round(tuple(waiting), plan, asked, _published(run)))
+        receipts = run.run(f"measure-{number}", "Measuring", measure_again, run.part_keys, told, about)
+        facts = [receipt.facts["measures"] for receipt in receipts if "measures" in receipt.facts]
+    if waiting:
+        raise InputError(f"{waiting[0].label} did not end after {MOST_ROUNDS} rounds over the parts")
+    return found
+
+
+def _published(run: PartedRun) -> tuple[str, ...]:
+    """The masked file of each part, where it was written."""
+    files = []
+    for folder in run.folders(run.finished):
+        files.append(str(next((Path(folder) / PUBLISHED).iterdir())) if folder else "")
+    return tuple(files)
 
 
 def _mode(run: PartedRun) -> str:
