@@ -80,7 +80,11 @@ def _distinct(
 
 
 def count_classes(
-    folders: tuple[str, ...], least: tuple[int, ...], tasks: int, folder: Path, key: str  # noqa: ARG001
+    folders: tuple[str, ...],
+    least: tuple[int, ...],
+    tasks: int,
+    folder: Path,  # noqa: ARG001
+    key: str,
 ) -> Mapping[str, object]:
     """Count the classes of one share of the hashes; a task.
 

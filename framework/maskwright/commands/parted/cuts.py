@@ -86,9 +86,7 @@ class GroupCut:
         return hashlib.sha256(said.encode()).hexdigest()
 
 
-def strata_of(
-    conditions: Conditions, stratum_of: Mapping[tuple[int, ...], int], data: Dataset
-) -> NDArray[np.int64]:
+def strata_of(conditions: Conditions, stratum_of: Mapping[tuple[int, ...], int], data: Dataset) -> NDArray[np.int64]:
     """Stratum of each record; shape (n,)."""
     found, places = np.unique(conditions.combinations(data), axis=0, return_inverse=True)
     numbers = np.array([stratum_of[tuple(codes)] for codes in found.tolist()], dtype=np.int64)

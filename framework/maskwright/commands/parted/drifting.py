@@ -47,9 +47,7 @@ def drift_sums(data: Dataset, names: Sequence[str], standardisation: Standardisa
     return {"both": both.tolist(), "first": first.tolist(), "product": product.tolist()}
 
 
-def drift_of_sums(
-    before: Iterable[Sums], after: Iterable[Sums], names: Sequence[str], records: int
-) -> Drift | None:
+def drift_of_sums(before: Iterable[Sums], after: Iterable[Sums], names: Sequence[str], records: int) -> Drift | None:
     """Largest shift of a mean and of a covariance, as `maskwright.masking.adjusting.drift.drift_of` has it.
 
     Parameters

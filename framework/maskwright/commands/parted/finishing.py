@@ -14,11 +14,9 @@ from maskwright.commands.parted.drifting import drift_sums
 from maskwright.commands.parted.facts import moved_facts, unit_facts
 from maskwright.commands.parted.measuring import partial_measures
 from maskwright.commands.parted.overlay import MaskedGroup, with_masked
-from maskwright.commands.parted.protecting import Masking
 from maskwright.commands.parted.scanning import write_private
 from maskwright.commands.parted.whole_variables import in_whole_terms
 from maskwright.commands.running.read_back import read_as_meant
-from maskwright.data.dataset import Dataset
 from maskwright.foundation.progress import silent
 from maskwright.masking.adjusting.donors import Donors
 from maskwright.masking.unit_adjustment import adjust_unit, with_adjusted_values
@@ -34,9 +32,11 @@ from maskwright.release.second_look import is_read_twice, second_look
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from maskwright.commands.parted.protecting import Masking
     from maskwright.commands.parted.sheet import Sheet, Stored
-    from maskwright.edits.evaluation.check import Outcome
+    from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
+    from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
     from maskwright.pipeline.resolved import DataSource, MeasureRequest, Pipeline
     from maskwright.release.last_look import UnchangedCells
@@ -143,9 +143,7 @@ def finish(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, 
     outcome, alone = _validated(file, sheet, task, masked)
     for number, names in enumerate(task.class_sets):
         spill_classes(folder / f"k{number}", masked, names, task.class_tasks)
-    found = FinishedPart(
-        outcome, alone, _unchanged(original, released), doubts, _without_records(masked), donors
-    )
+    found = FinishedPart(outcome, alone, _unchanged(original, released), doubts, _without_records(masked), donors)
     write_private(folder / "finished", found)
     facts["records"] = len(masked)
     released = in_whole_terms(released, sheet.variables)
@@ -153,9 +151,7 @@ def finish(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, 
     return facts
 
 
-def _masked(
-    original: Dataset, task: Finish, position: int
-) -> tuple[Dataset, dict[str, Any], dict[int, Donors]]:
+def _masked(original: Dataset, task: Finish, position: int) -> tuple[Dataset, dict[str, Any], dict[int, Donors]]:
     """The masked part, what is to be told of it, and rows that others may be replaced by."""
     masking: Masking = task.masking
     plan, standardisation = masking.plan, masking.standardisation
@@ -175,18 +171,14 @@ def _masked(
         "drift": [drift_sums(data, names, standardisation) for data in (protected, masked)],
         "range": {name: _range(masked, name) for name in names},
         "zeros": {
-            name: [
-                [int(np.sum(is_zero(data[name]))), int(np.sum(~data[name].missing))] for data in (original, masked)
-            ]
+            name: [[int(np.sum(is_zero(data[name]))), int(np.sum(~data[name].missing))] for data in (original, masked)]
             for step in plan.steps
             for name in step.planning.structural_zeros
         },
         "zeros_moved": {
             name: int(
                 np.sum(
-                    (is_zero(original[name]) != is_zero(masked[name]))
-                    & ~original[name].missing
-                    & ~masked[name].missing
+                    (is_zero(original[name]) != is_zero(masked[name])) & ~original[name].missing & ~masked[name].missing
                 )
             )
             for step in plan.steps

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.commands.parted.whole_variables import WholeVariable, stacked, whole_variables, in_whole_terms
+from maskwright.commands.parted.whole_variables import WholeVariable, in_whole_terms, stacked, whole_variables
 from maskwright.commands.running.arrive import explained_by
 from maskwright.commands.running.ready import dropped_edits, plan_of_steps, refuse_impossible_limits
 from maskwright.edits.evaluation.check import Outcome
 from maskwright.edits.evaluation.domain import Domain
 from maskwright.edits.evaluation.tally import FIRST_RECORDS, MOST_LISTED, EditOutcome
-from maskwright.edits.evaluation.unknown import UnknownBecause
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.refusals import EditViolation
 from maskwright.masking.standardisation import Standardisation
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from maskwright.commands.parted.scanning import ScannedPart
     from maskwright.data.dataset import Dataset, Layout
     from maskwright.edits.edit_set import EditSet
+    from maskwright.edits.evaluation.unknown import UnknownBecause
     from maskwright.foundation.doubts import Doubt
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.plan import Plan
@@ -219,4 +219,3 @@ def standardisation_of(variables: Mapping[str, WholeVariable], names: Sequence[s
         largest = max(abs(moments.low), abs(moments.high)) if moments.n else 0.0
         scale[name] = deviation if deviation > 1e-12 * (abs(center[name]) + largest) else 1.0
     return Standardisation(center, scale)
-

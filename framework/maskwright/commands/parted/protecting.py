@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.commands.parted.facts import moved_facts, unchanged_facts, unit_facts
 from maskwright.commands.parted.columns import dataset_of
 from maskwright.commands.parted.cuts import GroupCut, strata_of
+from maskwright.commands.parted.facts import moved_facts, unchanged_facts, unit_facts
 from maskwright.commands.parted.overlay import MaskedGroup, with_masked
 from maskwright.commands.parted.spilling import borders_of, spill, spilled, together
 from maskwright.foundation.errors import InputError
@@ -193,9 +193,7 @@ def _masked_group(
     planned = replace(plan.groups[group], strata=strata)
     step = plan.steps[planned.step - 1]
     with step.placed(f"step {planned.step} ({step.method.name}): "):
-        result = protect_group(
-            data, group_work(planned, step, masking.edits), masking.standardisation, context
-        )
+        result = protect_group(data, group_work(planned, step, masking.edits), masking.standardisation, context)
         _refuse_changes(result, data, planned.variables)
     protected = with_group(data, result)
     results: list[GroupResult] = [result] * len(plan.groups)

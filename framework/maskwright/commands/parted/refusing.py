@@ -6,15 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.commands.parted.measuring import refused_measure, unmeasurable
+from maskwright.commands.parted.support import refused_method
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.plugins.remover import Remover
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from maskwright.data.parts.model import Parts
     from maskwright.pipeline.resolved import Pipeline
-    from maskwright.planning.model import Step
     from maskwright.planning.plan import Plan
 
 IN_MEMORY = "leave out `execution: engine`: the whole file is in memory then"
@@ -53,23 +52,11 @@ def _of_settings(pipeline: Pipeline) -> Iterator[Problem]:
 
 def _of_steps(pipeline: Pipeline) -> Iterator[Problem]:
     for number, step in enumerate(pipeline.steps, 1):
-        why = refused_method(step)
+        why = refused_method(step.method)
         if why:
-            yield Problem(f"step {number}: {step.method.name} {why}", step.place, f"take another method, or {IN_MEMORY}")
-
-
-def refused_method(step: Step) -> str | None:
-    """Why a step cannot run over parts; None where it can."""
-    method = step.method
-    if isinstance(method, Remover):
-        return "takes records or cells away, and that needs all records at once"
-    if method.cut == "none":
-        return "sees all records at once"
-    if method.removes:
-        return "publishes coarser categories or empty cells, which a run over parts does not do yet"
-    if method.draws_records:
-        return "draws records anew"
-    return None
+            yield Problem(
+                f"step {number}: {step.method.name} {why}", step.place, f"take another method, or {IN_MEMORY}"
+            )
 
 
 def refuse_output(pipeline: Pipeline, parts: Parts) -> None:

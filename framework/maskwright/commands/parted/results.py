@@ -79,7 +79,7 @@ def masking_result(told: Told, plan: Plan, edits: EditSet) -> MaskingResult:
         adjusted=counted | _added((unit.touched for unit in units), counted),
         infeasible=counted | _added((unit.failing for unit in units), counted),
         adjustment=tuple(unit.to_json() for unit in units if unit.unit.edits),
-        moved=tuple(_moved(told, plan, units)),
+        moved=tuple(_moved(told, units)),
         k=told.k,
         notes=tuple(
             {"step": group.step, "variables": list(group.variables), **said}
@@ -128,7 +128,7 @@ def _conflicts(units: Sequence[UnitTotals]) -> Iterator[str]:
             )
 
 
-def _moved(told: Told, plan: Plan, units: Sequence[UnitTotals]) -> Iterator[dict[str, Any]]:
+def _moved(told: Told, units: Sequence[UnitTotals]) -> Iterator[dict[str, Any]]:
     """Rows moved, over all units that act on the same rows."""
     for number, facts in enumerate([*told.groups, told.parts]):
         home = None if number == len(told.groups) else number
@@ -145,10 +145,8 @@ def _moved(told: Told, plan: Plan, units: Sequence[UnitTotals]) -> Iterator[dict
 def _zeros(parts: Sequence[Facts], plan: Plan) -> Iterator[dict[str, Any]]:
     for number, step in enumerate(plan.steps, 1):
         for name in step.planning.structural_zeros:
-            before, after = (
-                sum(each["zeros"][name][at][0] for each in parts) / max(sum(each["zeros"][name][at][1] for each in parts), 1)
-                for at in (0, 1)
-            )
+            cells = [[sum(each["zeros"][name][file][at] for each in parts) for at in (0, 1)] for file in (0, 1)]
+            before, after = (zeros / max(there, 1) for zeros, there in cells)
             yield {"step": number, "variable": name, "before": before, "after": after}
 
 

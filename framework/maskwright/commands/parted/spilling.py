@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -56,5 +56,5 @@ def together(pieces: list[dict[str, NDArray[np.generic]]]) -> dict[str, NDArray[
     return {name: np.concatenate([each[name] for each in pieces]) for name in pieces[0]}
 
 
-def _private(path: Path):  # type: ignore[no-untyped-def] # noqa: ANN202 - a binary file
+def _private(path: Path) -> IO[bytes]:
     return os.fdopen(os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb")

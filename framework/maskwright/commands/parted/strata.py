@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -98,11 +98,9 @@ class Combinations:
     def __init__(self) -> None:
         self._found: dict[tuple[int, ...], tuple[int, list[int], list[int]]] = {}
 
-    def add(self, rows: Sequence[Sequence[object]]) -> None:
+    def add(self, rows: Sequence[Sequence[Any]]) -> None:
         """Add what `survey` found of a part."""
         for codes, records, sums, present in rows:
-            assert isinstance(codes, list) and isinstance(records, int)  # noqa: PT018 - for the type checker
-            assert isinstance(sums, list) and isinstance(present, list)  # noqa: PT018
             key = tuple(int(code) for code in codes)
             before = self._found.get(key, (0, [0] * len(sums), [0] * len(sums)))
             self._found[key] = (

@@ -70,7 +70,9 @@ def _differences(facts: Sequence[Mapping[str, Any]]) -> dict[str, tuple[int, flo
 
 
 def squared_error_of_parts(
-    facts: Sequence[Mapping[str, Any]], params: WeightedParams, asked: object  # noqa: ARG001
+    facts: Sequence[Mapping[str, Any]],
+    params: WeightedParams,  # noqa: ARG001
+    asked: object,  # noqa: ARG001
 ) -> Measurement:
     """The measure `sse` of a file in parts.
 
@@ -102,7 +104,9 @@ def squared_error_of_parts(
 
 
 def il1s_of_parts(
-    facts: Sequence[Mapping[str, Any]], params: WeightedParams, asked: object  # noqa: ARG001
+    facts: Sequence[Mapping[str, Any]],
+    params: WeightedParams,  # noqa: ARG001
+    asked: object,  # noqa: ARG001
 ) -> Measurement:
     """The measure `il1s` of a file in parts.
 
@@ -156,7 +160,9 @@ def zeros_of_part(comparison: Comparison, params: WeightedParams, asked: object)
 
 
 def structural_zeros_of_parts(
-    facts: Sequence[Mapping[str, Any]], params: WeightedParams, asked: object  # noqa: ARG001
+    facts: Sequence[Mapping[str, Any]],
+    params: WeightedParams,  # noqa: ARG001
+    asked: object,  # noqa: ARG001
 ) -> Measurement:
     """The measure `structural_zeros` of a file in parts.
 
@@ -218,7 +224,9 @@ def moments_of_part(comparison: Comparison, params: WeightedParams, asked: objec
 
 
 def higher_moments_of_parts(
-    facts: Sequence[Mapping[str, Any]], params: WeightedParams, asked: object  # noqa: ARG001
+    facts: Sequence[Mapping[str, Any]],
+    params: WeightedParams,  # noqa: ARG001
+    asked: object,  # noqa: ARG001
 ) -> Measurement:
     """The measure `higher_moments` of a file in parts.
 

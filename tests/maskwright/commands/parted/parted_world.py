@@ -30,7 +30,8 @@ def survey(records: int = RECORDS, seed: int = 7) -> pd.DataFrame:
     tax = np.rint(wages * rng.uniform(0.1, 0.4, records))
     rent, other = np.rint(rng.lognormal(6, 1, records)), np.rint(rng.lognormal(5, 1, records))
     sex = rng.choice(["F", "M"], records)
-    benefit = np.where((sex == "F") | (rng.random(records) < 0.001), np.rint(rng.lognormal(5, 1, records)) + 1, 0).astype(np.int64)
+    is_claimed = (sex == "F") | (rng.random(records) < 0.001)
+    benefit = np.where(is_claimed, np.rint(rng.lognormal(5, 1, records)) + 1, 0).astype(np.int64)
     hours = pd.array(rng.integers(0, 80, records), dtype="Int64")
     hours[rng.random(records) < 0.05] = pd.NA
     whole = {"wages": wages, "tax": tax, "gross": wages + tax, "rent": rent, "other": other, "cost": rent + other}

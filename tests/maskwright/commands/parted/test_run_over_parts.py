@@ -104,7 +104,9 @@ def test_values_do_not_depend_on_the_number_of_files(finished: Finished, parts: 
 
 
 @pytest.mark.parametrize(
-    "execution", [{"engine": "local", "workers": 2}, {"engine": "processes", "workers": 2}], ids=lambda each: each["engine"]
+    "execution",
+    [{"engine": "local", "workers": 2}, {"engine": "processes", "workers": 2}],
+    ids=lambda each: each["engine"],
 )
 def test_bytes_do_not_depend_on_the_engine(finished: Finished, execution: dict[str, Any], tmp_path: Path) -> None:
     mw.run(pipeline(finished.folder / "in", tmp_path / "out", execution={**execution, "block_size": 5_000}))
@@ -190,7 +192,9 @@ def test_a_missed_threshold_releases_nothing(tmp_path: Path) -> None:
 
 def test_a_part_without_records_keeps_its_place(tmp_path: Path) -> None:
     settings = _small(tmp_path)
-    pd.read_parquet(tmp_path / "in" / "part-0.parquet").head(0).to_parquet(tmp_path / "in" / "part-1.parquet", index=False)
+    pd.read_parquet(tmp_path / "in" / "part-0.parquet").head(0).to_parquet(
+        tmp_path / "in" / "part-1.parquet", index=False
+    )
     mw.run(settings)
     masked = read_parts(tmp_path / "out", 3)
     assert len(masked) == 2_000
