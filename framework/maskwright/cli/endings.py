@@ -161,7 +161,7 @@ def _code(work: Callable[[], int], explain: Callable[[MaskwrightError], int], *,
         _say(f"there is not enough memory for this file; {release_sentence()}")
         _say("    a million records of 15 variables need about 1.5 GB")
         return EXIT_INPUT
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001 - the last resort: a bug is reported, not shown as a traceback
         if trace:
             traceback.print_exc()
         _report_bug(error)

@@ -23,7 +23,7 @@ class _Screen(Console):
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
-        raise
+        raise  # noqa: PLE0704 - rich calls this while it handles the BrokenPipeError
 
 
 def console(stderr: bool = False) -> Console:
