@@ -62,12 +62,15 @@ class WholeFile:
         Masked numeric variables that have a value.
     domain : Domain
         Combinations that occur in it, for domain edits.
+    first : int
+        Number of the first of the records here, where they follow each other in the file.
     """
 
     records: int
     present: Mapping[str, int]
     measured: int
     domain: Domain
+    first: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from maskwright.data.declaration import CodeMeanings, VariableDeclaration
 from maskwright.data.levels.declaration import LevelDeclaration
 from maskwright.edits.rule_language.rule_entry import RuleEntry
+from maskwright.foundation.processes.memory import bytes_of
 from maskwright.pipeline.waivers import Waiver
 
 FORMAT = 1
@@ -180,6 +181,11 @@ OUTPUT_SETTINGS = ("format", "formulas", "numbers", "parts")
 """Keys of the output section that name no file."""
 
 
+def _amount(text: str) -> str:
+    bytes_of(text)
+    return text
+
+
 class ExecutionSection(BaseModel, extra="forbid", frozen=True):
     """How the work is done. `block_size` changes results, and `engine` being there; the others never do."""
 
@@ -210,6 +216,11 @@ class ExecutionSection(BaseModel, extra="forbid", frozen=True):
         default=None,
         description="Folder for what an engine's tasks write on the way, which all workers see; it holds confidential "
         "data, for the owner only, and is emptied at the end. Left out: the folder of the masked data.",
+    )
+    memory_limit: Annotated[str, AfterValidator(_amount)] | None = Field(
+        default=None,
+        description="Memory that a run may need, such as 4GB: one that is expected to need more is refused before it "
+        "begins. Left out: that of the machine, or what the process is given of it.",
     )
     plugin_seconds: float | None = Field(
         default=None,

@@ -170,7 +170,7 @@ def protect_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping
         Position of the part.
     """
     sheet, task = told.read(), about.read()
-    part, _ = sheet.part_of(key)
+    part, first = sheet.part_of(key)
     if not part.records:
         return {"records": 0}
     original = sheet.read(part)
@@ -178,7 +178,8 @@ def protect_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping
     masking: Masking = task.masking
     strata = Strata(strata_of(task.conditions, task.stratum_of, original), (), frozenset())
     # Random numbers are those of the records, whatever part they stand in: they bear the names of a run in memory.
-    context = replace(masking.context(current), seed=masking.seed, execution=Execution())
+    whole = replace(masking.whole, first=first)
+    context = replace(masking.context(current), seed=masking.seed, execution=Execution(), whole=whole)
     columns, facts = _masked_group(current, task.group, strata, (), masking, context)
     rows = np.arange(len(original), dtype=np.int32)
     spill(folder / f"m{task.group}", {"row": rows, **columns}, np.zeros(len(rows), dtype=np.int64), 1)
