@@ -65,7 +65,7 @@ class UnitTotals:
         self.touched: dict[str, int] = {}
         self.failing: dict[str, int] = {}
 
-    def add(self, facts: Facts) -> None:
+    def add(self, facts: Mapping[str, Any]) -> None:
         """Add what one task told."""
         self.clusters = bool(facts["clusters"])
         for name in self.counts:

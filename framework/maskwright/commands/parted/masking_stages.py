@@ -17,6 +17,7 @@ from maskwright.commands.parted.strata import Combinations, Conditions, survey
 from maskwright.edits.edit_set import EditSet
 from maskwright.masking.context import WholeFile
 from maskwright.planning.criteria import cut
+from maskwright.release.record.cut_record import GroupCutRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -122,6 +123,13 @@ def _by_block(
         least = max(step.smallest_stratum(found.records, len(group.variables)), 2 * (step.k or 1))
         blocks = blocks_of(sizes, each.stratum_of_leaf, least)
         about = run.store(f"mask-{at}", BlockMasking(masking, each, names, adjusted, shuffled, tuple(blocks)))
+        held = [int(sizes[first:last].sum()) for first, last in blocks]
+        run.cuts.append(
+            GroupCutRecord(
+                step=group.step, variables=group.variables, tree=each.fingerprint(), blocks=len(blocks),
+                smallest=min(held), largest=max(held),
+            )
+        )  # fmt: skip
         keys = [str(position) for position in range(len(blocks))]
         title = f"Masking, step {group.step}: {step.method.name}"
         run.run(f"mask-{at}", title, protect_block, keys, told, about)

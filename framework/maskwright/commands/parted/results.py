@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +21,16 @@ from maskwright.masking.suppressing.steps import Removal
 from maskwright.planning.keepers import limit_keeper
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from maskwright.commands.parted.facts import Facts
     from maskwright.commands.parted.finishing import FinishedPart
     from maskwright.edits.edit_set import EditSet
     from maskwright.planning.plan import Plan
     from maskwright.release.last_look import UnchangedCells
+
+
+Facts = Mapping[str, Any]
+"""What a task told."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +218,7 @@ def class_sets(plan: Plan, masked: Dataset, records: int) -> tuple[list[tuple[st
         Variables of the published file.
     records : int
     """
-    groups = []
+    groups: list[dict[str, Any]] = []
     for group in plan.groups:
         step = plan.steps[group.step - 1]
         size = step.group_records(records)
@@ -224,8 +228,10 @@ def class_sets(plan: Plan, masked: Dataset, records: int) -> tuple[list[tuple[st
             )
     k = max((each["expected"] for each in groups), default=None)
     quasi = tuple(column.name for column in masked if column.variable.role == "quasi_identifier")
-    sets = [tuple(each["variables"]) for each in groups] + ([quasi] if quasi else []) + [masked.names]
-    least = [each["expected"] for each in groups] + ([k or 2] if quasi else []) + [k or 2]
+    sets: list[tuple[str, ...]] = (
+        [tuple(each["variables"]) for each in groups] + ([quasi] if quasi else []) + [masked.names]
+    )
+    least: list[int] = [each["expected"] for each in groups] + ([k or 2] if quasi else []) + [k or 2]
 
     def together(counts: Sequence[dict[str, int]]) -> dict[str, Any]:
         own = [{**each, **count} for each, count in zip(groups, counts, strict=False)]

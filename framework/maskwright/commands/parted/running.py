@@ -35,6 +35,7 @@ from maskwright.release.files import Release, writing
 from maskwright.release.gate import judge
 from maskwright.release.last_look import unchanged_doubts
 from maskwright.release.measures.usual_losses import with_usual_losses
+from maskwright.release.record.cut_record import CutRecord
 from maskwright.release.scratch import scratch_folder
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def _run(run: PartedRun, release: Release) -> RunRecord:
             described, ready, result, outcome, found_measures, unchanged, judgement, run.seed, run.clock.seconds
         )
     )
-    record = record.model_copy(update={"mode": _mode(run)})
+    record = record.model_copy(update={"mode": _mode(run), "cut": _cut_record(run, found)})
     refuse_release(described, result, outcome, record, judgement)
     with run.clock("publish"):
         refuse_changed_parts(run.parts)
@@ -145,6 +146,14 @@ def _for_tasks(described: Pipeline) -> Pipeline:
     output = replace(described.output, reports=(), source=find_source(described.output.source.name))
     data = replace(described.data, source=find_source(described.data.source.name))
     return replace(described, data=data, output=output, engine=None, checks=(), sections=(), after=(), measures=())
+
+
+def _cut_record(run: PartedRun, found: Arrived) -> CutRecord:
+    merging = {each.label: each.measure.merging for each in run.pipeline.measures}
+    return CutRecord(
+        engine="" if run.pipeline.engine is None else run.pipeline.engine.plugin.name, parts=len(run.parts), sampled=len(found.sample), groups=tuple(run.cuts),
+        measures={label: "exact" if each is not None and each.exact else "approximate" for label, each in merging.items()},
+    )  # fmt: skip
 
 
 def _mode(run: PartedRun) -> str:

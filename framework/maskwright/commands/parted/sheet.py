@@ -7,13 +7,14 @@ import hashlib
 import io
 import os
 import pickle
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.parted.whole_variables import in_whole_terms
 from maskwright.commands.reading import load
 from maskwright.foundation.errors import DataError
+from maskwright.planning.model import Step
 from maskwright.plugins.parts_reading import refuse_changed
 from maskwright.plugins.registry import find_source, plugins
 
@@ -113,6 +114,17 @@ class _Writing(pickle.Pickler):
                 if getattr(plugins(), kind).get(name) is found:
                     return kind, name
         return None
+
+    def reducer_override(self, found: object) -> Any:
+        if isinstance(found, Step) and found.method.name in plugins().methods:
+            said = {each.name: getattr(found, each.name) for each in fields(found) if each.name != "method"}
+            return _step, (found.method.name, said)
+        return NotImplemented
+
+
+def _step(method: str, said: dict[str, Any]) -> Step:
+    """A step whose method is that of this worker, as it is with the parameters of the step."""
+    return Step(method=plugins().methods[method].with_params(said["params"]), **said)
 
 
 class _Reading(pickle.Unpickler):

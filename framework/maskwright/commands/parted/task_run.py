@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.plugins.engine import Receipt, Workers
+    from maskwright.release.record.cut_record import GroupCutRecord
 
 FINISHED = "finish"
 """Stage whose tasks write the masked parts."""
@@ -46,6 +47,7 @@ class PartedRun:
     identity: str
     done: dict[str, list[Receipt]] = field(default_factory=dict)
     finished: str = FINISHED
+    cuts: list[GroupCutRecord] = field(default_factory=list)
 
     @property
     def block_size(self) -> int:

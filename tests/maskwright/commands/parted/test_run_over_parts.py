@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from parted_world import GROUPS, pipeline, read_parts, survey, write_parts
+from parted_world import GROUPS, RECORDS, pipeline, read_parts, survey, write_parts
 
 import maskwright as mw
+from maskwright.cli.show.explain import explain
+from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,6 +93,12 @@ def test_measures_are_those_of_the_file_in_memory(finished: Finished) -> None:
             assert measured["per_variable"][name] == pytest.approx(value, rel=1e-9)
 
 
+def test_each_method_and_measure_has_a_row() -> None:
+    page = explain("scale")
+    for name in (*plugins().methods, *plugins().measures):
+        assert f"\n{name} " in page
+
+
 def test_drift_is_that_of_the_sums(finished: Finished) -> None:
     drift = finished.record["moment_drift"]
     assert 0 <= drift["mean"]["sd"] < 0.1
@@ -119,6 +127,11 @@ def _hashes(folder: Path) -> dict[str, str]:
 
 def test_the_record_says_how_it_was_cut(finished: Finished) -> None:
     assert "blocks of about 5000 records" in finished.record["mode"]
+    cut = finished.record["cut"]
+    assert (cut["engine"], cut["parts"], cut["sampled"]) == ("local", PARTS, RECORDS)
+    assert [len(each["tree"]) for each in cut["groups"]] == [64] * 3
+    assert all(4_000 <= each["largest"] <= 5_000 for each in cut["groups"])
+    assert set(cut["measures"].values()) == {"exact"}
 
 
 def _small(tmp_path: Path, **changes: Any) -> dict[str, object]:
@@ -160,6 +173,17 @@ def test_several_steps_follow_each_other(tmp_path: Path) -> None:
     mw.run(_small(tmp_path, protect=steps, edits=["age in [0, 120]"]))
     masked = read_parts(tmp_path / "out", 3)
     assert masked.groupby(["age", "benefit"]).size().min() >= 5
+
+
+def test_record_local_steps_are_those_of_the_file_in_memory(tmp_path: Path) -> None:
+    steps = [
+        {"method": "multiplicative_noise", "variables": [*GROUPS[0], *GROUPS[1], "benefit"]},
+        {"method": "rounding", "params": {"base": 10, "kind": "random"}, "variables": ["age", "hours"]},
+    ]
+    settings = _small(tmp_path, protect=steps, edits=["age in [0, 120]"])
+    mw.run(settings)
+    mw.run({**settings, "output": {"data": f"{tmp_path / 'memory'}/"}, "execution": {}})
+    assert _hashes(tmp_path / "out") == _hashes(tmp_path / "memory")
 
 
 @pytest.mark.parametrize(
