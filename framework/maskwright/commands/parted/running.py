@@ -6,17 +6,20 @@ import hashlib
 import json
 import pickle
 import shutil
-from dataclasses import replace
+import tempfile
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.parted.finishing import PUBLISHED
 from maskwright.commands.parted.planning import arrived, planned
 from maskwright.commands.parted.refusing import refuse_output, refuse_plan, refuse_request
 from maskwright.commands.parted.scanning import scan
 from maskwright.commands.parted.sheet import Sheet
+from maskwright.commands.parted.support import support_of_measure, support_of_method
 from maskwright.commands.parted.task_run import PartedRun
 from maskwright.commands.parted.whole_variables import empty
+from maskwright.commands.running.arrive import Clock
 from maskwright.commands.running.plan_checks import heed_checks
 from maskwright.commands.running.publish import publish_record, refuse_doubts, refuse_release
 from maskwright.commands.running.ready import ReadyRun, doubts_of_measures
@@ -36,13 +39,13 @@ from maskwright.release.gate import judge
 from maskwright.release.last_look import unchanged_doubts
 from maskwright.release.measures.usual_losses import with_usual_losses
 from maskwright.release.record.cut_record import CutRecord
+from maskwright.release.record.doubt_record import doubt_records
 from maskwright.release.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from maskwright.commands.parted.planning import Arrived
-    from maskwright.commands.running.arrive import Clock
     from maskwright.data.parts.model import Parts
     from maskwright.data.variable import Variable
     from maskwright.foundation.progress import Reporter
@@ -94,6 +97,45 @@ def run_parted(
         drawn = described.seed if described.seed is not None else scratch.remember("seed", fresh_seed)
         run = PartedRun(described, parts, int(drawn), scratch.path, workers, reporter, clock, f"{identity} {drawn}")
         return _run(run, release)
+
+
+def plan_parted(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
+    """Plan of a run over parts, as ``maskwright plan --json`` prints it.
+
+    Parameters
+    ----------
+    described : Pipeline
+        With an engine.
+    reporter : Reporter
+
+    Raises
+    ------
+    InputError
+    """
+    chosen = described.engine
+    assert chosen is not None
+    refuse_request(described)
+    source = find_source(described.data.source.name)
+    parts = scan_parts(source, described.data.params, str(described.data.path))
+    refuse_output(described, parts)
+    with (
+        tempfile.TemporaryDirectory(prefix="scratch-maskwright-", dir=chosen.scratch) as folder,
+        chosen.plugin.start(EngineTerms(described.execution.workers, Path(folder), {}), chosen.params) as workers,
+    ):
+        run = PartedRun(described, parts, 0, Path(folder), workers, reporter, Clock(), "plan")
+        plan = planned(described, _arrived(run))
+    described = refuse_plan(with_usual_losses(described, plan.plan, plugins()), plan.plan)
+    judgement = judge((*plan.doubts, *doubts_of_measures(described, plan.plan)), described.waivers)
+    rows = [
+        *(support_of_method(step.method) for step in described.steps),
+        *(support_of_measure(each.measure) for each in described.measures),
+    ]
+    said = [f"over parts, {each.kind} {each.name}: {each.form}, {each.result}; {each.why}" for each in rows]
+    return plan.plan.to_json() | {
+        "doubts": [each.to_json() for each in doubt_records(judgement)],
+        "notices": [*said, *plan.notices],
+        "over_parts": [asdict(each) for each in rows],
+    }
 
 
 def _identity(described: Pipeline, parts: Parts) -> str:
@@ -149,11 +191,17 @@ def _for_tasks(described: Pipeline) -> Pipeline:
 
 
 def _cut_record(run: PartedRun, found: Arrived) -> CutRecord:
+    engine = run.pipeline.engine
     merging = {each.label: each.measure.merging for each in run.pipeline.measures}
     return CutRecord(
-        engine="" if run.pipeline.engine is None else run.pipeline.engine.plugin.name, parts=len(run.parts), sampled=len(found.sample), groups=tuple(run.cuts),
-        measures={label: "exact" if each is not None and each.exact else "approximate" for label, each in merging.items()},
-    )  # fmt: skip
+        engine="" if engine is None else engine.plugin.name,
+        parts=len(run.parts),
+        sampled=len(found.sample),
+        groups=tuple(run.cuts),
+        measures={
+            label: "exact" if each is not None and each.exact else "approximate" for label, each in merging.items()
+        },
+    )
 
 
 def _mode(run: PartedRun) -> str:
