@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import InputError, MaskwrightError
 from maskwright.plugins.engine import EngineTerms, ScratchFull, Stage, TaskFailed
+from maskwright.plugins.engines import trial_tasks
 from maskwright.plugins.guarding.wrapping import guarded
-from maskwright.plugins.task import perform
-from maskwright.testing import engine_tasks
+from maskwright.plugins.task import perform, receipt_of
 from maskwright.testing.checks import (
     Check,
     Excuses,
@@ -88,19 +88,20 @@ def _started(engine: Engine, given: Params, workers: int = 2) -> Iterator[tuple[
 
 def _same_receipts(engine: Engine, given: Params, workers: int) -> None:
     with tempfile.TemporaryDirectory() as name:
-        stage = Stage("write", engine_tasks.write, Path(name), identity="1")
+        stage = Stage("write", trial_tasks.write, Path(name), identity="1")
         expected = [perform(stage, key) for key in KEYS]
     with _started(engine, given, workers) as (started, scratch):
-        found = list(started.run(Stage("write", engine_tasks.write, scratch, identity="1"), iter(KEYS)))
-        there = [sorted(path.name for path in (scratch / "write" / key).iterdir()) for key in KEYS]
+        stage = Stage("write", trial_tasks.write, scratch, identity="1")
+        found = list(started.run(stage, iter(KEYS)))
+        there = [receipt_of(stage, key) for key in KEYS]
     require([each.key for each in found] == list(KEYS), "receipts must come in the order of the keys")
     require(found == expected, "receipts are not those of the same tasks done one after the other with `perform`")
-    require(there == [["more", "receipt.json"]] * len(KEYS), "a task's files are not in its folder")
+    require(there == expected, "a task's files and its receipt are not in its folder: call `perform`")
 
 
 def _nothing_to_do(engine: Engine, given: Params) -> None:
     with _started(engine, given) as (started, scratch):
-        found = list(started.run(Stage("write", engine_tasks.write, scratch, identity="1"), ()))
+        found = list(started.run(Stage("write", trial_tasks.write, scratch, identity="1"), ()))
     require(not found, "receipts came, and there was no key")
 
 
@@ -114,20 +115,20 @@ def _few_ahead(engine: Engine, given: Params) -> None:
             yield f"many-{number}"
 
     with _started(engine, given) as (started, scratch):
-        receipts = started.run(Stage("many", engine_tasks.write_anew, scratch, identity="1"), keys())
+        receipts = started.run(Stage("many", trial_tasks.write_anew, scratch, identity="1"), keys())
         next(receipts)
         so_far = asked
         close = getattr(receipts, "close", None)
         if close is not None:
             close()
-        after = list(started.run(Stage("after", engine_tasks.write_anew, scratch, identity="1"), KEYS[:2]))
+        after = list(started.run(Stage("after", trial_tasks.write_anew, scratch, identity="1"), KEYS[:2]))
     require(so_far < MANY, "all keys were asked for before the first receipt: there may be millions")
     require(len(after) == 2, "no other stage can be run after one that was left in the middle")
 
 
 def _done_counts(engine: Engine, given: Params) -> None:
     with _started(engine, given) as (started, scratch):
-        stage = Stage("anew", engine_tasks.write_anew, scratch, identity="1")
+        stage = Stage("anew", trial_tasks.write_anew, scratch, identity="1")
         before = [perform(stage, key) for key in KEYS[:6]]
         found = list(started.run(stage, KEYS))
         again = list(started.run(stage, KEYS))
@@ -136,18 +137,18 @@ def _done_counts(engine: Engine, given: Params) -> None:
 
 
 def _failing_named(engine: Engine, given: Params) -> None:
-    said = _raised(engine, given, engine_tasks.fail, TaskFailed)
-    require(engine_tasks.POISONED in said, "a task that fails must be named")
-    require(engine_tasks.MESSAGE not in said, "what a task raised was told; it may hold values")
+    said = _raised(engine, given, trial_tasks.fail, TaskFailed)
+    require(trial_tasks.POISONED in said, "a task that fails must be named")
+    require(trial_tasks.MESSAGE not in said, "what a task raised was told; it may hold values")
 
 
 def _errors_pass(engine: Engine, given: Params) -> None:
-    said = _raised(engine, given, engine_tasks.refuse, InputError)
+    said = _raised(engine, given, trial_tasks.refuse, InputError)
     require(f"{KEYS[0]}: this is refused" in said, "an error of Maskwright's must come as it was raised")
 
 
 def _full_disk(engine: Engine, given: Params) -> None:
-    _raised(engine, given, engine_tasks.find_no_room, ScratchFull)
+    _raised(engine, given, trial_tasks.find_no_room, ScratchFull)
 
 
 def _raised(engine: Engine, given: Params, work: Work, kind: type[MaskwrightError]) -> str:

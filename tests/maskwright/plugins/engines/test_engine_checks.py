@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import nullcontext
 from importlib.util import find_spec
+from typing import Any
 
 import pytest
 
@@ -99,7 +100,8 @@ def test_what_the_kit_finds(workers, expected):
 
 
 def test_an_engine_that_starts_something_else_is_named():
-    wrong = Engine(name="wrong", start=lambda terms, params: [], summary="Starts a list.")
+    something: Any = []
+    wrong = Engine(name="wrong", start=lambda terms, params: something, summary="Starts a list.")
     check = next(each for each in engine_checks([wrong]) if "nothing" in each.id)
     with pytest.raises(PluginFailed, match=r"engine 'wrong'.* returned a list; it has to return a context manager"):
         check.values[0]()

@@ -1,4 +1,4 @@
-"""Works of small stages that engines are tried with; in a module, for workers that are other processes."""
+"""Works of small stages that the kit tries engines with: in a module that worker processes import quickly."""
 
 from __future__ import annotations
 
