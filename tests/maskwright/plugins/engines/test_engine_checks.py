@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import nullcontext
 from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -25,6 +28,21 @@ def test_built_in_engines(check):
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("check", [each for each in engine_checks(CLUSTERS) if "ones" in each.id or "rs" in each.id])
 def test_dask(check):
+    check()
+
+
+def example():
+    """The engine of the page on plugins."""
+    page = (Path(__file__).parents[4] / "docs" / "plugins.md").read_text("utf-8")
+    text = page.partition("`src/maskwright_my_queue/my_queue.py`\n\n```python\n")[2].partition("```\n")[0]
+    module = ModuleType("my_queue")
+    sys.modules["my_queue"] = module
+    exec(compile(text, "my_queue.py", "exec"), vars(module))
+    return module.MY_QUEUE
+
+
+@pytest.mark.parametrize("check", engine_checks([example()]))
+def test_the_example_keeps_the_contract(check):
     check()
 
 
