@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.errors import UnpairedRecords as UnpairedRecords
     from maskwright.foundation.errors import WrittenOtherwise as WrittenOtherwise
     from maskwright.foundation.memory_sizes import MemorySize as MemorySize
+    from maskwright.foundation.processes.processors import processors as processors
     from maskwright.foundation.progress import Progress as Progress
     from maskwright.foundation.refusals import EditViolation as EditViolation
     from maskwright.foundation.refusals import OpenDoubts as OpenDoubts
@@ -134,6 +135,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.partition import Partition as Partition
     from maskwright.plugins.plan_check import PlanCheck as PlanCheck
     from maskwright.plugins.plan_check import PlanFinding as PlanFinding
+    from maskwright.plugins.record_draws import uniform_by_record as uniform_by_record
     from maskwright.plugins.registry import find_measure as find_measure
     from maskwright.plugins.registry import find_method as find_method
     from maskwright.plugins.registry import find_partition as find_partition
@@ -302,6 +304,8 @@ _HOME = {
     "year_month_day": "maskwright.data.dates",
     "completed_years": "maskwright.data.dates",
     "first_of": "maskwright.data.dates",
+    "processors": "maskwright.foundation.processes.processors",
+    "uniform_by_record": "maskwright.plugins.record_draws",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 - a test compares it with the imports above

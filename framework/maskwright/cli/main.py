@@ -110,6 +110,8 @@ def build_parser() -> argparse.ArgumentParser:
         with_json(sub)
     run.add_argument("--quiet", action="store_true", help="print nothing but errors")
     plan.add_argument("--no-data", action="store_true", help="plan from the declarations alone, without the data file")
+    plan.add_argument("--assume-records", type=_count, metavar="N",
+                      help="say what memory and time N records would take, in place of those of the file")  # fmt: skip
     add_rule_commands(add, with_json)
     measure = add("measure", _measure, "Measure information loss and disclosure risk of a masked file.")
     measure.add_argument("original", type=Path, metavar="ORIGINAL")
@@ -142,6 +144,14 @@ def build_parser() -> argparse.ArgumentParser:
     completion.add_argument("shell", choices=SHELLS)
     add_looking(add, with_json)
     return parser
+
+
+def _count(text: str) -> int:
+    """Whole number above 0, as options take it."""
+    digits = text.replace(",", "").replace("_", "")
+    if not digits.isdecimal() or int(digits) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number above 0, not {text!r}")
+    return int(digits)
 
 
 def _schema_arguments(schema: argparse.ArgumentParser) -> None:
@@ -209,8 +219,9 @@ def _plan(chosen: argparse.Namespace) -> int:
     from maskwright.commands.plan import plan_pipeline
 
     plan = plan_pipeline(
-        chosen.pipeline, chosen.overrides, with_data=not chosen.no_data, reporter=reporter(quiet=chosen.json)
-    )
+        chosen.pipeline, chosen.overrides, with_data=not chosen.no_data, assume_records=chosen.assume_records,
+        reporter=reporter(quiet=chosen.json),
+    )  # fmt: skip
     if chosen.json:
         print_json(plan)
     else:

@@ -79,7 +79,7 @@ def resolve_execution(
     if said.processes:
         hint = "`engine: processes` has whole stages done in processes; `processes: true` methods only, and no engine."
         problems.append(Problem("execution: 'processes' and 'engine' exclude each other", name.place, hint))
-    taken = only(further, tuple(engine.params.model_fields))
+    taken = only(section, tuple(engine.params.model_fields))
     params = read_model(engine.params, taken, problems, f"parameter of {engine.name}")
     named = section.get("scratch")
     scratch = None if named is None else absolute_path(named, folder, problems)

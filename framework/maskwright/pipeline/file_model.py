@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field, model_validator
 from maskwright.data.declaration import CodeMeanings, VariableDeclaration
 from maskwright.data.levels.declaration import LevelDeclaration
 from maskwright.edits.rule_language.rule_entry import RuleEntry
+from maskwright.foundation.memory_sizes import MemorySize
 from maskwright.pipeline.waivers import Waiver
 
 FORMAT = 1
@@ -203,6 +204,11 @@ class ExecutionSection(BaseModel, extra="forbid", frozen=True):
         default=None,
         description="Folder for what an engine's tasks write on the way, which all workers see; it holds confidential "
         "data, for the owner only, and is emptied at the end. Left out: the folder of the masked data.",
+    )
+    memory_limit: MemorySize | None = Field(
+        default=None,
+        description="Memory that a run may need, such as 4GB, or each worker of an engine: a run that is expected to "
+        "need more is refused before it begins. Left out: that of the machine, or what the process is given of it.",
     )
     plugin_seconds: float | None = Field(
         default=None,

@@ -221,7 +221,7 @@ def _criteria(
     step: Step, group: tuple[str, ...], operators: Sequence[str], edits: EditSet, masked: frozenset[str]
 ) -> tuple[Criterion, ...]:
     """What cuts the records of a group; nothing but missing cells for a method that needs all of them."""
-    whole = step.method.cut == "none"
+    whole = not step.method.within_strata
     # Where whole records move or are drawn, missing cells move with the others.
     moving = whole and ("combinations" in step.method.preserves or step.method.draws_records)
     geometric = [name for name, how in zip(group, operators, strict=True) if how == "geometric_mean"]

@@ -47,6 +47,8 @@ class Block:
         blocks. A constant variable has scale 1, so that it contributes nothing to a distance.
     file_n : int
         Number of records of the whole file, of which the block may be a part; 0 when it is not known.
+    records : ndarray of shape (n,), int64, or None
+        Position of each record in the file, from 0. None: the block is the whole file.
     missing_kinds : ndarray of shape (n, p), int64, or None
         Of missing cells: 0 what suppressed cells have, 1, 2, ... other missing codes of the variable. Whoever reads the
         file can tell these apart. None: all are 0.
@@ -84,6 +86,7 @@ class Block:
     center: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     scale: NDArray[np.float64] = field(default_factory=lambda: np.ones(0))
     file_n: int = 0
+    records: NDArray[np.int64] | None = None
     missing_kinds: NDArray[np.int64] | None = None
     companions: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     companion_variables: Mapping[str, Variable] = field(default_factory=dict)

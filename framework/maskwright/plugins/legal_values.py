@@ -17,8 +17,8 @@ Scope = Literal["variable", "group", "all"]
 """What a block of a method holds: one variable at a time, one variable group of the plan, or all of the step."""
 
 Cut = Literal["near", "any", "none"]
-"""Whether a file may be cut: into blocks of records near each other; so that each part is like the file, since the
-method changes less among neighbours; or not at all."""
+"""How a file may be cut into blocks: into records near each other; anyhow, since each record is masked by itself; or
+not at all."""
 
 Preserved = Literal[
     "linear", "product", "inequality", "range", "domain", "mean", "covariance", "k", "combinations", "households",
@@ -69,9 +69,9 @@ MEANINGS: Mapping[str, Mapping[str, str]] = {
         "all": "all variables of the step",
     },
     "Cut": {
-        "near": "a file may be cut into strata and into blocks of records near each other",
-        "any": "into strata; among neighbours it changes less, so that a run in blocks is refused",
-        "none": "it sees all records at once",
+        "near": "into records that are near each other",
+        "any": "anyhow: each record is masked by itself, and any cut gives the same values",
+        "none": "not at all: a run in blocks is refused",
     },
     "Preserved": {
         "linear": "linear equalities hold in the output when they hold in each record of the input",

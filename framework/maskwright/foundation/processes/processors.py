@@ -1,31 +1,61 @@
-"""How many processors there are to work on, and how several processes share them."""
+"""How many processors there are to work on, also for processes that share them."""
 
 from __future__ import annotations
 
 import os
 
-SHARE = "MASKWRIGHT_THREADS"
-"""Environment variable: threads that one process may use, where several share a machine."""
+LIMIT = "NUMBA_NUM_THREADS"
+"""What says so to a process that is not to take all processors; compiled kernels go by it too."""
 
-_OTHERS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+SHARE = "MASKWRIGHT_THREADS"
+"""The same for a process whose kernels are compiled already."""
+
+_OF_LIBRARIES = (LIMIT, SHARE, "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 def processors() -> int:
-    """Processors that this process may use."""
+    """Threads that this process may keep busy: processors given to it, or fewer where it shares them.
+
+    Examples
+    --------
+    >>> from maskwright import processors
+    >>> processors() >= 1
+    True
+    """
     try:
-        found = len(os.sched_getaffinity(0))
+        given = len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system
-        found = os.cpu_count() or 1
-    share = os.environ.get(SHARE, "")
-    return max(1, min(found, int(share))) if share.isdecimal() else found
+        given = os.cpu_count() or 1
+    limits = (os.environ.get(name, "") for name in (SHARE, LIMIT))
+    return min([given, *(int(limit) for limit in limits if limit.isdecimal() and int(limit))])
 
 
 def share_of_each(processes: int) -> dict[str, str]:
-    """Environment in which so many processes together have no more threads than there are processors.
+    """What so many processes that work at the same time get put over their environment.
+
+    Together they have as many threads as there are processors, and each has one at least. What is set already is kept
+    where it is less.
 
     Parameters
     ----------
     processes : int
+        How many there are, >= 1.
     """
-    share = str(max(1, processors() // processes))
-    return dict.fromkeys((SHARE, *_OTHERS), share)
+    share = max(1, processors() // processes)
+
+    def limit(name: str) -> str:
+        said = os.environ.get(name, "")
+        return str(min(share, int(said)) if said.isdecimal() and int(said) else share)
+
+    return {name: limit(name) for name in _OF_LIBRARIES}
+
+
+def shared_processors(processes: int) -> dict[str, str]:
+    """Environment of processes that work at the same time, see `share_of_each`.
+
+    Parameters
+    ----------
+    processes : int
+        How many there are, >= 1.
+    """
+    return {**os.environ, **share_of_each(processes)}

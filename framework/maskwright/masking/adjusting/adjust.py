@@ -7,9 +7,10 @@ The order of attempts, each only for the rows that still fail:
 2. look at neighbouring grid points;
 3. project again with room for rounding, and look at neighbours there;
 4. walk over the grid towards the edits (`maskwright.masking.adjusting.grid_search`);
-5. take the nearest row that is already feasible.
+5. take the nearest of the donors, rows that are feasible (`maskwright.masking.adjusting.donors`).
 
-Only masked values and edits are read, never an original record.
+Only masked values and edits are read, never an original record. Each row is adjusted alone: with the same donors, rows
+come out the same in one call and in pieces.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ from scipy.spatial import cKDTree
 from maskwright.edits.edit import LinearPart, ProductPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import Progress, silent
+from maskwright.masking.adjusting.chunks import by_chunks
 from maskwright.masking.adjusting.conflicts import conflicts
 from maskwright.masking.adjusting.constraint_system import RELATIVE, ConstraintSystem, system_of, violated
 from maskwright.masking.adjusting.controlled_rounding import rounded_onto_sums
 from maskwright.masking.adjusting.derivation import Derivations, Equality, derivations
+from maskwright.masking.adjusting.donors import Donors
 from maskwright.masking.adjusting.grid_search import GridSearch
 from maskwright.masking.adjusting.held_cells import held_edits, with_held
 from maskwright.masking.adjusting.projection import feasible_points, nearest_feasible
@@ -42,7 +45,7 @@ if TYPE_CHECKING:
 
 _MARGINS = (0.75, 2.0, 6.0)
 _MORE_MEMBERS = 8
-_MOST_DONORS = 10_000
+_NEAREST_DONORS = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +86,11 @@ class Adjustment:
     cost: NDArray[np.float64]
     points: NDArray[np.float64]
     derivations: Derivations = field(default_factory=lambda: Derivations((), (), ()))
+
+    @property
+    def donors(self) -> Donors:
+        """Rows that others may be replaced by."""
+        return Donors.among(self.values[~(self.infeasible | self.fallback)])
 
 
 def equalities_of(edits: EditSet) -> tuple[Equality, ...]:
@@ -137,6 +145,7 @@ def adjust(
     sets: Mapping[Membership, NDArray[np.float64]] | None = None,
     computed: frozenset[str] = frozenset(),
     held: NDArray[np.float64] | None = None,
+    donors: Donors | None = None,
     progress: Progress = silent,
 ) -> Adjustment:
     """Bring rows onto every edit and onto the grid.
@@ -152,13 +161,15 @@ def adjust(
     scale : ndarray of shape (q,)
         Standard deviations of the original file.
     rng : numpy.random.Generator
-        For the order in which neighbouring grid points are tried.
+        For the order in which neighbouring grid points are tried, the same for all rows.
     sets : mapping of Membership to ndarray of shape (m, v), optional
         Members of domain edits.
     computed : frozenset of str
         Dependents that the plan computes from masked variables: their own masked values are not looked at.
     held : ndarray of shape (r, q), float64, optional
         What cells have to be, as zeros that stay; NaN where they may be anything. For rows that are records.
+    donors : Donors, optional
+        Of the whole file, where these rows are a piece of it; by default those of these rows.
     progress : callable, optional
         Told of the share of the work that is done.
 
@@ -192,9 +203,9 @@ def adjust(
         {name: rows for name, rows in broken.items() if name in stated}, targets, edits, rounded, np.flatnonzero(left)
     )
     _search_further(search, rows, rng)
-    search.polish(start, rounded, np.flatnonzero(left & rows.satisfied)[:_MOST_DONORS])
+    search.polish(start, rounded, np.flatnonzero(left & rows.satisfied))
     progress(0.9)
-    fallback = _take_nearest(search, rows)
+    fallback = _take_nearest(search, rows, donors)
     infeasible = ~(rows.satisfied | fallback)
     progress(1.0)
     return Adjustment(
@@ -309,35 +320,37 @@ def _compute(
 
 def _other_ways(search: GridSearch, rows: _Rows) -> None:
     """Round every way to satisfy the edits, where the nearest one led nowhere."""
-    index = np.flatnonzero(~rows.satisfied)[:_MOST_DONORS]
-    if not len(index):
-        return
-    best = np.full(len(index), np.inf)
-    for places, points in feasible_points(search.system, rows.start[index], index, _MORE_MEMBERS):
-        rounded = search.grid.round(points)
-        distance = search.distance(rounded, rows.start[index[places]])
-        better = np.flatnonzero(distance < best[places])
-        better = better[search.satisfied(rounded[better], index[places[better]])]
-        best[places[better]] = distance[better]
-        rows.rounded[index[places[better]]] = rounded[better]
-    rows.satisfied[index[np.isfinite(best)]] = True
+    left = np.flatnonzero(~rows.satisfied)
+
+    def work(part: slice) -> None:
+        index = left[part]
+        best = np.full(len(index), np.inf)
+        for places, points in feasible_points(search.system, rows.start[index], index, _MORE_MEMBERS):
+            rounded = search.grid.round(points)
+            distance = search.distance(rounded, rows.start[index[places]])
+            better = np.flatnonzero(distance < best[places])
+            better = better[search.satisfied(rounded[better], index[places[better]])]
+            best[places[better]] = distance[better]
+            rows.rounded[index[places[better]]] = rounded[better]
+        rows.satisfied[index[np.isfinite(best)]] = True
+
+    by_chunks(work, len(left))
 
 
-def _take_nearest(search: GridSearch, rows: _Rows) -> NDArray[np.bool_]:
-    """Copy the nearest feasible row into rows that nothing else helped; which rows that helped."""
+def _take_nearest(search: GridSearch, rows: _Rows, donors: Donors | None) -> NDArray[np.bool_]:
+    """Copy the nearest donor into rows that nothing else helped; which rows that helped."""
     helped = np.zeros(len(rows.start), dtype=np.bool_)
-    donors = np.flatnonzero(rows.satisfied & ~np.isnan(rows.rounded).any(axis=1))
-    # A search among millions of donors in many dimensions would look at nearly all of them for every row.
-    donors = donors[:: max(1, len(donors) // _MOST_DONORS)]
     index = np.flatnonzero(~rows.satisfied)
-    if not len(index) or not len(donors):
+    if not len(index):
+        return helped
+    given = Donors.among(rows.rounded[rows.satisfied]).rows if donors is None else donors.rows
+    if not len(given):
         return helped
     scale = search.system.scale
-    tree = cKDTree(rows.rounded[donors] / scale)
-    count = min(32, len(donors))
-    _, nearest = tree.query(np.nan_to_num(rows.start[index] / scale), k=list(range(1, count + 1)))
+    count = min(_NEAREST_DONORS, len(given))
+    _, nearest = cKDTree(given / scale).query(np.nan_to_num(rows.start[index] / scale), k=list(range(1, count + 1)))
     for choice in range(count):
-        candidate = rows.rounded[donors[np.asarray(nearest)[:, choice]]].copy()
+        candidate = given[np.asarray(nearest)[:, choice]]
         candidate[np.isnan(rows.start[index])] = np.nan
         good = search.satisfied(candidate, index) & ~helped[index]
         rows.rounded[index[good]] = candidate[good]

@@ -2,7 +2,8 @@
 
 First the neighbouring grid points, the nearest first; then a descent on how far the row is from its edits, with random
 kicks where it gets stuck; then, for whatever was found, a descent on the distance to where the row came from. All
-candidates of many rows are judged at once.
+candidates of many rows are judged at once. What is drawn at random is the same for every row, or depends on what the
+row holds: no row is moved otherwise because others are there.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.foundation.hashed_numbers import mixed, row_hashes
 from maskwright.masking.adjusting.constraint_system import ConstraintSystem, violation
 from maskwright.masking.adjusting.derivation import ProductDerivation
 
@@ -168,14 +170,16 @@ class GridSearch:
         if not len(left) or not self.names:
             return
         moves = self._steps(rng)
+        # A third of the moves at a time: less work, and ties are broken differently each time.
+        descents = [rng.permutation(len(moves))[: max(8, len(moves) // 3)] for _ in range(_DESCENTS)]
         batch = max(1, _CANDIDATES // len(moves))
         for start in range(0, len(left), batch):
             index = left[start : start + batch]
             current = self.grid.round(points[index])
             score = self._score(current, points[index], index) + 1e3
-            for _ in range(_DESCENTS):
-                # A third of the moves at a time: less work, and ties are broken differently each time.
-                some = moves[rng.permutation(len(moves))[: max(8, len(moves) // 3)]]
+            kick = row_hashes(points[index])
+            for chosen in descents:
+                some = moves[chosen]
                 found = self.candidates(current, some)
                 found = np.concatenate([found.reshape(len(index), len(some), -1), *self._jumps(current)], axis=1)
                 count = found.shape[1]
@@ -189,13 +193,14 @@ class GridSearch:
                 best = np.argmin(scores, axis=1)
                 rows = np.arange(len(index))
                 stuck = scores[rows, best] >= score
-                best[stuck] = rng.integers(count, size=int(stuck.sum()))
+                kick = mixed(kick)
+                best[stuck] = kick[stuck] % np.uint64(count)
                 current = found.reshape(len(index), count, -1)[rows, best]
                 score = scores[rows, best]
                 good = score < _SEEMS_SATISFIED
                 result[index[good]] = current[good]
                 satisfied[index[good]] = True
-                index, current, score = index[~good], current[~good], score[~good]
+                index, current, score, kick = index[~good], current[~good], score[~good], kick[~good]
                 if not len(index):
                     break
 

@@ -111,7 +111,7 @@ def feasible_points(
         Positions among the m rows.
     points : ndarray of shape (s, q), float64
     """
-    for rows, combination in itertools.islice(_combinations(system, values, index, members), MOST_WAYS):
+    for rows, combination in _combinations(system, values, index, members, MOST_WAYS):
         points, solved = _project(system, combination, values[rows], index[rows])
         yield rows[solved], points[solved]
 
@@ -125,26 +125,36 @@ class _Combination:
 
 
 def _combinations(
-    system: ConstraintSystem, values: NDArray[np.float64], index: NDArray[np.int64], members: int
+    system: ConstraintSystem,
+    values: NDArray[np.float64],
+    index: NDArray[np.int64],
+    members: int,
+    most: int | None = None,
 ) -> Iterator[tuple[NDArray[np.int64], _Combination]]:
-    everyone = np.arange(len(values))
+    """Rows, and a way to satisfy the constraints that they try next; at most `most` ways for each row."""
     choices = [range(len(constraint.alternatives)) for constraint in system.constraints]
     count = int(np.prod([len(choice) for choice in choices], dtype=np.float64)) if choices else 1
     if count <= MOST_COMBINATIONS:
-        for picks in itertools.product(*choices):
-            yield from _with_members(everyone, system, picks, members)
+        everyone = np.arange(len(values))
+        ways = (_with_members(everyone, system, picks, members) for picks in itertools.product(*choices))
+        yield from itertools.islice(itertools.chain.from_iterable(ways), most)
         return
     # Too many combinations: each row starts from the alternatives that it satisfies or is nearest to, and single
     # constraints are switched.
     start = np.stack([_nearest_alternative(system, constraint, values, index) for constraint in system.constraints])
     for picks in np.unique(start, axis=1).T:
         rows = np.flatnonzero((start == picks[:, None]).all(axis=0))
-        yield from _with_members(rows, system, tuple(picks), members)
-        for number, choice in enumerate(choices):
-            for other in choice:
-                if other != picks[number]:
-                    switched = (*picks[:number], other, *picks[number + 1 :])
-                    yield from _with_members(rows, system, switched, members)
+        ways = (_with_members(rows, system, tried, members) for tried in _switched(tuple(picks), choices))
+        yield from itertools.islice(itertools.chain.from_iterable(ways), most)
+
+
+def _switched(picks: tuple[int, ...], choices: Sequence[range]) -> Iterator[tuple[int, ...]]:
+    """Alternatives as they are picked, then with another one for a single constraint."""
+    yield picks
+    for number, choice in enumerate(choices):
+        for other in choice:
+            if other != picks[number]:
+                yield (*picks[:number], other, *picks[number + 1 :])
 
 
 def _with_members(

@@ -66,7 +66,6 @@ def test_the_engine_may_be_said_on_the_command_line(resolved):
         ("{engine: processes, adress: x}", "no key called 'adress'"),
         ("{engine: processes, address: x}", "'address' is a parameter of the engine dask, and this is processes"),
         ("{address: x}", "'address' is a parameter of the engine dask, and no engine is named"),
-        ("{memory_limit: 4GB}", "'memory_limit' is a parameter of the engine dask and processes, and no engine is"),
         ("{enginee: dask}", "no key called 'enginee'; did you mean 'engine'?"),
         ("{engine: processes, processes: true}", "'processes' and 'engine' exclude each other"),
         ("{engine: processes, memory_limit: lots}", "memory_limit"),
