@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from maskwright.data.declaration import CodeMeanings, VariableDeclaration
 from maskwright.data.levels.declaration import LevelDeclaration
 from maskwright.edits.rule_language.rule_entry import RuleEntry
-from maskwright.foundation.processes.memory import bytes_of
+from maskwright.foundation.memory_sizes import MemorySize
 from maskwright.pipeline.waivers import Waiver
 
 FORMAT = 1
@@ -56,9 +56,7 @@ class DataSection(Declarations, extra="allow", frozen=True):
 
     source: FileName | None = Field(
         default=None,
-        description="The data file, relative to the pipeline file: or a folder, a pattern (census/*.parquet) or the "
-        "address of either in an object store (s3://bucket/census/*.parquet), whose files are one dataset in parts. "
-        "Required, unless each of the `levels` has its own.",
+        description="The data file, relative to the pipeline file. Required, unless each of the `levels` has its own.",
     )
     levels: dict[Name, LevelDeclaration] | None = Field(
         default=None,
@@ -131,13 +129,8 @@ class OutputSection(BaseModel, extra="allow", frozen=True):
     """Files to write, relative to the pipeline file. Further keys are reports offered by plugins."""
 
     data: FileName | dict[Name, FileName] = Field(
-        description="The masked data; the ending tells the file format. A name that ends in '/' is a folder of parts. "
-        "Of levels that have a file each: a file name for each level."
-    )
-    parts: Annotated[int, Field(ge=1)] | tuple[Name, ...] | None = Field(
-        default=None,
-        description="Of a folder: records of each part (1000000), or variables of whose published values its folders "
-        "are made ([region]: region=12/part-1.parquet). Left out: the parts of the original.",
+        description="The masked data; the ending tells the file format. Of levels that have a file each: a file name "
+        "for each level."
     )
     svrl: FileName | None = Field(
         default=None, description="Validation result as Schematron processors write it (.xml, .svrl); confidential."
@@ -177,13 +170,8 @@ class OutputSection(BaseModel, extra="allow", frozen=True):
     )
 
 
-OUTPUT_SETTINGS = ("format", "formulas", "numbers", "parts")
+OUTPUT_SETTINGS = ("format", "formulas", "numbers")
 """Keys of the output section that name no file."""
-
-
-def _amount(text: str) -> str:
-    bytes_of(text)
-    return text
 
 
 class ExecutionSection(BaseModel, extra="forbid", frozen=True):
@@ -217,10 +205,10 @@ class ExecutionSection(BaseModel, extra="forbid", frozen=True):
         description="Folder for what an engine's tasks write on the way, which all workers see; it holds confidential "
         "data, for the owner only, and is emptied at the end. Left out: the folder of the masked data.",
     )
-    memory_limit: Annotated[str, AfterValidator(_amount)] | None = Field(
+    memory_limit: MemorySize | None = Field(
         default=None,
-        description="Memory that a run may need, such as 4GB: one that is expected to need more is refused before it "
-        "begins. Left out: that of the machine, or what the process is given of it.",
+        description="Memory that a run may need, such as 4GB, or each worker of an engine: a run that is expected to "
+        "need more is refused before it begins. Left out: that of the machine, or what the process is given of it.",
     )
     plugin_seconds: float | None = Field(
         default=None,

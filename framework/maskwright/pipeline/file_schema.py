@@ -197,7 +197,8 @@ class _Builder:
         for engine in engines:
             for name, option in self.model(engine.params, f"engine.{engine.name}").get("properties", {}).items():
                 said = f"{engine.name}: {option.get('description', name)}"
-                options.setdefault(name, []).append(option | {"description": said})
+                own = [section["properties"][name]] if name in ExecutionSection.model_fields else []
+                options.setdefault(name, own).append(option | {"description": said})
         section["properties"].update({name: _any_of(found) for name, found in options.items()})
         return section
 

@@ -97,7 +97,7 @@ class _Cluster:
     def _done(self, waiting: deque[_Task]) -> Receipt:
         """Receipt of the first task that is waited for; a scheduler that was started again is given all anew."""
         from distributed import CancelledError
-        from distributed.comm import CommClosedError
+        from distributed.comm.core import CommClosedError
 
         while True:
             try:
@@ -125,7 +125,7 @@ class _Cluster:
         """A client of the scheduler, or of one that is started, whose workers are fit."""
         from distributed import Client as DaskClient
 
-        where = self._address or self._own_cluster()
+        where: Any = self._address or self._own_cluster()
         security = security_of(self._params) if self._address else where.security
         seconds = self._params.connect_seconds
         try:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, Field
 
 from maskwright.foundation.errors import Problem
-from maskwright.foundation.memory_sizes import MemorySize, bytes_of
+from maskwright.foundation.memory_sizes import MemorySize
 from maskwright.foundation.processes.child_process import ProcessEndedError
 from maskwright.foundation.processes.function_workers import FunctionWorkers
+from maskwright.foundation.processes.memory import bytes_of
 from maskwright.plugins.engine import Engine, TaskFailed
 from maskwright.plugins.engines.attempts import in_order, several_tries
 from maskwright.plugins.task import perform

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from maskwright.plugins.edit_reader import EditReader
+from maskwright.plugins.engine import Engine
 from maskwright.plugins.guarding.call import Guarded, broke_contract, engine_iterator, guarded_call, guarded_iterator
 from maskwright.plugins.guarding.further_kinds import (
     checked_findings,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.plugins.remover import AnyMethod
 
-AnyPlugin = TypeVar("AnyPlugin", Source, EditReader, Partition, Method, Remover, Measure, Report)
+AnyPlugin = TypeVar("AnyPlugin", Source, EditReader, Partition, Method, Remover, Measure, Report, Engine)
 
 _YIELD = ("batches", "written_batches", "documents")
 """Functions of an opened file that yield its records."""
