@@ -134,7 +134,7 @@ def data_files(paths: Sequence[Path], options: ReadingOptions, rules: Sequence[P
         Problem(_unknown_option(name, known), node.place) for name, node in options.values.items() if name not in known
     ]
     found: list[DataSource] = []
-    own = _format_of(section)
+    own = _format_of(section, Path() if options.pipeline is None else options.pipeline.absolute().parent)
     for path, source in zip(paths, sources, strict=True):
         is_own = own in (None, source.name)
         chosen = declared.with_entry("source", _text(address_of(str(path))))
@@ -271,13 +271,15 @@ def _pipeline_section(pipeline: Path | None) -> Node:
     return section
 
 
-def _format_of(section: Node) -> str | None:
-    """Name of the format of a pipeline's data; None where it is not known."""
+def _format_of(section: Node, folder: Path) -> str | None:
+    """Name of the format of a pipeline's data, which is relative to its folder; None where it is not known."""
     named = section.get("format") or section.get("source")
     if named is None or not isinstance(named.value, str):
         return None
     try:
-        return find_source(named.value if section.get("format") is not None else Path(named.value)).name
+        if section.get("format") is not None:
+            return find_source(named.value).name
+        return source_of(named.value, folder).name
     except InputError:
         return None
 

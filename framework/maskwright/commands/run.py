@@ -182,10 +182,10 @@ def _run(described: Pipeline, listener: Reporter, clock: Clock) -> RunRecord:
         left = undecided_doubts(outcome, ready.arrival)
         judgement = judge((*ready.doubts, *result.doubts, *left, *seen), described.waivers)
         running.tell(judgement.notices)
+        refuse_changed_original(ready.original.layout)
         record = run_record(
             MeasuredRun(described, ready, result, outcome, found, unchanged, judgement, seed, clock.seconds)
         )
         refuse_release(described, result, outcome, record, judgement)
         write_release_codebook(running, record, released, result)
-        refuse_changed_original(ready.original.layout)
         return publish(running, record, found)

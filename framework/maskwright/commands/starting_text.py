@@ -212,7 +212,11 @@ def _rest(found: Description, source: str) -> Iterator[str]:
         *(["pil", "distance_record_linkage"] if amounts else []),
         *(["k_anonymity", "uniqueness"] if keys else []),
     ]
-    path = PurePosixPath(source)
+    path, masked = PurePosixPath(source), "masked/"
+    if "*" in path.name or "?" in path.name or "[" in path.name:
+        path = PurePosixPath(path.parent.name or "data")
+    elif path.suffix:
+        masked = f"{path.stem}-masked{path.suffix}"
     yield f"measure: {_flow(measures)}"
     yield "# thresholds: {uniqueness: 5}  # nothing is released on the wrong side"
     yield ""
@@ -220,7 +224,7 @@ def _rest(found: Description, source: str) -> Iterator[str]:
     yield "#   - {doubt: published-undeclared, variable: NAME, because: why it may be published}"
     yield ""
     yield "output:"
-    yield f"  data: {_scalar(f'{path.stem}-masked{path.suffix}')}"
+    yield f"  data: {_scalar(masked)}"
     yield f"  report: {_scalar(f'{path.stem}-report.html')}"
     yield f"  record: {_scalar(f'{path.stem}-run.json')}        # holds the seed: confidential"
     yield f"  public_record: {_scalar(f'{path.stem}-about.json')}  # may be published with the data"

@@ -143,10 +143,8 @@ def resolve_output(
     taken = {file_identity(path): what for what, path in inputs.items()}
     paths: dict[str, Path] = {}
     entries = _of_levels(section, levels, problems)
-    named = _named_format(section, problems)
     is_folder = _is_folder(section, folder)
-    if is_folder and original is not None:
-        named = writing_parts(parts_source(named or find_source(original.name)))
+    named = _named_format(section, problems, original if is_folder else None)
     for key, node in entries:
         if key.raw not in core and key.raw not in reports and not key.raw.startswith("data."):
             valid = sorted({*core, *reports})
@@ -160,20 +158,17 @@ def resolve_output(
         has_parts = is_folder and key.raw == "data"
         _check_place(key.raw, path, node, folder, taken, problems, is_folder=has_parts)
         _check_apart(key.raw, path, node, inputs, problems, named if has_parts else None)
-        _check_suffix(key.raw, path, node, reports, named, problems)
+        if not has_parts or named is not None:
+            _check_suffix(key.raw, path, node, reports, named, problems)
         taken.setdefault(file_identity(path), f"output.{key.raw}")
         paths[key.raw] = path
-    # Where each level has a file, the rules stand beside that of the lowest one.
-    beside = paths.get("data") or next((paths[f"data.{name}"] for name in levels[-1:] if f"data.{name}" in paths), None)
-    if new_rules and beside is not None and "edits" not in paths and len(problems) == before:
-        of_records = (named or find_source(beside)).name == "xml" and not across_levels
-        ending = ".edits.sch" if of_records else ".edits.yaml"
-        paths["edits"] = beside.with_name(beside.name.split(".")[0] + ending)
-        _check_place("edits", paths["edits"], section, folder, taken, problems)
-    elif across_levels and "edits" in paths and paths["edits"].suffix.lower() == ".sch":
-        place = next(node.place for key, node in section.entries if key.raw == "edits")
-        hint = "Name a .yaml file: output: {edits: masked.edits.yaml}."
-        problems.append(Problem("output.edits: rules on data of several levels are written in YAML", place, hint))
+    if is_folder and (across_levels or named is None):
+        hint = "Name a file: output: {data: masked.csv}; or one for each level."
+        told = [Problem("output.data: levels are written into files, not into parts", section.place, hint)]
+        problems.extend(told if across_levels else ())
+        return None
+    needs, xml = new_rules and len(problems) == before, None if named is None else named.name == "xml"
+    _place_rules(section, folder, paths, levels, taken, problems, needs=needs, across_levels=across_levels, is_xml=xml)
     of_levels = {name: paths.pop(f"data.{name}") for name in levels if f"data.{name}" in paths}
     if of_levels:
         paths["data"] = of_levels[levels[-1]]
@@ -195,6 +190,26 @@ def resolve_output(
         is_folder=is_folder,
         parts=settings.parts,
     )
+
+
+def _place_rules(
+    section: Node, folder: Path, paths: dict[str, Path], levels: Sequence[str], taken: Mapping[object, str],
+    problems: list[Problem], *, needs: bool, across_levels: bool, is_xml: bool | None,
+) -> None:  # fmt: skip
+    """Add the file of the rules that hold in the published data, where they need one and the section names none.
+
+    `is_xml` says whether the data are written as XML; None: the ending of their name tells.
+    """
+    # Where each level has a file, the rules stand beside that of the lowest one.
+    beside = paths.get("data") or next((paths[f"data.{name}"] for name in levels[-1:] if f"data.{name}" in paths), None)
+    if needs and beside is not None and "edits" not in paths:
+        of_records = (find_source(beside).name == "xml" if is_xml is None else is_xml) and not across_levels
+        paths["edits"] = beside.with_name(beside.name.split(".")[0] + (".edits.sch" if of_records else ".edits.yaml"))
+        _check_place("edits", paths["edits"], section, folder, taken, problems)
+    elif across_levels and "edits" in paths and paths["edits"].suffix.lower() == ".sch":
+        place = next(node.place for key, node in section.entries if key.raw == "edits")
+        hint = "Name a .yaml file: output: {edits: masked.edits.yaml}."
+        problems.append(Problem("output.edits: rules on data of several levels are written in YAML", place, hint))
 
 
 def _is_folder(section: Node, folder: Path) -> bool:
@@ -221,8 +236,14 @@ def _check_apart(
         problems.append(Problem(f"output.{key} would be written into the folder of the data", node.place, hint))
 
 
-def _named_format(section: Node, problems: list[Problem]) -> Source | None:
-    """Source of the format that the section names; None: it names none, or one that is not there."""
+def _named_format(section: Node, problems: list[Problem], of_parts: Source | None) -> Source | None:
+    """Source of the format that the section names; None: it names none, or one that is not there.
+
+    Of a folder the section need not name one: its parts are written by the source `of_parts` then.
+    """
+    if of_parts is not None:
+        named = _named_format(section, problems, None)
+        return writing_parts(parts_source(named or find_source(of_parts.name)))
     node = section.get("format")
     if node is None or not isinstance(node.value, str) or not node.value:
         return None

@@ -14,6 +14,7 @@ from maskwright.data.parts.agreement import columns_of, constant_columns, hive_t
 from maskwright.data.parts.file_systems import on_this_machine, remote_stamp
 from maskwright.data.parts.finding import find_parts, stamp_of
 from maskwright.data.parts.model import FoundPart, Part, Parts
+from maskwright.data.parts.places import Places
 from maskwright.data.written_batch import WrittenBatch
 from maskwright.foundation.errors import DataError, NoRecords, Place, Problem
 from maskwright.foundation.file_identity import note_read
@@ -110,6 +111,7 @@ class PartsReading:
         self._numbers: NumberNotation | None = None
         self._types: dict[str, Any] = {}
         self._first = self._found[0]
+        self.places = Places()
         for each in self._found:
             if not each.is_remote:
                 note_read(_path(each))
@@ -128,10 +130,12 @@ class PartsReading:
 
     def written_batches(self) -> Generator[WrittenBatch]:
         """Yield the records of all parts, as understood and as written."""
+        self.places = Places()
         self._read, done, whole = [], 0, max(sum(each.bytes for each in self._found), 1)
         for each in self._found:
             own: dict[str, Any] | None = None
             records = 0
+            self.places.begin(each.name, sum(part.records for part in self._read))
             with self._opening(each) as reading:
                 if reading is not None:
                     self._note(each, reading)

@@ -14,7 +14,8 @@ from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.schematron.reader import read_schematron
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Progress, Reporter, silent
-from maskwright.plugins.registry import find_edit_reader, find_source
+from maskwright.pipeline.parts_section import source_of
+from maskwright.plugins.registry import find_edit_reader
 from maskwright.release.check_nested import check_nested
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def file_of_levels(
         hint = "A file of each level: --pipeline FILE, whose `data: levels:` links them (maskwright explain levels)."
         raise InputError(Problem("more than one data file, and nothing says how they are linked", hint=hint))
     readers = [find_edit_reader(path) for path in rules]
-    source = find_source(options.file_format or data)
+    source = source_of(str(data), file_format=options.file_format)
     by_engine = all(reader.name == SCHEMATRON for reader in readers) and source.open_nested is not None
     if declared is not None and not (by_engine and declared.form == "nested"):
         if original is not None and declared.form == "linked":

@@ -23,9 +23,10 @@ from maskwright.edits.languages.xpath.parser import parse_xpath
 from maskwright.foundation.errors import EditError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from types import TracebackType
 
+    from maskwright.data.parts.places import Places
     from maskwright.data.record_chunk import RecordChunk
     from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.placed import Placed
@@ -39,6 +40,7 @@ _NOT_XML = "[\\x{00}-\\x{08}\\x{0B}\\x{0C}\\x{0E}-\\x{1F}\\x{FFFE}\\x{FFFF}]"
 _NOT_XML_CHARACTERS = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
 _REPLACEMENT = "\ufffd"
 _NO_ELEMENTS = ("records", "record")
+LOCATION = ' location="'
 _BLOCK = 2**16  # bytes copied at a time
 
 
@@ -90,6 +92,8 @@ class SvrlWriter:
         elements: every rule fires, and locations are ``/records/record[1]`` and so on.
     fired : {"summary", "all"}, default "summary"
         One ``fired-rule`` for each rule, or one for each rule and record.
+    places : callable
+        Gives the parts that the records are in: locations are then ``doc('part-2.xml')/Microdata/Record[17]``.
 
     Examples
     --------
@@ -104,12 +108,14 @@ class SvrlWriter:
         edits: Iterable[Edit],
         record_path: tuple[str, ...] | None,
         fired: Literal["summary", "all"] = "summary",
+        places: Callable[[], Places | None] = lambda: None,
     ) -> None:
         if fired not in ("summary", "all"):
             raise InputError(f"fired must be 'summary' or 'all', not {fired!r}")
         self._stream = stream
         self._edits = tuple(edits)
         self._each = fired == "all"
+        self._places = places
         self._rules = _rules(self._edits, record_path)
         location = "/" + "/".join(record_path or _NO_ELEMENTS)
         self._opening = [f"{_opening(edit)}{_quoted(location)[:-1]}[" for edit in self._edits]
@@ -272,6 +278,10 @@ class SvrlWriter:
         indices = pa.array(chosen)
         numbers = pc.cast(pc.add(indices, self._records + 1), pa.string())
         pieces: list[Any] = [self._opening[position], numbers, ']">']
+        places = self._places()
+        if places is not None:
+            before, mark, path = self._opening[position].rpartition(LOCATION)
+            pieces = [before + mark, *places.documents(chosen + self._records, path), ']">']
         for piece in self._messages[position]:
             if isinstance(piece, str):
                 pieces.append(piece)

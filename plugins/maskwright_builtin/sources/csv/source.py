@@ -88,7 +88,8 @@ class CsvReading:
                 _exhaust(rows)
                 del rows
         # In a file of one column, empty lines are records.
-        self._ending = text.ending if len(self._names) > 1 or not text.ending else self._dialect.line_end
+        ending = text.ending if len(self._names) > 1 or not text.ending else self._dialect.line_end
+        self._ending = ending if records else None
         self._notes = tuple(self._said(text, records))
 
     def _opened(self, text: Utf8Text) -> arrow_csv.CSVStreamingReader:
