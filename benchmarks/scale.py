@@ -1,7 +1,7 @@
 """Runs over parts: ``python benchmarks/scale.py [--records 300000] [--engine processes] [--workers 2]``.
 
 A survey of 10 numbers with 2 totals and 3 ranges, k = 5, MDAV, three variable groups, blocks of 50,000, in Parquet
-files of 50,000 records: n and 3 n records over parts, and n in memory. Prints processor seconds, the largest memory of a
+files of 50,000 records: n and 3 n over parts, n in memory. Prints processor seconds, the largest memory of a
 worker and of the process that leads, the exponent of growth, and ratios to the run in memory. Linux only: memory is
 read from ``/proc``.
 """

@@ -56,7 +56,9 @@ class DataSection(Declarations, extra="allow", frozen=True):
 
     source: FileName | None = Field(
         default=None,
-        description="The data file, relative to the pipeline file. Required, unless each of the `levels` has its own.",
+        description="The data file, relative to the pipeline file: or a folder, a pattern (census/*.parquet) or the "
+        "address of either in an object store (s3://bucket/census/*.parquet), whose files are one dataset in parts. "
+        "Required, unless each of the `levels` has its own.",
     )
     levels: dict[Name, LevelDeclaration] | None = Field(
         default=None,
@@ -129,8 +131,13 @@ class OutputSection(BaseModel, extra="allow", frozen=True):
     """Files to write, relative to the pipeline file. Further keys are reports offered by plugins."""
 
     data: FileName | dict[Name, FileName] = Field(
-        description="The masked data; the ending tells the file format. Of levels that have a file each: a file name "
-        "for each level."
+        description="The masked data; the ending tells the file format. A name that ends in '/' is a folder of parts. "
+        "Of levels that have a file each: a file name for each level."
+    )
+    parts: Annotated[int, Field(ge=1)] | tuple[Name, ...] | None = Field(
+        default=None,
+        description="Of a folder: records of each part (1000000), or variables of whose published values its folders "
+        "are made ([region]: region=12/part-1.parquet). Left out: the parts of the original.",
     )
     svrl: FileName | None = Field(
         default=None, description="Validation result as Schematron processors write it (.xml, .svrl); confidential."
@@ -170,7 +177,7 @@ class OutputSection(BaseModel, extra="allow", frozen=True):
     )
 
 
-OUTPUT_SETTINGS = ("format", "formulas", "numbers")
+OUTPUT_SETTINGS = ("format", "formulas", "numbers", "parts")
 """Keys of the output section that name no file."""
 
 
