@@ -241,9 +241,7 @@ def _stage(file: str) -> Stage:
 
 def _take_one_thread() -> None:
     """Use one thread for a task, where nobody has said how many: as many tasks as threads are done at once."""
-    if "MASKWRIGHT_THREADS" not in os.environ:
-        os.environ["MASKWRIGHT_THREADS"] = "1"
-    if os.environ["MASKWRIGHT_THREADS"] == "1":
+    if os.environ.setdefault("MASKWRIGHT_THREADS", "1") == "1":
         import numba
 
         numba.set_num_threads(1)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import socket
+import subprocess
+import sys
 from functools import partial
 from importlib.metadata import version
 
@@ -11,7 +15,8 @@ import pytest
 import toy_stages
 from test_local_engines import KEYS, files_in
 
-from maskwright import EngineTerms, InputError, ScratchFull, Stage, TaskFailed, perform
+from maskwright import EngineLost, EngineTerms, InputError, ScratchFull, Stage, TaskFailed, perform
+from maskwright.plugins.needed_packages import needed_packages
 from maskwright.plugins.registry import plugins
 
 pytest.importorskip("distributed")
@@ -25,7 +30,7 @@ def started(scratch, workers=2, packages=None, **params):
 
 @pytest.fixture(autouse=True)
 def _workers_find_the_toys(monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([*map(str, __import__("sys").path)]))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
 
 
 @pytest.fixture
@@ -51,7 +56,7 @@ def test_same_receipts_and_bytes(scratch, tmp_path, workers):
     serial = tmp_path / "serial"
     serial.mkdir()
     expected = [perform(Stage("draw", toy_stages.draw, serial, identity="1"), key) for key in KEYS]
-    with started(scratch, workers, {"maskwright": version("maskwright"), "numpy": version("numpy")}) as engine:
+    with started(scratch, workers, needed_packages()) as engine:
         found = list(engine.run(Stage("draw", toy_stages.draw, scratch, identity="1"), iter(KEYS)))
         environment = list(engine.run(Stage("env", toy_stages.process, scratch), KEYS[:4]))
     assert found == expected
@@ -119,3 +124,85 @@ def test_files_of_schedulers(scratch, tmp_path):
     (tmp_path / "s.json").write_text('{"address": "tcp://node1:8786"}')
     assert "'tcp://node1:8786' is not encrypted" in refused(scratch, scheduler_file=str(tmp_path / "s.json"))
     assert "there is no scheduler file" in refused(scratch, scheduler_file=str(tmp_path / "none.json"))
+
+
+def test_what_workers_need_is_maskwright_and_what_computes_for_it():
+    needed = needed_packages()
+    assert needed["maskwright"] == version("maskwright")
+    assert {"numpy", "numba", "pyarrow"} <= set(needed)
+
+
+class Machines:
+    """A scheduler and a worker, as an office has them: processes of their own."""
+
+    def __init__(self, folder, protocol, *options):
+        self.address = f"{protocol}://127.0.0.1:{free_port()}"
+        self.folder, self.options = folder, options
+        self.processes = []
+
+    def start(self):
+        self.begin("scheduler", "--host", self.address, "--no-dashboard", "--no-show")
+        self.begin("worker", self.address, "--nthreads", "1", "--no-dashboard", "--no-nanny", "--death-timeout", "60")
+
+    def begin(self, *command):
+        command = [sys.executable, "-m", "dask", *command, *self.options]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": self.folder}
+        self.processes.append(subprocess.Popen(command, **quiet))
+
+    def kill(self):
+        for process in self.processes:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        self.processes.clear()
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+
+
+@pytest.fixture
+def keys_of_tls(tmp_path):
+    """A certificate that has signed itself."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl makes the certificate")
+    names = [f"{tmp_path}/key.pem", f"{tmp_path}/cert.pem"]
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=maskwright"]
+    subprocess.run([*command, "-keyout", names[0], "-out", names[1]], check=True, capture_output=True)
+    return {"ca": names[1], "cert": names[1], "key": names[0]}
+
+
+def test_a_running_cluster_is_spoken_to_with_tls(scratch, tmp_path, keys_of_tls):
+    files = ["--tls-ca-file", keys_of_tls["ca"], "--tls-cert", keys_of_tls["cert"], "--tls-key", keys_of_tls["key"]]
+    with Machines(tmp_path, "tls", *files) as machines:
+        options = {"address": machines.address, "tls": keys_of_tls}
+        with started(scratch, 1, needed_packages(), **options) as engine:
+            found = list(engine.run(Stage("draw", toy_stages.draw, scratch), KEYS[:5]))
+        assert [each.key for each in found] == KEYS[:5]
+        assert "no Dask scheduler answers at" in refused(scratch, address=machines.address, connect_seconds=2)
+
+
+def test_a_scheduler_that_is_started_again_gets_what_is_left(scratch, tmp_path):
+    log = tmp_path / "log"
+    stage = Stage("slow", partial(toy_stages.slowly, log=log, seconds=0.2), scratch, identity="1")
+    with Machines(tmp_path, "tcp") as machines, started(scratch, 1, address=machines.address) as engine:
+        receipts = engine.run(stage, KEYS)
+        found = [next(receipts)]
+        machines.kill()
+        machines.start()
+        found.extend(receipts)
+    assert [each.key for each in found] == KEYS
+    assert len(log.read_text().split()) <= len(KEYS) + 1
+
+
+def test_a_scheduler_that_stays_away_ends_the_run(scratch, tmp_path):
+    stage = Stage("slow", partial(toy_stages.slowly, log=tmp_path / "log", seconds=0.2), scratch, identity="1")
+    with Machines(tmp_path, "tcp") as machines:
+        with started(scratch, 1, address=machines.address, connect_seconds=20) as engine:
+            receipts = engine.run(stage, KEYS)
+            next(receipts)
+            machines.kill()
+            with pytest.raises(EngineLost, match=r"(?s)was lost.*--resume goes on from there"):
+                list(receipts)
