@@ -31,6 +31,7 @@ from maskwright.foundation.randomness import fresh_seed
 from maskwright.foundation.whole_files import PUBLIC, masked_mode
 from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.plugins.engine import EngineTerms
+from maskwright.plugins.needed_packages import needed_packages
 from maskwright.plugins.parts_reading import refuse_changed_parts, scan_parts
 from maskwright.plugins.registry import find_source, plugins
 from maskwright.release.facts import file_facts
@@ -92,7 +93,7 @@ def run_parted(
     with (
         Release(paths, private, folders) as release,
         scratch_folder(within, output, identity, resume=resume, reporter=reporter) as scratch,
-        chosen.plugin.start(EngineTerms(described.execution.workers, scratch.path, {}), chosen.params) as workers,
+        chosen.plugin.start(EngineTerms(described.execution.workers, scratch.path, needed_packages()), chosen.params) as workers,
     ):
         drawn = described.seed if described.seed is not None else scratch.remember("seed", fresh_seed)
         run = PartedRun(described, parts, int(drawn), scratch.path, workers, reporter, clock, f"{identity} {drawn}")
@@ -120,7 +121,7 @@ def plan_parted(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
     refuse_output(described, parts)
     with (
         tempfile.TemporaryDirectory(prefix="scratch-maskwright-", dir=chosen.scratch) as folder,
-        chosen.plugin.start(EngineTerms(described.execution.workers, Path(folder), {}), chosen.params) as workers,
+        chosen.plugin.start(EngineTerms(described.execution.workers, Path(folder), needed_packages()), chosen.params) as workers,
     ):
         run = PartedRun(described, parts, 0, Path(folder), workers, reporter, Clock(), "plan")
         plan = planned(described, _arrived(run))
