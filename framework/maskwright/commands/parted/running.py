@@ -93,7 +93,7 @@ def run_parted(
     with (
         Release(paths, private, folders) as release,
         scratch_folder(within, output, identity, resume=resume, reporter=reporter) as scratch,
-        chosen.plugin.start(EngineTerms(described.execution.workers, scratch.path, needed_packages()), chosen.params) as workers,
+        chosen.plugin.start(_terms(described, scratch.path), chosen.params) as workers,
     ):
         drawn = described.seed if described.seed is not None else scratch.remember("seed", fresh_seed)
         run = PartedRun(described, parts, int(drawn), scratch.path, workers, reporter, clock, f"{identity} {drawn}")
@@ -121,7 +121,7 @@ def plan_parted(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
     refuse_output(described, parts)
     with (
         tempfile.TemporaryDirectory(prefix="scratch-maskwright-", dir=chosen.scratch) as folder,
-        chosen.plugin.start(EngineTerms(described.execution.workers, Path(folder), needed_packages()), chosen.params) as workers,
+        chosen.plugin.start(_terms(described, Path(folder)), chosen.params) as workers,
     ):
         run = PartedRun(described, parts, 0, Path(folder), workers, reporter, Clock(), "plan")
         plan = planned(described, _arrived(run))
@@ -137,6 +137,10 @@ def plan_parted(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
         "notices": [*said, *plan.notices],
         "over_parts": [asdict(each) for each in rows],
     }
+
+
+def _terms(described: Pipeline, scratch: Path) -> EngineTerms:
+    return EngineTerms(described.execution.workers, scratch, needed_packages())
 
 
 def _identity(described: Pipeline, parts: Parts) -> str:
