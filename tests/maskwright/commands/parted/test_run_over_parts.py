@@ -13,10 +13,14 @@ from parted_world import GROUPS, RECORDS, pipeline, read_parts, survey, write_pa
 
 import maskwright as mw
 from maskwright.cli.show.explain import explain
+from maskwright.commands.parted import finishing_stages
+from maskwright.foundation.progress import silent
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from maskwright.foundation.progress import Progress
 
 PARTS = 20
 NAMES = tuple(name for group in GROUPS for name in group)
@@ -221,3 +225,40 @@ def test_a_part_without_records_keeps_its_place(tmp_path: Path) -> None:
     masked = read_parts(tmp_path / "out", 3)
     assert len(masked) == 2_000
     assert np.array_equal(masked.number, read_parts(tmp_path / "in", 3).number)
+
+
+def _fail(*_: object) -> dict[str, object]:
+    raise RuntimeError("no count")
+
+
+def test_a_run_that_was_cut_off_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = _small(tmp_path)
+    mw.run({**settings, "output": {"data": f"{tmp_path / 'undisturbed'}/"}})
+    with monkeypatch.context() as patched:
+        patched.setattr(finishing_stages, "count_classes", _fail)
+        with pytest.raises(mw.TaskFailed):
+            mw.run(settings)
+    assert not (tmp_path / "out").exists()
+    (scratch,) = tmp_path.glob(".scratch-maskwright-*")
+    masked = {file: file.stat().st_mtime_ns for file in scratch.glob("mask-*/*/masked.arrow")}
+    assert masked
+    told = Told()
+    mw.run(settings, reporter=told, resume=True)
+    assert any("resuming" in notice for notice in told.notices)
+    assert _hashes(tmp_path / "out") == _hashes(tmp_path / "undisturbed")
+    assert not scratch.exists()
+
+
+class Told:
+    """Reporter that keeps the notices."""
+
+    def __init__(self) -> None:
+        self.notices: list[str] = []
+
+    def stage(self, _: str) -> Progress:
+        """Nobody is told."""
+        return silent
+
+    def notice(self, text: str) -> None:
+        """Keep it."""
+        self.notices.append(text)
