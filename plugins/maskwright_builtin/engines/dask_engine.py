@@ -12,7 +12,7 @@ import os
 import pickle
 import uuid
 from collections import deque
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -42,6 +42,8 @@ Future: TypeAlias = Any
 AHEAD = 4
 """Tasks that are given out ahead of the receipt that is waited for, for each worker."""
 
+SECONDS_TO_CLOSE = 3
+
 RECONNECTIONS = 3
 """How often a scheduler may be lost in one run."""
 
@@ -53,6 +55,10 @@ OWN_SETTINGS = {
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.pause": False,
 }
+
+
+_GONE = (OSError, TimeoutError, RuntimeError)
+"""What Dask raises when there is nobody to speak to any more: the last one when its client has given up."""
 
 
 class _Cluster:
@@ -104,7 +110,7 @@ class _Cluster:
                 receipt = several_tries(lambda: waiting[0].result(self))
             except _PoisonedError as poisoned:
                 raise TaskFailed(poisoned.problems) from None
-            except (CommClosedError, CancelledError, TimeoutError, OSError):
+            except (CommClosedError, CancelledError, *_GONE):
                 self._reconnect()
                 for task in waiting:
                     task.submit(self)
@@ -134,7 +140,7 @@ class _Cluster:
             hint = "Does the scheduler run, is its address right, and are the keys those that it knows?"
             message = f"no Dask scheduler answers at {self._where} ({type(error).__name__})"
             raise InputError(Problem(message, hint=hint)) from None
-        self._exits.callback(client.close)
+        self._exits.callback(_close, client)
         try:
             client.wait_for_workers(1, timeout=seconds)
         except TimeoutError:
@@ -166,6 +172,7 @@ class _Cluster:
     def _reconnect(self) -> None:
         """Look for a scheduler that was started again at the same address."""
         self._reconnections += 1
+        _close(self._client)
         lost = f"the Dask scheduler {self._where} was lost"
         if self._address is None or self._reconnections > RECONNECTIONS:
             raise EngineLost(Problem(lost, hint="What is finished is kept: --resume goes on from there."))
@@ -174,6 +181,12 @@ class _Cluster:
         except InputError as error:
             hint = f"What is finished is kept: --resume goes on from there. {error.problems[0].message}"
             raise EngineLost(Problem(lost, hint=hint)) from None
+
+
+def _close(client: Client) -> None:
+    """Close a client, without waiting for a scheduler that is gone."""
+    with suppress(*_GONE):
+        client.close(timeout=SECONDS_TO_CLOSE)
 
 
 class _Task:
@@ -190,7 +203,8 @@ class _Task:
     def cancel(self) -> None:
         """Nobody waits for it any more."""
         if self._future is not None:
-            self._future.cancel()
+            with suppress(*_GONE):
+                self._future.cancel()
 
     def result(self, cluster: _Cluster) -> Receipt:
         """Wait for the receipt; a task that was asked for before is given out again."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from maskwright.foundation.processes import processors as module
 from maskwright.foundation.processes.function_workers import FunctionWorkers
 from maskwright.foundation.processes.processors import processors, share_of_each, shared_processors
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 def eight(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(module.os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
 
 
 @pytest.mark.usefixtures("eight")

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from functools import partial
 from importlib.metadata import version
 
@@ -142,7 +143,19 @@ class Machines:
 
     def start(self):
         self.begin("scheduler", "--host", self.address, "--no-dashboard", "--no-show")
+        self.wait()
         self.begin("worker", self.address, "--nthreads", "1", "--no-dashboard", "--no-nanny", "--death-timeout", "60")
+
+    def wait(self):
+        """Until somebody listens."""
+        end = time.monotonic() + 120
+        while time.monotonic() < end:
+            try:
+                socket.create_connection(("127.0.0.1", int(self.address.rpartition(":")[2])), 1).close()
+            except OSError:
+                time.sleep(0.1)
+            else:
+                return
 
     def begin(self, *command):
         command = [sys.executable, "-m", "dask", *command, *self.options]
@@ -199,10 +212,10 @@ def test_a_scheduler_that_is_started_again_gets_what_is_left(scratch, tmp_path):
 
 def test_a_scheduler_that_stays_away_ends_the_run(scratch, tmp_path):
     stage = Stage("slow", partial(toy_stages.slowly, log=tmp_path / "log", seconds=0.2), scratch, identity="1")
-    with Machines(tmp_path, "tcp") as machines:
-        with started(scratch, 1, address=machines.address, connect_seconds=20) as engine:
-            receipts = engine.run(stage, KEYS)
-            next(receipts)
-            machines.kill()
-            with pytest.raises(EngineLost, match=r"(?s)was lost.*--resume goes on from there"):
-                list(receipts)
+    options = {"connect_seconds": 30}
+    with Machines(tmp_path, "tcp") as machines, started(scratch, 1, address=machines.address, **options) as engine:
+        receipts = engine.run(stage, KEYS)
+        next(receipts)
+        machines.kill()
+        with pytest.raises(EngineLost, match=r"(?s)was lost.*--resume goes on from there"):
+            list(receipts)
