@@ -275,7 +275,7 @@ def _check_place(
     *, is_folder: bool = False,
 ) -> None:  # fmt: skip
     other = taken.get(file_identity(path))
-    if is_pattern(str(path)):
+    if is_pattern(str(path)) and {"*", "?"}.intersection(str(path)):
         problems.append(Problem(f"output.{key}: {node.raw!r} is a pattern; expected one name", node.place))
     elif other is not None:
         problems.append(Problem(f"output.{key} would overwrite {other}", node.place, "Give it another file name."))

@@ -37,7 +37,7 @@ def part_batches(source: Source, params: Any, parts: Parts, part: Part) -> Itera
     Parameters
     ----------
     source : Source
-        That reads each of the files, as `find_source` gives it.
+        That reads each of the files, as `find_source` gives it by the name of that of the data.
     params : instance of its parameter model
     parts : Parts
         The dataset, read once by `scan_parts`.

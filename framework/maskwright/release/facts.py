@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, TypedDict
 
+from maskwright.data.parts.addresses import address_of
 from maskwright.data.parts.file_systems import on_this_machine
+from maskwright.data.parts.finding import find_parts, is_several
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from maskwright.data.dataset import Layout
-    from maskwright.data.parts.model import Parts
+    from maskwright.data.parts.model import FoundPart
     from maskwright.pipeline.resolved import DataSource
 
 
@@ -51,6 +53,9 @@ def data_facts(data: DataSource, layout: Layout | None = None) -> FileFacts:
     """
     if layout is not None and "parts" in layout.details:
         return _facts_of_parts(layout.details["parts"])
+    place = address_of(str(data.path))
+    if data.source.content is None and data.source.reads_folders and is_several(place):
+        return _facts_of_parts(find_parts(place))
     if data.source.content is None:
         return file_facts(data.path)
     if layout is not None and "sha256" in layout.details:
@@ -58,7 +63,7 @@ def data_facts(data: DataSource, layout: Layout | None = None) -> FileFacts:
     return _facts(data.source.content(data.path, data.params))
 
 
-def _facts_of_parts(parts: Parts) -> FileFacts:
+def _facts_of_parts(parts: Iterable[FoundPart]) -> FileFacts:
     """As of a folder: the hash of names and hashes of its files in order."""
     digest, size = hashlib.sha256(), 0
     for part in parts:

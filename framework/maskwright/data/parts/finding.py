@@ -44,7 +44,7 @@ def is_pattern(place: str) -> bool:
 
 def folder_of(place: str) -> str:
     """Folder that names of parts are relative to: that of a pattern is the last one without `*`, `?` and `[...]`."""
-    if not MAGIC.search(place):
+    if not is_pattern(place):
         return place.rstrip("/") if is_remote(place) else place
     before = MAGIC.split(place, maxsplit=1)[0]
     return before.rpartition("/")[0] or ("" if is_remote(place) else "/")
@@ -94,7 +94,7 @@ def find_parts(place: str) -> tuple[FoundPart, ...]:
     """
     folder = folder_of(place)
     if is_remote(place):
-        listed = found_remotely(place, folder, is_pattern=bool(MAGIC.search(place)))
+        listed = found_remotely(place, folder, is_pattern=is_pattern(place))
     else:
         listed = _found_here(place, folder)
     found = [each for each in listed if _is_of_data(each.name)]

@@ -40,8 +40,7 @@ _NOT_XML = "[\\x{00}-\\x{08}\\x{0B}\\x{0C}\\x{0E}-\\x{1F}\\x{FFFE}\\x{FFFF}]"
 _NOT_XML_CHARACTERS = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
 _REPLACEMENT = "\ufffd"
 _NO_ELEMENTS = ("records", "record")
-LOCATION = ' location="'
-_BLOCK = 2**16  # bytes copied at a time
+_LOCATION = ' location="'
 
 
 @dataclass(frozen=True)
@@ -229,7 +228,7 @@ class SvrlWriter:
                     self._put(_fired(rule))
                 for start, length in segments:
                     self._spool.seek(start)
-                    _copy(self._spool, self._stream, length)
+                    self._stream.write(self._spool.read(length))  # as much as was in memory when it was written
             self._put("</svrl:schematron-output>\n")
         return SvrlTotals(self._records, fired, tuple(self._failed))
 
@@ -280,7 +279,7 @@ class SvrlWriter:
         pieces: list[Any] = [self._opening[position], numbers, ']">']
         places = self._places()
         if places is not None:
-            before, mark, path = self._opening[position].rpartition(LOCATION)
+            before, mark, path = self._opening[position].rpartition(_LOCATION)
             pieces = [before + mark, *places.documents(chosen + self._records, path), ']">']
         for piece in self._messages[position]:
             if isinstance(piece, str):
@@ -397,11 +396,3 @@ def _escaped(texts: Any) -> Any:
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         clean = pc.replace_substring(clean, character, entity)
     return clean
-
-
-def _copy(source: IO[bytes], target: IO[bytes], length: int) -> None:
-    remaining = length
-    while remaining > 0:
-        block = source.read(min(remaining, _BLOCK))
-        target.write(block)
-        remaining -= len(block)

@@ -139,3 +139,27 @@ def test_xml_parts_may_lack_variables(tmp_path: Path) -> None:
     assert data.names == ("a", "b", "c")
     assert data["b"].missing.tolist() == [False, False, True, True, True, True]
     assert data["c"].missing.tolist() == [True, True, True, True, False, False]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_parts_are_read_one_by_one_as_the_dataset_has_them(tmp_path: Path, ending: str) -> None:
+    from maskwright.plugins.parts_reading import part_batches, scan_parts
+    from maskwright.plugins.registry import find_source
+
+    whole = in_parts(tmp_path / ending, ending, FOLDERS, {name: name.split("/")[0][7:] for name in FOLDERS})
+    source = find_source(ending)
+    parts = scan_parts(source, source.params(), str(tmp_path / ending))
+    assert [(each.name, each.records) for each in parts] == [(f"{name}.{ending}", n) for name, n in FOLDERS.items()]
+    assert parts.hive == ("region",)
+    assert len({each.fingerprint for each in parts}) == 1
+    chunks = list(parts.chunks(lambda part: (b.cells for b in part_batches(source, source.params(), parts, part)), 5))
+    assert all(each.batch.schema.equals(parts.schema) for each in chunks)
+    ages = [int(age) for each in chunks for age in each.batch.column("age").to_pylist()]
+    assert ages == whole["age"].tolist()
+    assert [str(chunks[0].batch.column("region")[0])] == ["2"]
+
+
+def test_folders_with_brackets_in_their_names_are_folders(tmp_path: Path) -> None:
+    in_parts(tmp_path / "census [2020]", "csv", SIZES)
+    mw.run(settings(tmp_path / "census [2020]", tmp_path / "out [1]/"))
+    assert len(mw.read(tmp_path / "out [1]")) == 55
