@@ -6,10 +6,11 @@ step masks cost what reading them does::
     peak = BASE + n * (READ * variables + (stage - READ) * masked)
     seconds = rate * n * masked
 
-The rates are differences between 100,000 and 5,000,000 records of ten masked numeric variables, two totals and three
-ranges, on one core of 2.5 GHz: 1,075 - 219 MB while reading are 17.5 bytes a cell. XML and CSV are within five percent
-of Parquet in memory. Clustering with `mdav` looks at every record of its block for each cluster, so its time grows with
-the size of the block too; `benchmarks/costs.py` measures all of it again and compares.
+The rates are differences between measured runs of ten masked numeric variables, two totals and three ranges, on one
+core of 2.5 GHz: up to the report on k between 100,000 and 5,000,000 records (1,075 - 219 MB while reading are 17.5
+bytes a cell), from writing on between 100,000 and 1,000,000 (1,229 - 445 MB while measuring are 87). XML and CSV are
+within five percent of Parquet in memory. Clustering with `mdav` looks at every record of its block for each cluster, so
+its time grows with the size of the block too; `benchmarks/costs.py` measures runs again and compares.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 MEGABYTE = 1e6
 
-BASE = 330 * MEGABYTE
+BASE = 350 * MEGABYTE
 """Program, libraries and compiled kernels, before a single record."""
 
 
@@ -53,9 +54,9 @@ STAGES: Mapping[str, Rate] = {
     "mask": Rate(42.0, 0.0),
     "adjust": Rate(51.5, 0.16),
     "drift and k": Rate(57.3, 0.36),
-    "write": Rate(37.4, 0.31),
-    "read back and validate": Rate(31.2, 0.09),
-    "measure": Rate(44.1, 0.0),
+    "write": Rate(55.0, 0.31),
+    "read back and validate": Rate(75.0, 0.09),
+    "measure": Rate(87.0, 0.0),
 }
 """In the order of a run. What masking and measuring take depends on methods and measures."""
 

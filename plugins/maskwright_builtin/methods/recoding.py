@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
@@ -156,11 +157,8 @@ def protect(block: Block, params: RecodingParams, rng: np.random.Generator) -> M
         elif isinstance(how, FirstDay):
             values[present, j], recoded = beginnings(variable, column, how.grain), variable
         elif variable.is_numeric:
-            made = (
-                recoded_dates(variable, column, params)
-                if variable.is_date
-                else banded(variable, column, params, part=block.n < block.file_n)
-            )
+            make = recoded_dates if variable.is_date else partial(banded, part=block.n < block.file_n)
+            made = make(variable, column, params)
             values[present, j] = made.codes
             recoded = replace(variable, type="ordinal", decimals=None, lower=None, upper=None, date_format=None,
                               categories=made.categories, bands=made.bands, hierarchy=None)  # fmt: skip
@@ -185,15 +183,7 @@ class Recoded(NamedTuple):
 
 
 def banded(variable: Variable, values: NDArray[np.float64], params: RecodingParams, *, part: bool = False) -> Recoded:
-    """Band of each number.
-
-    Parameters
-    ----------
-    variable : Variable
-    values : ndarray of shape (n,), float64
-    params : RecodingParams
-    part : bool, default False
-        Whether there are other values of the variable in the file.
+    """Band of each number; `part`: there are other values in the file.
 
     Raises
     ------

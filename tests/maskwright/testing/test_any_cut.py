@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING
+
 import pytest
 
 import maskwright as mw
 from maskwright.testing import method_checks
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def _by_record(block: mw.Block, params: mw.NoParams, rng: np.random.Generator) -> mw.Masked:

@@ -21,6 +21,7 @@ from maskwright.plugins.limit import Limit
 from maskwright.plugins.measure import Comparison, Measurable, Measure, MeasurePart
 from maskwright.plugins.measure_table import MeasureTable
 from maskwright.plugins.measurement import Measurement
+from maskwright.plugins.merging import Further, Merging
 from maskwright.plugins.method import Masked, Method
 from maskwright.plugins.partition import Partition
 from maskwright.plugins.plan_check import PlanCheck, PlanFinding
@@ -39,8 +40,8 @@ OFFERED = (
 )  # fmt: skip
 """What a hook offers, all by keyword."""
 
-HANDED = (Block, Masked, Removed, Limit, Comparison, Measurable, Measurement, MeasurePart, MeasureTable, FormatFacts,
-          RulesFor, PlanFinding, SectionContent, Bars, EngineTerms, Stage, Receipt)  # fmt: skip
+HANDED = (Block, Masked, Removed, Limit, Comparison, Measurable, Measurement, MeasurePart, MeasureTable, Merging,
+          Further, FormatFacts, RulesFor, PlanFinding, SectionContent, Bars, EngineTerms, Stage, Receipt)  # fmt: skip
 """What functions of plugins get, and what they give."""
 
 MADE_FROM = (
