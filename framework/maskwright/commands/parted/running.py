@@ -7,7 +7,7 @@ import json
 import pickle
 import shutil
 import tempfile
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -134,8 +134,8 @@ def plan_parted(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
     said = [f"over parts, {each.kind} {each.name}: {each.form}, {each.result}; {each.why}" for each in rows]
     return plan.plan.to_json() | {
         "doubts": [each.to_json() for each in doubt_records(judgement)],
-        "notices": [*said, *plan.notices],
-        "over_parts": [asdict(each) for each in rows],
+        "warnings": [*said, *plan.plan.warnings],
+        "notices": list(plan.notices),
     }
 
 

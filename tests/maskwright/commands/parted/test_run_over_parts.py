@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from parted_world import GROUPS, RECORDS, pipeline, read_parts, survey, write_parts
+from parted_world import GROUPS, RECORDS, pipeline, read_parts, survey, write_parts, write_pipeline
 
 import maskwright as mw
+from maskwright.cli.main import main
 from maskwright.cli.show.explain import explain
 from maskwright.commands.parted import finishing_stages
 from maskwright.foundation.progress import silent
@@ -201,6 +202,14 @@ def test_what_parts_cannot_have_is_refused_by_name(changes: dict[str, Any], said
     with pytest.raises(mw.InputError, match=said):
         mw.run(_small(tmp_path, **changes))
     assert sorted(each.name for each in tmp_path.iterdir()) == ["in"]
+
+
+def test_a_plan_says_what_runs_in_which_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_pipeline(tmp_path / "pipeline.yaml", _small(tmp_path))
+    assert main(["plan", str(path)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "method microaggregation: block, blocked" in said
+    assert "measure sse: global, exact" in said
 
 
 def test_one_file_for_several_parts_is_refused(tmp_path: Path) -> None:
