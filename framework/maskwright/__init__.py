@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.errors import ReadAgain as ReadAgain
     from maskwright.foundation.errors import UnpairedRecords as UnpairedRecords
     from maskwright.foundation.errors import WrittenOtherwise as WrittenOtherwise
+    from maskwright.foundation.memory_sizes import MemorySize as MemorySize
     from maskwright.foundation.processes.processors import processors as processors
     from maskwright.foundation.progress import Progress as Progress
     from maskwright.foundation.refusals import EditViolation as EditViolation
@@ -102,6 +103,15 @@ if TYPE_CHECKING:
     from maskwright.plugins.command import Command as Command
     from maskwright.plugins.compared_levels import ComparedLevels as ComparedLevels
     from maskwright.plugins.edit_reader import EditReader as EditReader
+    from maskwright.plugins.engine import Engine as Engine
+    from maskwright.plugins.engine import EngineLost as EngineLost
+    from maskwright.plugins.engine import EngineTerms as EngineTerms
+    from maskwright.plugins.engine import Receipt as Receipt
+    from maskwright.plugins.engine import ScratchFull as ScratchFull
+    from maskwright.plugins.engine import Stage as Stage
+    from maskwright.plugins.engine import TaskFailed as TaskFailed
+    from maskwright.plugins.engine import Workers as Workers
+    from maskwright.plugins.engines.attempts import several_tries as several_tries
     from maskwright.plugins.format_facts import FormatFacts as FormatFacts
     from maskwright.plugins.hooks import hookimpl as hookimpl
     from maskwright.plugins.limit import Limit as Limit
@@ -111,6 +121,8 @@ if TYPE_CHECKING:
     from maskwright.plugins.measure import MeasurePart as MeasurePart
     from maskwright.plugins.measure_table import MeasureTable as MeasureTable
     from maskwright.plugins.measurement import Measurement as Measurement
+    from maskwright.plugins.merging import Further as Further
+    from maskwright.plugins.merging import Merging as Merging
     from maskwright.plugins.method import Masked as Masked
     from maskwright.plugins.method import Method as Method
     from maskwright.plugins.parameter_markers import CompanionVariables as CompanionVariables
@@ -139,6 +151,8 @@ if TYPE_CHECKING:
     from maskwright.plugins.rule_writer import RulesFor as RulesFor
     from maskwright.plugins.rule_writer import RuleWriter as RuleWriter
     from maskwright.plugins.source import Source as Source
+    from maskwright.plugins.task import perform as perform
+    from maskwright.plugins.task import receipt_of as receipt_of
     from maskwright.release import wording as wording
     from maskwright.release.record.measure_record import MeasureRecord as MeasureRecord
     from maskwright.release.record.measure_record import TableRecord as TableRecord
@@ -195,6 +209,18 @@ _HOME = {
     "Converted": "maskwright.edits.languages.conversion.converted",
     "SectionRecord": "maskwright.release.record.run_record",
     "convert_edits": "maskwright.edits.languages.conversion.convert",
+    "Engine": "maskwright.plugins.engine",
+    "EngineLost": "maskwright.plugins.engine",
+    "EngineTerms": "maskwright.plugins.engine",
+    "Receipt": "maskwright.plugins.engine",
+    "ScratchFull": "maskwright.plugins.engine",
+    "Stage": "maskwright.plugins.engine",
+    "TaskFailed": "maskwright.plugins.engine",
+    "Workers": "maskwright.plugins.engine",
+    "MemorySize": "maskwright.foundation.memory_sizes",
+    "several_tries": "maskwright.plugins.engines.attempts",
+    "perform": "maskwright.plugins.task",
+    "receipt_of": "maskwright.plugins.task",
     "EditViolation": "maskwright.foundation.refusals",
     "evaluate": "maskwright.edits.evaluation.check",
     "find_method": "maskwright.plugins.registry",
@@ -224,6 +250,8 @@ _HOME = {
     "measure": "maskwright.commands.measure",
     "Measurable": "maskwright.plugins.measure",
     "Measurement": "maskwright.plugins.measurement",
+    "Merging": "maskwright.plugins.merging",
+    "Further": "maskwright.plugins.merging",
     "MeasurePart": "maskwright.plugins.measure",
     "MeasureTable": "maskwright.plugins.measure_table",
     "MeasureRecord": "maskwright.release.record.measure_record",

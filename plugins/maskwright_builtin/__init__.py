@@ -13,7 +13,8 @@ from maskwright import hookimpl
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from maskwright import Action, Measure, Method, Partition, PlanCheck, Remover, Report, ReportSection, Source
+    from maskwright import Action, Engine, Measure, Method, Partition, PlanCheck, Remover, Report, ReportSection
+    from maskwright import Source as Source
 
 CONTRACT = 1
 
@@ -80,3 +81,11 @@ def register_actions() -> Sequence[Action]:
     from maskwright_builtin.actions import ACTIONS
 
     return ACTIONS
+
+
+@hookimpl
+def register_engines() -> Sequence[Engine]:
+    """Offer the built-in engines that need a package of their own."""
+    from maskwright_builtin.engines import ENGINES
+
+    return ENGINES

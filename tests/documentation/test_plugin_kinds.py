@@ -40,7 +40,7 @@ def test_the_other_files_of_the_page_are_written_too() -> None:
     page = shown()
     assert page["src/maskwright_my_noise/__init__.py"] == of_method["src/maskwright_my_noise/__init__.py"]
     assert page["tests/test_my_rules.py"] == of_reader["tests/test_my_rules.py"]
-    assert len(page) == len(KINDS) + 3
+    assert len(page) == len(KINDS) + 4
 
 
 def test_the_table_names_every_kind_and_hook() -> None:
@@ -48,4 +48,4 @@ def test_the_table_names_every_kind_and_hook() -> None:
     for kind, hook in HOOKS.items():
         assert f"| {kind.replace('_', ' ')} |" in text
         assert f"`{hook}`" in text
-        assert (f"`{kind}_checks`" in text) == (kind in KINDS)
+        assert (f"`{kind}_checks`" in text) == (kind in {*KINDS, "engine"})

@@ -102,6 +102,7 @@ def build_parser() -> argparse.ArgumentParser:
     demo.add_argument("--levels", action="store_true",
                       help="write a survey of households and persons instead: flat, linked, nested")  # fmt: skip
     run = add("run", _run, "Run a pipeline: mask, validate, measure, release.")
+    run.add_argument("--resume", action="store_true", help="go on from what a run over parts that was cut off finished")
     plan = add("plan", _plan, "Show what a pipeline would do, and who keeps each edit.")
     for sub in (run, plan):
         sub.add_argument("pipeline", type=Path, metavar="PIPELINE")
@@ -206,7 +207,8 @@ def _run(chosen: argparse.Namespace) -> int:
     from maskwright.cli.show.terminal import print_result
     from maskwright.commands.run import run
 
-    result = run(chosen.pipeline, chosen.overrides, reporter(quiet=chosen.quiet or chosen.json))
+    shown = reporter(quiet=chosen.quiet or chosen.json)
+    result = run(chosen.pipeline, chosen.overrides, shown, resume=chosen.resume)
     if chosen.json:
         print_json(result.to_json())
     elif not chosen.quiet:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.levels.planning import plan_in_words
+from maskwright.commands.parted.running import plan_parted
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
 from maskwright.commands.running.arrive import read_rules
 from maskwright.commands.running.foreseen import costs_of_plan, limit_of
@@ -124,6 +125,8 @@ def plan_pipeline(
         if assume_records is not None:
             raise InputError(Problem("what records of several levels cost is not estimated", hint=_ONE_LEVEL))
         return _plan_of_levels(request, reporter or Logged(), with_data=with_data)
+    if with_data and request.engine is not None:
+        return plan_parted(request, reporter or Logged())
     if with_data:
         ready = prepare(request, reporter or Logged())
         judgement = judge(ready.doubts, request.waivers)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.levels.running import run_levels
+from maskwright.commands.parted.running import run_parted
 from maskwright.commands.running.after_release import act_after_release
 from maskwright.commands.running.arrive import Clock
 from maskwright.commands.running.plan_checks import heed_checks
@@ -14,6 +15,7 @@ from maskwright.commands.running.publish import publish, refuse_doubts, refuse_r
 from maskwright.commands.running.ready import prepare
 from maskwright.commands.running.recording import MeasuredRun, run_json, run_record
 from maskwright.commands.running.stages import PipelineRun
+from maskwright.foundation.errors import InputError
 from maskwright.foundation.file_identity import reads_noted
 from maskwright.foundation.html_tables import block, sentence, table
 from maskwright.foundation.progress import Logged, Reporter
@@ -94,6 +96,8 @@ def run(
     pipeline: str | Path | Mapping[str, object],
     overrides: Mapping[str, object] | Sequence[str] = (),
     reporter: Reporter | None = None,
+    *,
+    resume: bool = False,
 ) -> RunResult:
     """Run a pipeline.
 
@@ -106,6 +110,8 @@ def run(
         Put over these settings: ``{"protect.0.params.k": 10}``.
     reporter : Reporter, optional
         Told of stages and notices; the logger ``maskwright`` is by default.
+    resume : bool, default False
+        Of a run over parts (``execution: {engine: ...}``): whether to go on from what an earlier run has finished.
 
     Returns
     -------
@@ -143,9 +149,14 @@ def run(
     """
     listener, clock = reporter or Logged(), Clock()
     described = read_pipeline(pipeline, overrides)
+    if resume and described.engine is None:
+        raise InputError("only a run over parts can be resumed: `execution: {engine: local}`")
     if described.levels is not None:
         with time_limit(described.execution.plugin_seconds):
             record = run_levels(described, listener, clock, PRIVATE)
+    elif described.engine is not None:
+        with time_limit(described.execution.plugin_seconds):
+            record = run_parted(described, listener, clock, PRIVATE, resume=resume)
     else:
         with time_limit(described.execution.plugin_seconds):
             record = _run(described, listener, clock)

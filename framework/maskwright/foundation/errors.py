@@ -16,7 +16,7 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -141,6 +141,20 @@ class MaskwrightError(Exception):
             problems = (problems,)
         self.problems: tuple[Problem, ...] = tuple(problems)
         super().__init__("\n".join(dict.fromkeys(str(problem) for problem in self.problems)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """To another process: as it is, whatever its constructor takes; not what a plugin raised."""
+        state = {name: None if name == "error" else value for name, value in vars(self).items()}
+        return _made_again, (type(self), self.args, state)
+
+
+def _made_again(
+    kind: type[MaskwrightError], arguments: tuple[object, ...], state: dict[str, object]
+) -> MaskwrightError:
+    error = kind.__new__(kind, *arguments)
+    error.args = arguments
+    vars(error).update(state)
+    return error
 
 
 class InputError(MaskwrightError):

@@ -165,7 +165,7 @@ def _protect_step(
             group = with_fewer_records(context.plan, planned, context.original.taken(before.data.origin))
         share = part(progress, position / len(groups), (position + 1) / len(groups))
         with step.placed(f"step {number} ({step.method.name}): "):
-            result = protect_group(before.data, _work(group, step, context.edits), standardisation, context, share)
+            result = protect_group(before.data, group_work(group, step, context.edits), standardisation, context, share)
         if result.kept_rows is not None:
             results = [each.taken(result.kept_rows) for each in results]
         results.append(result)
@@ -182,7 +182,17 @@ def _protect_step(
     return _Protected(data, tuple(results), standardisation, (*before.doubts, *doubts), (*before.coded, *coded))
 
 
-def _work(group: Group, step: Step, edits: EditSet) -> GroupWork:
+def group_work(group: Group, step: Step, edits: EditSet) -> GroupWork:
+    """What is to be done with a variable group.
+
+    Parameters
+    ----------
+    group : Group
+        With its strata.
+    step : Step
+    edits : EditSet
+        All that hold.
+    """
     assert group.strata is not None
     inside = EditSet(tuple(edit for edit in edits if edit.name in group.edits))
     companions = step.companions

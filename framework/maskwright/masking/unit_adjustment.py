@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column, Dataset
+    from maskwright.masking.adjusting.donors import Donors
     from maskwright.masking.context import MaskingContext
     from maskwright.masking.protecting.assembling import GroupResult
     from maskwright.masking.standardisation import Standardisation
@@ -60,6 +61,7 @@ def adjust_unit(
     current: Dataset,
     standardisation: Standardisation,
     context: MaskingContext,
+    donors: Donors | None = None,
 ) -> AdjustedUnit:
     """Bring the variables of one unit onto their edits: its representatives where it has them, else its records.
 
@@ -72,6 +74,8 @@ def adjust_unit(
         Masked; the units before this one adjusted.
     standardisation : Standardisation
     context : MaskingContext
+    donors : Donors, optional
+        Of the whole file, where the records are some of it.
 
     Raises
     ------
@@ -93,11 +97,13 @@ def adjust_unit(
     adjustment = adjust(
         values, Targets(variables, companions, members, context.domain, moving), edits, scale / weight,
         generator(context.seed, "adjust", *unit.variables),
-        sets=domain_values(edits, unit, context.plan, context.original), computed=frozenset(unit.computed),
+        sets=domain_values(edits, unit, context.plan, context.original, context.whole),
+        computed=frozenset(unit.computed), donors=donors,
     )  # fmt: skip
     adjustment = replace(adjustment, cost=adjustment.cost / weight)
     true = [_true_values(context.original, current, name) for name in unit.variables]
-    cost = cost_of(adjustment, values, members, true, scale, _measured_variables(context))
+    present = None if context.whole is None else [context.whole.present[name] for name in unit.variables]
+    cost = cost_of(adjustment, values, members, true, scale, _measured_variables(context), present)
     return AdjustedUnit(unit, adjustment, members, cost)
 
 
@@ -122,6 +128,8 @@ def _adjustment_weights(unit: AdjustmentUnit, plan: Plan) -> list[float]:
 def _measured_variables(context: MaskingContext) -> int:
     """Number of masked numeric variables that have a value: loss is the mean over them."""
     plan = context.plan
+    if context.whole is not None:
+        return context.whole.measured
     return sum(plan.variables[name].is_numeric and not context.original[name].missing.all() for name in plan.masked)
 
 

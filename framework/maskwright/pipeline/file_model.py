@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from maskwright.data.declaration import CodeMeanings, VariableDeclaration
 from maskwright.data.levels.declaration import LevelDeclaration
 from maskwright.edits.rule_language.rule_entry import RuleEntry
-from maskwright.foundation.processes.memory import bytes_of
+from maskwright.foundation.memory_sizes import MemorySize
 from maskwright.pipeline.waivers import Waiver
 
 FORMAT = 1
@@ -181,13 +181,8 @@ OUTPUT_SETTINGS = ("format", "formulas", "numbers", "parts")
 """Keys of the output section that name no file."""
 
 
-def _amount(text: str) -> str:
-    bytes_of(text)
-    return text
-
-
 class ExecutionSection(BaseModel, extra="forbid", frozen=True):
-    """How the work is done. `workers` and `plugin_seconds` never change a result; `block_size` does."""
+    """How the work is done. `block_size` changes results, and `engine` being there; the others never do."""
 
     workers: int = Field(
         default=1,
@@ -206,10 +201,21 @@ class ExecutionSection(BaseModel, extra="forbid", frozen=True):
         description="Mask the blocks in as many processes as there are workers, instead of threads: for methods in "
         "pure Python, which threads of one process run in turns. The results are the same.",
     )
-    memory_limit: Annotated[str, AfterValidator(_amount)] | None = Field(
+    engine: Name | None = Field(
         default=None,
-        description="Memory that a run may need, such as 4GB: one that is expected to need more is refused before it "
-        "begins. Left out: that of the machine, or what the process is given of it.",
+        description="Run in stages over parts of the data, for files larger than memory, and have their tasks done by "
+        "an engine of this name: `local`, `processes`, `dask`. It may have further keys here. The results are the "
+        "same for all engines. Left out: all data are in memory.",
+    )
+    scratch: FileName | None = Field(
+        default=None,
+        description="Folder for what an engine's tasks write on the way, which all workers see; it holds confidential "
+        "data, for the owner only, and is emptied at the end. Left out: the folder of the masked data.",
+    )
+    memory_limit: MemorySize | None = Field(
+        default=None,
+        description="Memory that a run may need, such as 4GB, or each worker of an engine: a run that is expected to "
+        "need more is refused before it begins. Left out: that of the machine, or what the process is given of it.",
     )
     plugin_seconds: float | None = Field(
         default=None,

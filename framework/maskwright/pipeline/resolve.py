@@ -12,7 +12,8 @@ from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only
 from maskwright.pipeline.data_section import FoundData, resolve_data
 from maskwright.pipeline.edits_section import resolve_edits
-from maskwright.pipeline.file_model import ExecutionSection, PipelineFile, SingleSettings
+from maskwright.pipeline.execution_section import resolve_execution
+from maskwright.pipeline.file_model import PipelineFile, SingleSettings
 from maskwright.pipeline.file_paths import resolve_output
 from maskwright.pipeline.names import in_order, variable_uses
 from maskwright.pipeline.overrides import Overrides, apply_overrides
@@ -183,7 +184,7 @@ class _Reading:
         labels = [each.label for each in measures] if all_read else None
         stated = len(self.section("protect").elements)
         waivers = resolve_waivers(self.section("waive"), self.problems, stated, labels)
-        execution = read_model(ExecutionSection, self.section("execution"), self.problems)
+        execution, engine = resolve_execution(self.section("execution"), self.registry, self.folder, self.problems)
         known = {} if data is None else data.variables
         release = resolve_release(self.section("release"), known, None if data is None else data.cluster, self.problems)
         checks = self.plugin_list("checks", "plan_check", self.registry.plan_checks)
@@ -238,6 +239,7 @@ class _Reading:
             output=output,
             seed=plain.seed,
             execution=execution,
+            engine=engine,
             waivers=waivers,
             uses=uses,
             file=self.root.place.file or "",

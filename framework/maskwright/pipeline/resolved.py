@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from maskwright.data.levels.declaration import LevelDeclaration
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
+    from maskwright.pipeline.execution_section import ChosenEngine
     from maskwright.pipeline.file_model import ExecutionSection
     from maskwright.pipeline.plugin_lists import Chosen
     from maskwright.pipeline.waivers import Waiver
@@ -312,6 +313,8 @@ class Pipeline(MaskingRequest):
         Of the report, besides its own.
     after : tuple of Chosen
         What is done once everything is released.
+    engine : ChosenEngine or None
+        Who has the tasks done of a run in stages; None: all data are in memory.
     """
 
     path: Path | None
@@ -327,6 +330,7 @@ class Pipeline(MaskingRequest):
     checks: tuple[Chosen[PlanCheck], ...] = ()
     sections: tuple[Chosen[ReportSection], ...] = ()
     after: tuple[Chosen[Action], ...] = ()
+    engine: ChosenEngine | None = None
 
     @property
     def name(self) -> str:

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from maskwright.plugins.action import Action
 from maskwright.plugins.command import Command
 from maskwright.plugins.edit_reader import EditReader
+from maskwright.plugins.engine import Engine
 from maskwright.plugins.legal_values import illegal_value_error
 from maskwright.plugins.measure import Measure
 from maskwright.plugins.method import Method
@@ -35,7 +36,7 @@ OLDEST_CONTRACT = 1
 
 Plugin = (
     Source | EditReader | Partition | Method | Remover | Measure | Report
-    | RuleWriter | PlanCheck | ReportSection | Action | Command
+    | RuleWriter | PlanCheck | ReportSection | Action | Command | Engine
 )  # fmt: skip
 
 KINDS: Mapping[str, tuple[type[Plugin], ...]] = {
@@ -50,6 +51,7 @@ KINDS: Mapping[str, tuple[type[Plugin], ...]] = {
     "report_section": (ReportSection,),
     "action": (Action,),
     "command": (Command,),
+    "engine": (Engine,),
 }
 """The records of each kind of plugin. A remover is named as a method is, and asked for by the same hook."""
 
@@ -67,6 +69,7 @@ _FUNCTIONS: Mapping[type[Plugin], Mapping[str, tuple[str, ...]]] = {
     ReportSection: {"compose": ("record", "params")},
     Action: {"act": ("outputs", "record", "params")},
     Command: {"work": ("params",)},
+    Engine: {"start": ("terms", "params")},
 }
 # Functions that it may have or not.
 _MAY_HAVE: Mapping[type[Plugin], Mapping[str, tuple[str, ...]]] = {

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.block import Block
     from maskwright.plugins.command import Command
     from maskwright.plugins.edit_reader import EditReader
+    from maskwright.plugins.engine import Engine
     from maskwright.plugins.measure import Measure
     from maskwright.plugins.method import Masked
     from maskwright.plugins.partition import Partition
@@ -53,6 +54,7 @@ HOOKS = {
     "report_section": "register_report_sections",
     "action": "register_actions",
     "command": "register_commands",
+    "engine": "register_engines",
 }
 """The hook that asks for each kind of plugin."""
 
@@ -107,6 +109,10 @@ class Hooks:
     @hookspec
     def register_commands(self) -> Sequence[Command]:  # type: ignore[empty-body]
         """Offer commands of ``maskwright``."""
+
+    @hookspec
+    def register_engines(self) -> Sequence[Engine]:  # type: ignore[empty-body]
+        """Offer engines that have the tasks of large runs done."""
 
     @hookspec
     def before_step(self, step: int, method: str, block: Block) -> None:

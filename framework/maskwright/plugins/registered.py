@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.action import Action
     from maskwright.plugins.command import Command
     from maskwright.plugins.edit_reader import EditReader
+    from maskwright.plugins.engine import Engine
     from maskwright.plugins.measure import Measure
     from maskwright.plugins.partition import Partition
     from maskwright.plugins.plan_check import PlanCheck
@@ -64,7 +65,7 @@ class Registry:
     ----------
     sources, edit_readers, partitions, methods, measures, reports : mapping of name to plugin
         Those that work.
-    rule_writers, plan_checks, report_sections, actions, commands : mapping of name to plugin
+    rule_writers, plan_checks, report_sections, actions, commands, engines : mapping of name to plugin
         Those that work.
     infos : tuple of PluginInfo
         All, also the broken ones; sorted by kind and name.
@@ -85,6 +86,7 @@ class Registry:
     report_sections: Mapping[str, ReportSection] = field(default_factory=dict)
     actions: Mapping[str, Action] = field(default_factory=dict)
     commands: Mapping[str, Command] = field(default_factory=dict)
+    engines: Mapping[str, Engine] = field(default_factory=dict)
     infos: tuple[PluginInfo, ...] = ()
     absent: tuple[AbsentPackage, ...] = ()
     observers: Mapping[str, tuple[Callable[..., None], ...]] = field(default_factory=dict)

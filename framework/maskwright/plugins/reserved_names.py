@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maskwright.plugins.edit_reader import EditReader
+from maskwright.plugins.engine import Engine
 from maskwright.plugins.report import Report
 from maskwright.plugins.source import Source
 
@@ -22,6 +23,7 @@ DATA_KEYS = frozenset({"cluster", "codebook", "format", "levels", "missing", "so
 OUTPUT_KEYS = frozenset(
     {"codebook", "data", "edits", "format", "formulas", "key_map", "numbers", "public_record", "record", "svrl"}
 )
+EXECUTION_KEYS = frozenset({"block_size", "engine", "plugin_seconds", "processes", "scratch", "workers"})
 RULE_KEYS = frozenset({"rule"})
 RULE_FILE_KEYS = frozenset({"file"})
 
@@ -40,6 +42,8 @@ def reserved_name_error(kind: str, plugin: object) -> str | None:
         return _name_error("a report", plugin.name, OUTPUT_KEYS, "output")
     if isinstance(plugin, Source):
         return _fields_error("an option", plugin.params, DATA_KEYS, "the `data:` section has it itself")
+    if isinstance(plugin, Engine):
+        return _fields_error("a parameter", plugin.params, EXECUTION_KEYS, "the `execution:` section has it itself")
     if isinstance(plugin, EditReader):
         wrong = _name_error("an edit reader", plugin.name, RULE_KEYS, "edits")
         return wrong or _fields_error("an option", plugin.params, RULE_FILE_KEYS, "it names the file of rules")

@@ -11,13 +11,14 @@ def test_my_method_keeps_the_contract(check):
 ```
 
 There is one for each kind: `method_checks`, `measure_checks`, `partition_checks`, `source_checks`,
-`edit_reader_checks`, `report_checks`. The fixture `run_pipeline` of ``maskwright.testing.fixtures`` runs a pipeline
-with plugins that are not installed.
+`edit_reader_checks`, `report_checks`, `engine_checks`. The fixture `run_pipeline` of ``maskwright.testing.fixtures``
+runs a pipeline with plugins that are not installed.
 """
 
 from __future__ import annotations
 
 from maskwright.testing.edit_readers import RightRules, WrongRules, edit_reader_checks
+from maskwright.testing.engines import engine_checks
 from maskwright.testing.measures import measure_checks
 from maskwright.testing.methods import method_checks
 from maskwright.testing.offering import offered
@@ -32,6 +33,7 @@ __all__ = [
     "RunPipeline",
     "WrongRules",
     "edit_reader_checks",
+    "engine_checks",
     "measure_checks",
     "method_checks",
     "offered",

@@ -19,6 +19,7 @@ from maskwright.cli.show.explained_data import (
 )
 from maskwright.cli.show.explained_experiments import EXPERIMENT, experiment_page
 from maskwright.cli.show.explained_parameters import WIDTH, parameters
+from maskwright.cli.show.explained_scale import SCALE, scale_page
 from maskwright.edits.languages.yaml.file_model import EditsFile
 from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.foundation.doubts import DOUBT_KINDS, DoubtKind
@@ -60,7 +61,7 @@ def explain(name: str) -> str:
     place of identifiers. ``roles``, ``types``, ``missing`` and ``hierarchies`` say what can be declared of variables,
     ``codebooks`` which files declare them, ``levels`` how records belong together, ``formats`` which files can be read.
     ``suggest`` is how rules are found in data, ``experiment`` the file that compares pipelines,
-    ``contract`` what plugins are held to, with every field and legal value.
+    ``contract`` what plugins are held to, with every field and legal value, ``scale`` what runs over parts.
 
     Raises
     ------
@@ -112,6 +113,7 @@ def _pages() -> dict[str, Callable[[], str]]:
         SUGGEST: _suggest,
         EXPERIMENT: experiment_page,
         CONTRACT: _contract,
+        SCALE: scale_page,
     }
 
 
@@ -195,6 +197,7 @@ def _offered(registry: Registry) -> dict[str, dict[str, Any]]:
         "report_section": dict(registry.report_sections),
         "action": dict(registry.actions),
         "command": dict(registry.commands),
+        "engine": dict(registry.engines),
     }
 
 

@@ -14,12 +14,14 @@ from maskwright.plugins.block import Block
 from maskwright.plugins.command import Command
 from maskwright.plugins.contract import CONTRACT
 from maskwright.plugins.edit_reader import EditReader
+from maskwright.plugins.engine import Engine, EngineTerms, Receipt, Stage
 from maskwright.plugins.format_facts import FormatFacts
 from maskwright.plugins.legal_values import MEANINGS, legal_values
 from maskwright.plugins.limit import Limit
 from maskwright.plugins.measure import Comparison, Measurable, Measure, MeasurePart
 from maskwright.plugins.measure_table import MeasureTable
 from maskwright.plugins.measurement import Measurement
+from maskwright.plugins.merging import Further, Merging
 from maskwright.plugins.method import Masked, Method
 from maskwright.plugins.partition import Partition
 from maskwright.plugins.plan_check import PlanCheck, PlanFinding
@@ -34,12 +36,12 @@ if TYPE_CHECKING:
 
 OFFERED = (
     Method, Remover, Partition, Measure, Source, EditReader, Report, RuleWriter, PlanCheck, ReportSection, Action,
-    Command,
+    Command, Engine,
 )  # fmt: skip
 """What a hook offers, all by keyword."""
 
-HANDED = (Block, Masked, Removed, Limit, Comparison, Measurable, Measurement, MeasurePart, MeasureTable, FormatFacts,
-          RulesFor, PlanFinding, SectionContent, Bars)  # fmt: skip
+HANDED = (Block, Masked, Removed, Limit, Comparison, Measurable, Measurement, MeasurePart, MeasureTable, Merging,
+          Further, FormatFacts, RulesFor, PlanFinding, SectionContent, Bars, EngineTerms, Stage, Receipt)  # fmt: skip
 """What functions of plugins get, and what they give."""
 
 MADE_FROM = (

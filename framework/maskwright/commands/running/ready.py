@@ -135,7 +135,7 @@ def prepare(
         plan = plan_of(request, arrived)
         refuse_too_large(request, plan, len(arrived.original.names))
         _refuse_unwritable(request, arrived)
-    doubts = (*arrived.doubts, *plan.doubts, *_doubts_of_measures(request, plan))
+    doubts = (*arrived.doubts, *plan.doubts, *doubts_of_measures(request, plan))
     dropped = dropped_edits(arrived.edits, plan)
     written = not_read_twice(request.output.source) if isinstance(request, Pipeline) else ()
     notices = (
@@ -193,7 +193,7 @@ def refuse_impossible_limits(plan: Plan) -> None:
         refuse_contradictions(plan.edits + plan.limits, tuple(plan.variables.values()), thorough=False)
 
 
-def _doubts_of_measures(request: MaskingRequest, plan: Plan) -> tuple[Doubt, ...]:
+def doubts_of_measures(request: MaskingRequest, plan: Plan) -> tuple[Doubt, ...]:
     """Doubts about what a pipeline measures; mistakes in it are refused here, before anything is masked."""
     if not isinstance(request, Pipeline):
         return ()

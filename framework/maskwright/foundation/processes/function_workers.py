@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import pickle
 import subprocess
 import sys
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from maskwright.foundation.errors import MaskwrightError
 from maskwright.foundation.processes.child_process import ProcessEndedError
-from maskwright.foundation.processes.processors import shared_processors
 from maskwright.foundation.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -33,12 +33,21 @@ class FunctionWorkers:
 
     Parameters
     ----------
-    processes : int
-        How many are expected to work at the same time: they share the processors.
+    environment : mapping of str to str, optional
+        Put over the environment of this process.
+    memory_limit : int, optional
+        Bytes that each process may have; what asks for more gets a `MemoryError`. Only Linux knows such a limit.
+    replaced : bool, default False
+        Whether calls go on when a process was ended from outside: the next one starts another.
     """
 
-    def __init__(self, processes: int) -> None:
-        self._environment = shared_processors(processes)
+    def __init__(
+        self, environment: Mapping[str, str] | None = None, memory_limit: int | None = None, *, replaced: bool = False
+    ) -> None:
+        self._environment = {**os.environ, **(environment or {})}
+        self._memory_limit = memory_limit
+        self._replaced = replaced
+        self._ended = False
         self._idle: SimpleQueue[_Worker] = SimpleQueue()
         self._started: list[_Worker] = []
         self._lock = Lock()
@@ -65,7 +74,7 @@ class FunctionWorkers:
         Raises
         ------
         ProcessEndedError
-            A process was ended from outside; all are ended then, and no further call is answered.
+            A process was ended from outside; unless it is replaced, all are ended then, and no call is answered.
         Exception
             What the function raises.
         """
@@ -74,6 +83,11 @@ class FunctionWorkers:
         try:
             kind, said = worker.ask(asked, progress)
         except ProcessEndedError as ended:
+            if self._replaced:
+                with self._lock:
+                    self._started.remove(worker)
+                worker.end()
+                raise
             with self._lock:
                 self._lost = self._lost or ended
             self.end()
@@ -86,6 +100,7 @@ class FunctionWorkers:
     def end(self) -> None:
         """End all processes."""
         with self._lock:
+            self._ended = True
             for worker in self._started:
                 worker.end()
 
@@ -95,17 +110,20 @@ class FunctionWorkers:
         with self._lock:
             if self._lost is not None:
                 raise self._lost
-            self._started.append(_Worker(self._environment))
+            if self._ended:
+                raise ProcessEndedError(0)
+            self._started.append(_Worker(self._environment, self._memory_limit))
             return self._started[-1]
 
 
 class _Worker:
     """One process, at work for one thread at a time."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str], memory_limit: int | None) -> None:
+        limit = [] if memory_limit is None else [str(memory_limit)]
         # Our own interpreter and module, no shell.
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "maskwright.foundation.processes.function_worker"],
+        self._process = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-m", "maskwright.foundation.processes.function_worker", *limit],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -131,10 +149,11 @@ class _Worker:
         """End the process, also while another thread waits for its answer."""
         self._process.kill()
         self._code()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):  # what was written and never read
-                    pipe.close()
+        for stream in (self._process.stdin, self._process.stdout):
+            # What is left to be written to a process that is gone cannot be.
+            with contextlib.suppress(OSError):
+                if stream is not None:
+                    stream.close()
 
     def _send(self, message: object) -> None:
         assert self._process.stdin is not None

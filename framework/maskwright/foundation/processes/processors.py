@@ -7,7 +7,10 @@ import os
 LIMIT = "NUMBA_NUM_THREADS"
 """What says so to a process that is not to take all processors; compiled kernels go by it too."""
 
-_OF_LIBRARIES = (LIMIT, "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+SHARE = "MASKWRIGHT_THREADS"
+"""The same for a process whose kernels are compiled already."""
+
+_OF_LIBRARIES = (LIMIT, SHARE, "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 def processors() -> int:
@@ -23,14 +26,15 @@ def processors() -> int:
         given = len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system
         given = os.cpu_count() or 1
-    limit = os.environ.get(LIMIT, "")
-    return min(given, int(limit)) if limit.isdecimal() and int(limit) else given
+    limits = (os.environ.get(name, "") for name in (SHARE, LIMIT))
+    return min([given, *(int(limit) for limit in limits if limit.isdecimal() and int(limit))])
 
 
-def shared_processors(processes: int) -> dict[str, str]:
-    """Environment of processes that work at the same time: together they have as many threads as there are processors.
+def share_of_each(processes: int) -> dict[str, str]:
+    """What so many processes that work at the same time get put over their environment.
 
-    Each has one thread at least. What is set already is kept where it is less.
+    Together they have as many threads as there are processors, and each has one at least. What is set already is kept
+    where it is less.
 
     Parameters
     ----------
@@ -43,4 +47,15 @@ def shared_processors(processes: int) -> dict[str, str]:
         said = os.environ.get(name, "")
         return str(min(share, int(said)) if said.isdecimal() and int(said) else share)
 
-    return {**os.environ, **{name: limit(name) for name in _OF_LIBRARIES}}
+    return {name: limit(name) for name in _OF_LIBRARIES}
+
+
+def shared_processors(processes: int) -> dict[str, str]:
+    """Environment of processes that work at the same time, see `share_of_each`.
+
+    Parameters
+    ----------
+    processes : int
+        How many there are, >= 1.
+    """
+    return {**os.environ, **share_of_each(processes)}

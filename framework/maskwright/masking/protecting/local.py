@@ -80,6 +80,9 @@ def protect_group(
 
     def protect(number: int) -> Masked:
         block = _block(calls[number], work, source, shares.of(number))
+        if context.whole is not None:
+            own = calls[number].seen + context.whole.first
+            block = replace(block, file_n=context.whole.records, records=read_only(own))
         # Where any cut gives the same values, blocks draw from the same numbers, each record its own of them.
         part = () if work.method.cut == "any" else (number,)
         rng = generator(context.seed, "protect", work.step, *work.variables, *part)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from maskwright.foundation.errors import EXIT_BUG, InputError, MaskwrightError, Problem
 from maskwright.foundation.processes.child_process import ProcessEndedError
 from maskwright.foundation.processes.function_workers import FunctionWorkers
+from maskwright.foundation.processes.processors import share_of_each
 from maskwright.foundation.progress import Progress, silent
 from maskwright.plugins.guarding.frozen import frozen
 from maskwright.plugins.guarding.origin import in_step
@@ -49,7 +50,7 @@ def worker_processes(execution: Execution) -> Iterator[FunctionWorkers | None]:
     if not execution.processes:
         yield None
         return
-    with FunctionWorkers(execution.workers) as workers:
+    with FunctionWorkers(share_of_each(execution.workers)) as workers:
         yield workers
 
 

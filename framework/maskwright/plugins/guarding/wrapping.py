@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from maskwright.plugins.edit_reader import EditReader
+from maskwright.plugins.engine import Engine
 from maskwright.plugins.guarding.call import Guarded, broke_contract, engine_iterator, guarded_call, guarded_iterator
 from maskwright.plugins.guarding.further_kinds import (
     checked_findings,
@@ -17,6 +18,7 @@ from maskwright.plugins.guarding.further_kinds import (
 from maskwright.plugins.guarding.origin import Origin
 from maskwright.plugins.guarding.returned_labels import checked_labels
 from maskwright.plugins.guarding.returned_measurement import checked_measurement
+from maskwright.plugins.guarding.returned_workers import checked_workers
 from maskwright.plugins.limit import Limit
 from maskwright.plugins.measure import Measure, MeasurePart
 from maskwright.plugins.method import Method
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.plugins.remover import AnyMethod
 
-AnyPlugin = TypeVar("AnyPlugin", Source, EditReader, Partition, Method, Remover, Measure, Report)
+AnyPlugin = TypeVar("AnyPlugin", Source, EditReader, Partition, Method, Remover, Measure, Report, Engine)
 
 _YIELD = ("batches", "written_batches", "documents")
 """Functions of an opened file that yield its records."""
@@ -246,4 +248,5 @@ _WRAPPED: dict[str, Callable[[Any, Origin], dict[str, Any]]] = {
     "report_section": _with("compose", checked_section),
     "action": _with("act", checked_text),
     "command": _with("work", checked_text),
+    "engine": _with("start", checked_workers),
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from maskwright.foundation.processes.function_workers import FunctionWorkers
-from maskwright.foundation.processes.processors import processors, shared_processors
+from maskwright.foundation.processes.processors import processors, share_of_each, shared_processors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,5 +52,5 @@ def test_a_process_that_calls_functions_has_its_share(tmp_path: Path, monkeypatc
     )
     monkeypatch.syspath_prepend(tmp_path)
     told = importlib.import_module("telling_of_threads").told
-    with FunctionWorkers(processors()) as workers:
+    with FunctionWorkers(share_of_each(processors())) as workers:
         assert workers.call(told) == (1, "1")
