@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.commands.parted.measuring import refused_measure, unmeasurable
 from maskwright.commands.parted.support import refused_method
+from maskwright.edits.evaluation.domain import domain_tuples
 from maskwright.foundation.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -117,6 +118,15 @@ def refuse_plan(pipeline: Pipeline, plan: Plan) -> Pipeline:
         Problem(f"edit {edit.name!r} is for another engine, or reads more than one record", hint=IN_MEMORY)
         for edit in plan.edits
         if edit.engine is not None
+    ]
+    problems += [
+        Problem(
+            f"edit {edit.name!r} ties masked variables to unmasked ones by the values that occur together, and a run "
+            "over parts does not cut along these",
+            hint=IN_MEMORY,
+        )
+        for edit in plan.edits
+        if any(0 < sum(name in plan.masked for name in names) < len(names) for names in domain_tuples((edit,)))
     ]
     if problems:
         raise InputError(problems)

@@ -196,6 +196,7 @@ def test_record_local_steps_are_those_of_the_file_in_memory(tmp_path: Path) -> N
         ({"protect": [{"method": "rank_swapping"}]}, "rank_swapping sees all records at once"),
         ({"on_input_violation": "drop"}, "on_input_violation: drop"),
         ({"release": {"order": "random"}}, "keeps the order"),
+        ({"edits": ["(region, age) in original"]}, "ties masked variables to unmasked ones"),
     ],
 )
 def test_what_parts_cannot_have_is_refused_by_name(changes: dict[str, Any], said: str, tmp_path: Path) -> None:
