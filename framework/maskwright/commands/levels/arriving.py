@@ -21,6 +21,7 @@ from maskwright.edits.levels.binding import BoundEdits, bind
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.structure import Structure, refuse_conditions, refuse_texts
 from maskwright.edits.levels.structure_edits import with_structure_edits
+from maskwright.edits.levels.written_rules import as_stated
 from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import stage
@@ -104,6 +105,7 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
                 files[name] = load(source, progress, may_lack="anything")
         _refuse_unknown(described, files)
         linked = linked_as(described.levels, files)
+        rules = as_stated(rules, linked)
     with clock("check"), stage(reporter, "Checking the original"):
         bound = edits_of_levels(rules, linked)
         arrival = outcomes(linked, bound)
@@ -173,6 +175,7 @@ def edits_of_levels(rules: EditSet, linked: LinkedData) -> BoundEdits:
     EditError
     """
     refuse_conditions(linked)
+    rules = as_stated(rules, linked)
     bound = bind(rules, Structure.of(linked))
     refuse_texts(linked, bound.columns, rules)
     bound = with_structure_edits(bound, linked)

@@ -95,7 +95,7 @@ def binary_sum_notices(linked: LinkedData, bound: BoundEdits) -> tuple[str, ...]
     strict = [
         edit.name
         for edits in bound.edits.values() for edit in edits
-        if edit.assertion is not None
+        if edit.assertion is not None and edit.assertion.rule is None
         and any(isinstance(part, LinearPart) and part.relation == "==" and not part.tolerance for part in edit.parts)
         and any(_has_fractions(linked[level].data, name) for level, name in sources_of_edit(bound, edit))
     ]  # fmt: skip

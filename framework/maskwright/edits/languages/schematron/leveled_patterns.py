@@ -10,6 +10,7 @@ from maskwright.edits.algebra.negation import all_of
 from maskwright.edits.expression import IfThen, Not, variable_names
 from maskwright.edits.languages.schematron.lets import lets_of, trees
 from maskwright.edits.languages.schematron.patterns import PatternReader, RuleOfPattern, TestOfRule
+from maskwright.edits.languages.schematron.vocabulary import WRITTEN_FROM
 from maskwright.edits.languages.xpath.nested import parse_context, parse_nested
 from maskwright.foundation.errors import EditError, Problem
 
@@ -104,10 +105,12 @@ class LeveledPatternReader(PatternReader):
                 reading.problems += error.problems
                 continue
             # Level and condition say what the context said: it is not looked for among the elements of a file.
+            assert stated.assertion is not None
+            written = {name: child.qualified.get((WRITTEN_FROM, name)) for name in ("rule", "when")}
             reading.edits.append(
                 replace(
                     stated, expression=expression, parts=parts, variables=variable_names(expression), when=when,
-                    binding="exact", level=level, context=None,
+                    binding="exact", level=level, context=None, assertion=replace(stated.assertion, **written),
                 )
             )  # fmt: skip
 
