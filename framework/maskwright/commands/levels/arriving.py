@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from maskwright.commands.levels.composition import is_composition
-from maskwright.commands.levels.last_word import binary_sum_notices
+from maskwright.commands.levels.false_on_missing import FalseOnMissing, false_on_missing
+from maskwright.commands.levels.last_word import binary_sum_notices, engine_rules
 from maskwright.commands.reading import load
 from maskwright.commands.running.arrive import Clock, read_rules
 from maskwright.data.levels.linking import levels_of_flat, linked_levels, with_most_frequent
@@ -112,9 +113,11 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
     for level in linked:
         refuse_arithmetic_on_text(bound.edits[level.name], with_linked_columns(linked, bound, level.name))
     sums = binary_sum_notices(linked, bound) if described.levels.form == "nested" else ()
-    told = (*linked.notes, *sums, *_once(note for each in files.values() for note in each.notes))
+    found = _as_an_engine_finds(described, linked, bound, arrival, reporter)
+    arrival = found.arrival
+    told = (*linked.notes, *sums, *found.notices, *_once(note for each in files.values() for note in each.notes))
     records = {level.name: len(level) for level in linked}
-    linked, said = _on_violation(described, linked, files, bound, arrival)
+    linked, said = _on_violation(described, linked, files, bound, found)
     if said:
         bound = edits_of_levels(rules, linked)
         arrival = outcomes(linked, bound)
@@ -242,14 +245,27 @@ def _refuse_unknown(described: Pipeline, files: Mapping[str, Dataset]) -> None:
         raise InputError(in_order(problems, described.file))
 
 
+def _as_an_engine_finds(
+    described: Pipeline, linked: LinkedData, bound: BoundEdits, arrival: Mapping[str, Outcome], reporter: Reporter
+) -> FalseOnMissing:
+    """Verdicts on arrival, with the tests of Schematron that are false where cells are missing."""
+    assert described.levels is not None
+    rules = engine_rules(described)
+    if rules is None:
+        return FalseOnMissing(arrival)
+    with stage(reporter, "Asking the engine about missing cells") as progress:
+        return false_on_missing(described.levels, rules.edits, rules.limits, linked, bound, arrival, progress)
+
+
 def _on_violation(
     described: Pipeline,
     linked: LinkedData,
     files: Mapping[str, Dataset],
     bound: BoundEdits,
-    arrival: Mapping[str, Outcome],
+    found: FalseOnMissing,
 ) -> tuple[LinkedData, tuple[str, ...]]:
     """Do what the pipeline says with groups that break an edit; what was done, in words."""
+    arrival = found.arrival
     broken = [
         each for outcome in arrival.values() for each in outcome.edits if each.violations and each.severity == "error"
     ]
@@ -270,7 +286,10 @@ def _on_violation(
     if described.on_input_violation == "drop":
         bad = np.zeros(len(top), dtype=np.bool_)
         for level in linked:
-            bad |= _groups_of(_violating(linked, bound, level.name), linked, level.name)
+            broken_here = _violating(linked, bound, level.name)
+            if level.name in found.records:
+                broken_here |= found.records[level.name]
+            bad |= _groups_of(broken_here, linked, level.name)
         if bad.all():
             raise InputError(f"every {top.name} violates an edit ({shown}), so on_input_violation: drop leaves none")
         kept = linked.taken(np.flatnonzero(~bad).astype(np.int64))
