@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from maskwright.commands.levels.composition import is_composition
+from maskwright.commands.levels.encodings import encoding_notices
 from maskwright.commands.levels.false_on_missing import FalseOnMissing, false_on_missing
 from maskwright.commands.levels.last_word import binary_sum_notices, engine_rules
 from maskwright.commands.reading import load
@@ -28,6 +29,7 @@ from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import stage
 from maskwright.foundation.refusals import EditViolation
 from maskwright.pipeline.names import in_order, names_in, unknown_uses
+from maskwright.pipeline.names_of_levels import further_level_problems
 from maskwright.pipeline.plugins_section import choice_notices
 from maskwright.planning.applicable_edits import declared_bounds, without_violations
 from maskwright.planning.warnings.publication_warnings import refuse_arithmetic_on_text
@@ -95,7 +97,11 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
         Groups break edits, and they are neither masked nor dropped, or no mask can mend them.
     """
     assert described.levels is not None
-    rules = read_rules(described)
+    try:
+        rules = read_rules(described)
+    except InputError as error:
+        further = further_level_problems(described.levels, described.edits, described.uses)
+        raise InputError(in_order([*error.problems, *further], described.file)) from error
     files: dict[str, Dataset] = {}
     with clock("read"):
         for name, source in described.levels.sources.items():
@@ -115,7 +121,13 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
     sums = binary_sum_notices(linked, bound) if described.levels.form == "nested" else ()
     found = _as_an_engine_finds(described, linked, bound, arrival, reporter)
     arrival = found.arrival
-    told = (*linked.notes, *sums, *found.notices, *_once(note for each in files.values() for note in each.notes))
+    told = (
+        *linked.notes,
+        *sums,
+        *found.notices,
+        *encoding_notices(described.levels, files),
+        *_once(note for each in files.values() for note in each.notes),
+    )
     records = {level.name: len(level) for level in linked}
     linked, said = _on_violation(described, linked, files, bound, found)
     if said:
