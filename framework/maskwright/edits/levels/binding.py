@@ -174,8 +174,8 @@ class _Binder:
             own = self._structure[name].variables
             raise _Unbound(f"{name} is a level, and no variable", f"Name a variable of it, as sum({name}.{own[-1]}).")
         if not rest:
-            known = [each for level in self._structure.levels for each in level.variables]
-            raise _Unbound(unknown_name("variable", name, known), name=None if nearest_name(name, known) else name)
+            every = [each for level in self._structure.levels for each in level.variables]
+            raise _Unbound(unknown_name("variable", name, every), name=None if nearest_name(name, every) else name)
         if prefix in self._structure.names:
             if rest not in self._structure[prefix].variables:
                 raise _Unbound(unknown_name(f"variable of the level {prefix}", rest, self._structure[prefix].variables))
