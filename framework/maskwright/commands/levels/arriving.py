@@ -120,7 +120,7 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
         refuse_arithmetic_on_text(bound.edits[level.name], with_linked_columns(linked, bound, level.name))
     sums = binary_sum_notices(linked, bound) if described.levels.form == "nested" else ()
     found = _as_an_engine_finds(described, linked, bound, arrival, reporter)
-    arrival = found.arrival
+    arrival = dict(found.arrival)
     told = (
         *linked.notes,
         *sums,

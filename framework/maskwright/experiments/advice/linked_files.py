@@ -80,10 +80,11 @@ def start_linked_pipeline(
         member: dict[str, object] = {"source": named[lower].as_posix(), "key": advice.member_key, "in": UPPER}
         if advice.pointers:
             member["pointers"] = dict.fromkeys(advice.pointers, advice.member_key)
-        levels = {UPPER: {"source": named[upper].as_posix(), "key": key}, LOWER: member}
+        group: dict[str, object] = {"source": named[upper].as_posix(), "key": key}
         source = PurePosixPath(named[lower].as_posix()).as_posix()
+        files = LinkedFiles({UPPER: group, LOWER: member})
         return pipeline_text(
-            together, source, stated, (), active=False, doubts=doubts, problem=problem, linked=LinkedFiles(levels)
+            together, source, stated, (), active=False, doubts=doubts, problem=problem, linked=files
         )  # fmt: skip
 
     with stage(shown, "Planning"):

@@ -107,11 +107,12 @@ class LeveledPatternReader(PatternReader):
                 continue
             # Level and condition say what the context said: it is not looked for among the elements of a file.
             assert stated.assertion is not None
-            written = {name: child.qualified.get((WRITTEN_FROM, name)) for name in ("rule", "when")}
+            rule_text, its_condition = (child.qualified.get((WRITTEN_FROM, name)) for name in ("rule", "when"))
+            assertion = replace(stated.assertion, rule=rule_text, when=its_condition)
             reading.edits.append(
                 replace(
                     stated, expression=expression, parts=parts, variables=variable_names(expression), when=when,
-                    binding="exact", level=level, context=None, assertion=replace(stated.assertion, **written),
+                    binding="exact", level=level, context=None, assertion=assertion,
                 )
             )  # fmt: skip
 
