@@ -157,7 +157,7 @@ def start_pipeline(
     """
     shown = reporter or Quiet()
     if to.exists() and not force:
-        raise _exists(to)
+        raise already_there(to)
     (file,) = data_files((data,), options)
     refuse_to_overwrite({"the pipeline": to}, {"data file": data})
     looked = looked_at(file, shown)
@@ -179,7 +179,7 @@ def start_pipeline(
     codebook = {name: Path(os.path.relpath(path, folder)).as_posix() for name, path in codebook.items()}
     stated = {**codebook, **stated}
     text = pipeline_text(told, source, stated, suggested, active=active, doubts=doubts, problem=problem)
-    _put(to, text, force=force)
+    put_pipeline(to, text, force=force)
     said = tuple(f"{each.variable}: {each.said}" if each.variable else each.said for each in doubts)
     return StartedPipeline(to, text, description, said, problem)
 
@@ -221,13 +221,13 @@ def _planned(
     for active in (True, False):
         text = pipeline_text(description, place_in(Path(), str(data)), stated, suggested, active=active)
         try:
-            return active, _doubts_of_plan(text), ""
+            return active, doubts_of_plan(text), ""
         except InputError as error:
             problem = error.problems[0].message
     return False, [], problem
 
 
-def _doubts_of_plan(text: str) -> list[PlannedDoubt]:
+def doubts_of_plan(text: str) -> list[PlannedDoubt]:
     """Doubts of the plan of a pipeline, each with the variable that it is about, or ''."""
     # The trial is nobody's file, and a file that is made later may get its number on the disk.
     with reads_noted(), tempfile.TemporaryDirectory(prefix="maskwright-") as folder:
@@ -258,11 +258,11 @@ def write_starting_pipeline(folder: Path, *, force: bool = False) -> Path:
         When the file exists or cannot be written.
     """
     path = folder / "pipeline.yaml"
-    _put(path, STARTING_PIPELINE, force=force)
+    put_pipeline(path, STARTING_PIPELINE, force=force)
     return path
 
 
-def _put(path: Path, text: str, *, force: bool) -> None:
+def put_pipeline(path: Path, text: str, *, force: bool) -> None:
     """Write a pipeline; without force, one that is there is left alone."""
     if force:
         write_text(path, text)
@@ -271,7 +271,7 @@ def _put(path: Path, text: str, *, force: bool) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.open("x").close()  # the name is ours, or the file is somebody's
     except FileExistsError:
-        raise _exists(path) from None
+        raise already_there(path) from None
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from error
     try:
@@ -281,7 +281,8 @@ def _put(path: Path, text: str, *, force: bool) -> None:
         raise
 
 
-def _exists(path: Path) -> InputError:
+def already_there(path: Path) -> InputError:
+    """Say that a pipeline was left alone."""
     return InputError(
         Problem(f"{path} exists; it was left alone", hint="--force replaces it, --to names another file.")
     )

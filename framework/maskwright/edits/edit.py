@@ -229,6 +229,8 @@ class Assertion:
         Attributes of the assert.
     diagnostics, properties : tuple of (id, text)
         Further messages that the assert refers to.
+    rule, when : str or None
+        Rule of the YAML language, and its condition, that the test was written from.
     """
 
     test: str
@@ -241,6 +243,8 @@ class Assertion:
     flag: str | None = None
     diagnostics: tuple[tuple[str, str], ...] = ()
     properties: tuple[tuple[str, str], ...] = ()
+    rule: str | None = None
+    when: str | None = None
 
 
 @dataclass(frozen=True)

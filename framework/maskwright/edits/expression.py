@@ -295,6 +295,24 @@ def variable_names(expression: Expression) -> tuple[str, ...]:
     return tuple(found)
 
 
+def unquoted_text(expression: Expression, name: str) -> str | None:
+    """Hint that a name which no variable has may be a text, where it is compared with a variable; else None."""
+    stack: list[Expression] = [expression]
+    while stack:
+        node = stack.pop()
+        match node:
+            case Comparison("==" | "!=" as operator, VariableReference(one), VariableReference(other)) if (
+                name in (one, other) and one != other
+            ):
+                variable = one if other == name else other
+                return f"If {name} is a text, put it in quotes: {variable} {operator} '{name}'."
+            case GroupFunction(condition=condition) if condition is not None:
+                stack.append(condition)
+            case _:
+                stack.extend(children(node))
+    return None
+
+
 def has_ranges(expression: Expression) -> bool:
     """Whether a range of variables is still to be written out."""
     stack = [expression]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.data.parts.finding import could_match, is_pattern, is_several
 from maskwright.data.parts.manifest import foreign_file
-from maskwright.foundation.errors import PluginError, Problem
+from maskwright.foundation.errors import PluginError, Problem, unknown_name
 from maskwright.foundation.file_identity import file_identity
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only
@@ -261,7 +261,10 @@ def _of_levels(section: Node, levels: Sequence[str], problems: list[Problem]) ->
     if not levels or not data.is_mapping or set(data.keys) != set(levels):
         named = ", ".join(f"{name}: FILE" for name in levels)
         wanted = f"a file of each level: {{{named}}}" if levels else "one file name"
-        problems.append(Problem(f"output.data: expected {wanted}", data.place))
+        strange = [key for key, _ in data.entries if key.raw not in levels] if levels else []
+        problems += [Problem(f"output.data: {unknown_name('level', key.raw, levels)}", key.place) for key in strange]
+        if not strange:
+            problems.append(Problem(f"output.data: expected {wanted}", data.place))
         return tuple(entry for entry in section.entries if entry[0].raw != "data")
     others = tuple(entry for entry in section.entries if entry[0].raw != "data")
     of_levels = tuple(

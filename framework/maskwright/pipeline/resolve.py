@@ -20,7 +20,15 @@ from maskwright.pipeline.overrides import Overrides, apply_overrides
 from maskwright.pipeline.plugin_lists import Chosen, Listed, resolve_list
 from maskwright.pipeline.plugins_section import allowed_packages
 from maskwright.pipeline.release_section import resolve_release
-from maskwright.pipeline.resolved import DataSource, Output, Pipeline, RuleFile, RuleText, VariableUse
+from maskwright.pipeline.resolved import (
+    DataSource,
+    LevelSources,
+    Output,
+    Pipeline,
+    RuleFile,
+    RuleText,
+    VariableUse,
+)
 from maskwright.pipeline.steps import resolve_measures, resolve_steps, resolve_thresholds
 from maskwright.pipeline.waivers import resolve_waivers
 from maskwright.plugins.measure import needs_levels
@@ -44,6 +52,8 @@ class UnfinishedPipelineError(PipelineError):
         None where the data file cannot be opened or is not to be.
     edits : tuple of RuleText or RuleFile
     uses : tuple of VariableUse
+    levels : LevelSources or None
+        Where the data have several.
     """
 
     def __init__(
@@ -52,9 +62,10 @@ class UnfinishedPipelineError(PipelineError):
         data: DataSource | None,
         edits: tuple[RuleText | RuleFile, ...],
         uses: tuple[VariableUse, ...],
+        levels: LevelSources | None = None,
     ) -> None:
         super().__init__(problems)
-        self.data, self.edits, self.uses = data, edits, uses
+        self.data, self.edits, self.uses, self.levels = data, edits, uses, levels
 
 
 HELP = "`maskwright init` writes a pipeline to start from."
@@ -219,7 +230,9 @@ class _Reading:
             self.problems.append(Problem(message, place, "Name an XML file: masked.xml."))
         if self.problems or data is None or execution is None or plain is None or output is None or release is None:
             problems = in_order(self.problems, self.root.place.file or "")
-            raise UnfinishedPipelineError(problems, openable if self.check_data else None, edits, uses)
+            raise UnfinishedPipelineError(
+                problems, openable if self.check_data else None, edits, uses, levels if self.check_data else None
+            )
         return Pipeline(
             path=self.path,
             folder=self.folder,

@@ -12,6 +12,7 @@ from maskwright.commands.reading import load
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.schematron.reader import read_schematron
+from maskwright.edits.levels.written_rules import as_stated
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Progress, Reporter, silent
 from maskwright.pipeline.parts_section import source_of
@@ -77,10 +78,11 @@ class LinkedFile:
         del fired
         levels = self.sources
         linked = linked_sources(levels, progress)
-        for note in linked.notes:
+        rules = as_stated(self.rules, linked)
+        for note in (*linked.notes, *rules.notes[len(self.rules.notes) :]):
             self.reporter.notice(note)
         original = None if self.original is None else linked_sources(self.original, progress)
-        bound = edits_of_levels(self.rules, linked)
+        bound = edits_of_levels(rules, linked)
         together = check_linked(linked, bound, original)
         if svrl is not None:
             write_linked_svrl(svrl, linked, bound.edits, together.edits, levels)

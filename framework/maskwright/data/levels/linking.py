@@ -56,7 +56,7 @@ def levels_of_flat(data: Dataset, declared: Mapping[str, LevelDeclaration], file
     """
     top, bottom = declared
     upper, lower = declared[top], declared[bottom]
-    own = _own_variables(data.names, declared, (top, bottom))
+    own = variables_of_levels(data.names, declared, (top, bottom))
     (codes,) = shared_codes([data[upper.key]])
     problems = [
         *texts_as_order(bottom, lower, data),
@@ -106,7 +106,10 @@ def linked_levels(
         *unknown_names(bottom, lower, body.names, files[bottom]),
     ]
     if unknown:
-        raise InputError(unknown)
+        own = {name: set(level.stated_names) for name, level in declared.items()}
+        turned = own[top] <= set(body.names) and own[bottom] <= set(head.names)
+        hint = f"{files[bottom]} has what {top} names, and {files[top]} what {bottom} names: give them in this order"
+        raise InputError([replace(each, hint=hint) for each in unknown] if turned else unknown)
     problems = [
         *texts_as_order(bottom, lower, body),
         *wrong_pointers(bottom, lower),
@@ -215,10 +218,24 @@ def _most_frequent(groups: NDArray[np.int64], codes: NDArray[np.int64], rows: ND
     return np.asarray(rows[begins][kept])
 
 
-def _own_variables(
+def variables_of_levels(
     names: Sequence[str], declared: Mapping[str, LevelDeclaration], pair: tuple[str, str]
 ) -> dict[str, tuple[str, ...]]:
-    """Variables of each level of a flat file, keys included."""
+    """Variables of each level of a flat file, keys included.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the variables of the file.
+    declared : mapping of level name to LevelDeclaration
+    pair : (str, str)
+        Names of the levels, the top first.
+
+    Raises
+    ------
+    InputError
+        Names that the file does not have, or that both levels claim; nothing says which are the upper level's.
+    """
     top, bottom = pair
     problems = [problem for name, level in declared.items() for problem in unknown_names(name, level, names, None)]
     claimed = [{level.key, *level.pointers, *(level.variables or ())} for level in declared.values()]

@@ -15,7 +15,7 @@ from maskwright.edits.evaluation.binary64 import evaluate_xpath
 from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.edits.evaluation.tally import Tally
 from maskwright.edits.evaluation.verdict import Verdict
-from maskwright.edits.expression import GroupFunction, IfThen, MissingAs, nodes
+from maskwright.edits.expression import GroupFunction, IfThen, MissingAs, nodes, unquoted_text
 from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import EditError, Place, Problem, nearest_name, unknown_name
 from maskwright.foundation.html_tables import block, sentence, table
@@ -369,7 +369,8 @@ def unknown_variables(edits: Sequence[Edit], names: Sequence[str]) -> list[Probl
             if has_near or not is_listed:
                 wrong = unknown_name("variable", name, names)
             is_listed = is_listed or not has_near
-            problems.append(Problem(f"edit {edit.name}: {wrong}", _place_of_name(edit.place, name)))
+            hint = None if has_near else unquoted_text(edit.expression, name)
+            problems.append(Problem(f"edit {edit.name}: {wrong}", _place_of_name(edit.place, name), hint))
     return problems
 
 

@@ -9,6 +9,8 @@ The order of attempts, each only for the rows that still fail:
 4. walk over the grid towards the edits (`maskwright.masking.adjusting.grid_search`);
 5. take the nearest of the donors, rows that are feasible (`maskwright.masking.adjusting.donors`).
 
+A declared code for "no value" is no value that a row may be moved onto, unless there is no other on all edits.
+
 Only masked values and edits are read, never an original record. Each row is adjusted alone: with the same donors, rows
 come out the same in one call and in pieces.
 """
@@ -32,6 +34,7 @@ from maskwright.masking.adjusting.derivation import Derivations, Equality, deriv
 from maskwright.masking.adjusting.donors import Donors
 from maskwright.masking.adjusting.grid_search import GridSearch
 from maskwright.masking.adjusting.held_cells import held_edits, with_held
+from maskwright.masking.adjusting.missing_codes import codes_of, without_codes
 from maskwright.masking.adjusting.projection import feasible_points, nearest_feasible
 from maskwright.masking.adjusting.rounding import Grid
 
@@ -123,7 +126,7 @@ class _Rows:
     rounded : ndarray of shape (r, q), float64
         On the grid.
     satisfied : ndarray of shape (r,), bool
-        Whether `rounded` satisfies every edit.
+        Whether `rounded` satisfies every edit, and has no code for "no value".
     projected : ndarray of shape (r,), bool
         Whether a projection was tried.
     """
@@ -180,10 +183,12 @@ def adjust(
     """
     standing = EditSet() if held is None else held_edits(targets.names, held)
     beside = targets if held is None else with_held(targets, held)
-    system = system_of(beside, edits + standing, scale, sets or {})
+    codes = codes_of(targets.variables)
+    named = {targets.names[place]: frozenset(found.tolist()) for place, found in codes.items()}
+    system = system_of(beside, without_codes(edits, named) + standing, scale, sets or {})
     plan = _derivations(system, edits)
     grid = Grid(targets.names, system.decimals, scale, plan, targets.strides)
-    search = GridSearch.of(system, edits, grid, held)
+    search = GridSearch.of(system, edits, grid, held, codes)
     # Without a grid the dependents are computed too, in the order in which the rule is written.
     start = _compute(values, targets.names, plan, computed)
     broken = violated(system, start)
@@ -203,6 +208,11 @@ def adjust(
         {name: rows for name, rows in broken.items() if name in stated}, targets, edits, rounded, np.flatnonzero(left)
     )
     _search_further(search, rows, rng)
+    if codes and not rows.satisfied.all():
+        # Edits come first: where they hold at a code for "no value" only, that is told as a doubt.
+        freely = GridSearch.of(system_of(beside, edits + standing, scale, sets or {}), edits, grid, held)
+        rows.satisfied[:] |= freely.satisfied(rows.rounded, np.arange(len(values)))
+        _search_further(freely, rows, rng)
     search.polish(start, rounded, np.flatnonzero(left & rows.satisfied))
     progress(0.9)
     fallback = _take_nearest(search, rows, donors)

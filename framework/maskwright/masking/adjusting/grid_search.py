@@ -9,7 +9,7 @@ row holds: no row is moved otherwise because others are there.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from maskwright.masking.adjusting.constraint_system import ConstraintSystem, vio
 from maskwright.masking.adjusting.derivation import ProductDerivation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -53,6 +53,8 @@ class GridSearch:
         Free variables with a grid that can change the verdict of an edit, directly or through a dependent.
     held : ndarray of shape (r, q), float64, or None
         What cells of the rows have to be; NaN where they may be anything.
+    codes : mapping of int to ndarray of float64
+        By position of the variable: codes for "no value", which no cell may become.
     """
 
     system: ConstraintSystem
@@ -60,10 +62,16 @@ class GridSearch:
     grid: Grid
     names: tuple[str, ...]
     held: NDArray[np.float64] | None = None
+    codes: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, system: ConstraintSystem, edits: EditSet, grid: Grid, held: NDArray[np.float64] | None = None
+        cls,
+        system: ConstraintSystem,
+        edits: EditSet,
+        grid: Grid,
+        held: NDArray[np.float64] | None = None,
+        codes: Mapping[int, NDArray[np.float64]] | None = None,
     ) -> GridSearch:
         """Search over the free variables of a grid.
 
@@ -74,20 +82,23 @@ class GridSearch:
             That candidates have to satisfy.
         grid : Grid
         held : ndarray of shape (r, q), float64, optional
+        codes : mapping of int to ndarray of float64, optional
         """
         used = set(edits.variables)
         free = [name for name in grid.plan.free if grid.decimals.get(name) is not None]
         names = tuple(name for name in free if name in used or grid.plan.steps)
-        return cls(system, edits, grid, names, held)
+        return cls(system, edits, grid, names, held, codes or {})
 
     def satisfied(self, values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether rows `index`, holding `values`, satisfy every edit."""
+        """Whether rows `index`, holding `values`, satisfy every edit, and no cell of theirs is a code."""
         result = np.ones(len(index), dtype=np.bool_)
         for edit in self.edits:
             result &= self.system.targets.satisfied(edit, values, index)
         if self.held is not None:
             wanted = self.held[index]
             result &= np.all(np.isnan(wanted) | (values == wanted), axis=1)
+        for place, codes in self.codes.items():
+            result &= ~np.isin(values[:, place], codes)
         return result
 
     def candidates(self, points: NDArray[np.float64], moves: NDArray[np.int64]) -> NDArray[np.float64]:
