@@ -13,7 +13,19 @@ from maskwright import hookimpl
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from maskwright import Action, Measure, Method, Partition, PlanCheck, Remover, Report, ReportSection, Source
+    from maskwright import (
+        Action,
+        Aggregation,
+        ConstraintKind,
+        Measure,
+        Method,
+        Partition,
+        PlanCheck,
+        Remover,
+        Report,
+        ReportSection,
+        Source,
+    )
 
 CONTRACT = 1
 
@@ -56,6 +68,22 @@ def register_reports() -> Sequence[Report]:
     from maskwright_builtin.reports import REPORTS
 
     return REPORTS
+
+
+@hookimpl
+def register_aggregations() -> Sequence[Aggregation]:
+    """Offer the built-in ways to make representatives of clusters."""
+    from maskwright_builtin.aggregations import AGGREGATIONS
+
+    return AGGREGATIONS
+
+
+@hookimpl
+def register_constraints() -> Sequence[ConstraintKind]:
+    """Offer the built-in kinds of constraints."""
+    from maskwright_builtin.constraints import CONSTRAINTS
+
+    return CONSTRAINTS
 
 
 @hookimpl

@@ -33,6 +33,7 @@ from maskwright.masking.masking_notices import (
     zero_notices,
 )
 from maskwright.masking.masking_result import MaskingResult
+from maskwright.masking.protecting.aggregation_claims import broken_aggregation_claims
 from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.processes import worker_processes
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.context import Execution, Observer
-    from maskwright.planning.model import AdjustmentUnit, Group, Step
+    from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
     from maskwright.planning.plan import Plan
 
 
@@ -116,6 +117,7 @@ class _Protected:
     standardisation: Standardisation
     doubts: tuple[Doubt, ...] = ()
     coded: tuple[CodedValues, ...] = ()
+    unkept: tuple[Keeper, ...] = ()
 
     def limits(self, plan: Plan) -> tuple[StepLimit, ...]:
         """Limits that methods found in the data, of variables that are published as values."""
@@ -179,7 +181,15 @@ def _protect_step(
     ]
     found = [limit for result in results[len(before.results) :] for limit in result.limits]
     coded = coded_values(number, found, before.data, data) if not step.only_removes else ()
-    return _Protected(data, tuple(results), standardisation, (*before.doubts, *doubts), (*before.coded, *coded))
+    unkept = [
+        keeper
+        for group, result in zip(groups, results[len(before.results) :], strict=True)
+        for keeper in broken_aggregation_claims(step, group, result, context.edits)
+    ]
+    return _Protected(
+        data, tuple(results), standardisation, (*before.doubts, *doubts), (*before.coded, *coded),
+        (*before.unkept, *unkept),
+    )  # fmt: skip
 
 
 def _work(group: Group, step: Step, edits: EditSet) -> GroupWork:
@@ -189,8 +199,10 @@ def _work(group: Group, step: Step, edits: EditSet) -> GroupWork:
     if step.method.companions_of_edits:
         tied = (name for name in inside.variables if name not in group.variables)
         companions = tuple(dict.fromkeys([*companions, *tied]))
+    chosen = step.aggregation
+    operators = tuple(chosen if chosen is not None and name == str(chosen) else name for name in group.operators)
     return GroupWork(
-        group.step, step.method, step.params, group.variables, group.operators, inside, group.strata.codes,
+        group.step, step.method, step.params, group.variables, operators, inside, group.strata.codes,
         companions,
     )  # fmt: skip
 
@@ -249,6 +261,7 @@ def _result(
         zeros=zeros,
         notices=(
             *method_warnings(plan, results),
+            *(f"edit {each.edit}: {each.how}" for each in protected.unkept),
             *zero_notices(zeros),
             *range_notices(context.original, masked, numeric, edits),
             *conflict_notices(units),
@@ -267,7 +280,10 @@ def _result(
             *removal.doubts,
             *value_as_code_doubts(removal.data),
         ),
-        keepers=tuple(limit_keeper(edit) for edit in edits if edit.name not in {each.edit for each in plan.keepers}),
+        keepers=(
+            *(limit_keeper(edit) for edit in edits if edit.name not in {each.edit for each in plan.keepers}),
+            *protected.unkept,
+        ),
         cost=sum((each.cost for each in units), Cost()),
         drift=drift,
         removal=removal,

@@ -256,17 +256,7 @@ class _Collection:
             kind: {name: self.offered[kind][name] for name in sorted(self.offered[kind])} for kind in KINDS
         }
         return Registry(
-            sources=offered["source"],
-            edit_readers=offered["edit_reader"],
-            partitions=offered["partition"],
-            methods=offered["method"],
-            measures=offered["measure"],
-            reports=offered["report"],
-            rule_writers=offered["rule_writer"],
-            plan_checks=offered["plan_check"],
-            report_sections=offered["report_section"],
-            actions=offered["action"],
-            commands=offered["command"],
+            **{f"{kind}s": plugins for kind, plugins in offered.items()},
             infos=tuple(
                 sorted(
                     (self.with_conflict(info) for info in self.infos),

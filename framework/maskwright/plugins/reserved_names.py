@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from maskwright.plugins.aggregation import Aggregation
+from maskwright.plugins.constraint_kind import ConstraintKind
 from maskwright.plugins.edit_reader import EditReader
 from maskwright.plugins.report import Report
 from maskwright.plugins.source import Source
@@ -13,8 +15,8 @@ if TYPE_CHECKING:
 
 STEP_PARAMETERS = frozenset(
     {
-        "adjustment_weights", "allow_original_values", "group_size", "grouping", "k_guarantee", "missing",
-        "release_edits", "rare", "structural_zeros", "totals",
+        "adjustment_weights", "aggregation", "allow_original_values", "group_size", "grouping", "k_guarantee",
+        "missing", "release_edits", "rare", "structural_zeros", "totals",
     }
 )  # fmt: skip
 """Parameters of every step, which the planner reads."""
@@ -22,6 +24,16 @@ DATA_KEYS = frozenset({"cluster", "codebook", "format", "levels", "missing", "so
 OUTPUT_KEYS = frozenset(
     {"codebook", "data", "edits", "format", "formulas", "key_map", "numbers", "public_record", "record", "svrl"}
 )
+OPERATORS = frozenset({"geometric_mean", "lower_median", "mean", "mode"})
+"""How the plan aggregates variables by itself."""
+RULE_FUNCTIONS = frozenset(
+    {
+        "abs", "age_at", "all", "and", "any", "ceiling", "count", "day", "else", "first", "floor", "hour", "if", "in",
+        "inf", "integer", "is", "max", "min", "missing", "mod", "month", "no", "not", "number", "one", "or", "original",
+        "quarter", "round", "sum", "then", "unique", "year",
+    }
+)  # fmt: skip
+"""Functions of the language of rules, and its words."""
 RULE_KEYS = frozenset({"rule"})
 RULE_FILE_KEYS = frozenset({"file"})
 
@@ -36,6 +48,8 @@ def reserved_name_error(kind: str, plugin: object) -> str | None:
     plugin : object
         A record of that kind.
     """
+    if isinstance(plugin, Aggregation | ConstraintKind):
+        return _word_error(plugin)
     if isinstance(plugin, Report):
         return _name_error("a report", plugin.name, OUTPUT_KEYS, "output")
     if isinstance(plugin, Source):
@@ -46,6 +60,14 @@ def reserved_name_error(kind: str, plugin: object) -> str | None:
     if kind == "method":
         return _fields_error("a parameter", getattr(plugin, "params", None), STEP_PARAMETERS, "the planner reads it")
     return None
+
+
+def _word_error(plugin: Aggregation | ConstraintKind) -> str | None:
+    if isinstance(plugin, Aggregation):
+        what, why = "an aggregation", "the plan itself has one of this name" if plugin.name in OPERATORS else None
+    else:
+        what, why = "a kind of constraint", "rules have this word" if plugin.name in RULE_FUNCTIONS else None
+    return None if why is None else f"{what} cannot be called {plugin.name!r}: {why}"
 
 
 def _name_error(what: str, name: str, keys: Collection[str], section: str) -> str | None:

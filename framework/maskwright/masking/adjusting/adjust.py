@@ -29,6 +29,7 @@ from maskwright.masking.adjusting.controlled_rounding import rounded_onto_sums
 from maskwright.masking.adjusting.derivation import Derivations, Equality, derivations
 from maskwright.masking.adjusting.grid_search import GridSearch
 from maskwright.masking.adjusting.held_cells import held_edits, with_held
+from maskwright.masking.adjusting.kind_projection import onto_kinds
 from maskwright.masking.adjusting.projection import feasible_points, nearest_feasible
 from maskwright.masking.adjusting.rounding import Grid
 
@@ -178,7 +179,9 @@ def adjust(
     broken = violated(system, start)
     stated = {edit.name for edit in edits}
     progress(0.1)
-    points, projected = _project_violating(system, start, broken)
+    placed = onto_kinds(system, edits, start, broken)
+    points, projected = _project_violating(system, placed, broken if placed is start else violated(system, placed))
+    projected |= np.any((placed != start) & ~np.isnan(start), axis=1)
     if held is not None:
         # Without a grid nothing else puts a cell that has to be 0 there, where the projection ends at 1e-45.
         near = np.abs(points - held) <= RELATIVE * (scale + np.abs(held))
