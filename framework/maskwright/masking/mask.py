@@ -139,7 +139,8 @@ def _with_found_limits(context: MaskingContext, protected: _Protected) -> Maskin
         return replace(unit, edits=(*unit.edits, *(edit.name for edit in found.on(unit.variables))))
 
     units = tuple(bound(unit) for unit in plan.units)
-    return replace(context, edits=context.edits + found, plan=replace(plan, units=units))
+    promised = (*plan.promised, *protected.limits(plan))
+    return replace(context, edits=context.edits + found, plan=replace(plan, units=units, promised=promised))
 
 
 def _protect(context: MaskingContext) -> _Protected:
@@ -241,7 +242,6 @@ def _result(
     numeric = [name for name in plan.masked if adjusted[name].variable.is_numeric]
     k = smallest_classes(masked, plan)
     left = context.original if removal.data.origin is None else context.original.taken(removal.data.origin)
-    promised = (*plan.promised, *protected.limits(plan))
     zeros = tuple(structural_zeros(context.original, masked, plan))
     drift = drift_of(protected.data, adjusted, numeric, protected.standardisation.scale)
     return MaskingResult(
@@ -275,7 +275,7 @@ def _result(
             *protected.doubts,
             *method_doubts(plan, results),
             *published_note_doubts(plan, results, categories),
-            *promise_doubts(plan, promised, left, masked, k),
+            *promise_doubts(plan, left, masked, k, _off_multiples(units)),
             *household_doubts(context.original, masked, plan),
             *removal.doubts,
             *value_as_code_doubts(removal.data),
@@ -289,6 +289,14 @@ def _result(
         removal=removal,
         terms=context.terms,
     )
+
+
+def _off_multiples(units: tuple[AdjustedUnit, ...]) -> dict[str, tuple[str, ...]]:
+    """Edits for which variables could not be kept among promised multiples, by variable."""
+    return {
+        name: each.unit.edits
+        for each in units if each.adjustment.without_multiples.any() for name in each.unit.variables
+    }  # fmt: skip
 
 
 def _notices_of_edits(context: MaskingContext) -> tuple[str, ...]:

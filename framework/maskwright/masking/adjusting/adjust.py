@@ -7,14 +7,15 @@ The order of attempts, each only for the rows that still fail:
 2. look at neighbouring grid points;
 3. project again with room for rounding, and look at neighbours there;
 4. walk over the grid towards the edits (`maskwright.masking.adjusting.grid_search`);
-5. take the nearest row that is already feasible.
+5. take the nearest row that is already feasible;
+6. where steps have promised multiples: all of this again without them.
 
 Only masked values and edits are read, never an original record.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,6 +73,8 @@ class Adjustment:
         On every edit, before rounding to the grid.
     derivations : Derivations
         Which variables were computed from which.
+    without_multiples : ndarray of shape (r,), bool
+        Rows for which no multiples that steps have promised were found; other values were looked for.
     """
 
     values: NDArray[np.float64]
@@ -84,6 +87,7 @@ class Adjustment:
     cost: NDArray[np.float64]
     points: NDArray[np.float64]
     derivations: Derivations = field(default_factory=lambda: Derivations((), (), ()))
+    without_multiples: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
 
 def equalities_of(edits: EditSet) -> tuple[Equality, ...]:
@@ -198,6 +202,7 @@ def adjust(
     search.polish(start, rounded, np.flatnonzero(left & rows.satisfied)[:_MOST_DONORS])
     progress(0.9)
     fallback = _take_nearest(search, rows)
+    without_multiples = _without_multiples(search, rows, fallback, rng)
     infeasible = ~(rows.satisfied | fallback)
     progress(1.0)
     return Adjustment(
@@ -211,6 +216,7 @@ def adjust(
         cost=_root_mean_square_move(values, rounded, scale),
         points=points,
         derivations=plan,
+        without_multiples=without_multiples,
     )
 
 
@@ -250,6 +256,32 @@ def _search_further(search: GridSearch, rows: _Rows, rng: np.random.Generator) -
         search.neighbours(rows.points, rows.rounded, rows.satisfied, rng)
     _other_ways(search, rows)
     search.repair(rows.points, rows.rounded, rows.satisfied, rng)
+
+
+def _without_multiples(
+    search: GridSearch, rows: _Rows, helped: NDArray[np.bool_], rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Look for other values where no promised multiples satisfy the edits; which rows these are.
+
+    Rows that the nearest one helps are added to `helped`.
+    """
+    targets = replace(search.system.targets, multiples={})
+    left = ~(rows.satisfied | helped)
+    if not search.system.targets.multiples or not left.any():
+        return np.zeros(len(left), dtype=np.bool_)
+    system = replace(search.system, targets=targets)
+    finer = Grid(targets.names, system.decimals, system.scale, search.grid.plan, targets.strides)
+    other = GridSearch.of(system, search.edits, finer, search.held)
+    index = np.flatnonzero(left)
+    rows.rounded[index] = rounded_onto_sums(system, finer, rows.points)[index]
+    rows.satisfied[index] = other.satisfied(rows.rounded[index], index)
+    # Rows that took another one are done: they stay as they are.
+    rows.satisfied[helped] = True
+    _search_further(other, rows, rng)
+    rows.satisfied[helped] = False
+    pending = replace(rows, satisfied=rows.satisfied | helped)
+    helped |= _take_nearest(other, pending) & left
+    return left
 
 
 def _failing(
