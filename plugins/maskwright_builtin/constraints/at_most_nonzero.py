@@ -42,10 +42,10 @@ def at_most_nonzero(values: NDArray[np.float64], params: AtMostNonzeroParams) ->
 
 
 def largest_kept(rows: MovableRows, params: AtMostNonzeroParams) -> NDArray[np.float64]:
-    """Set the values that are nearest to 0 to 0, in units of their scale, until so many are left.
+    """Keep the values that would be missed most, within their bounds, and set the others to 0.
 
-    That is the nearest point: every point that satisfies the constraint has at least as many zeros, and each of them
-    costs the square of the value that was there.
+    A value that stays costs its way into its bounds, one that goes the way to 0, both squared, in units of its scale.
+    Those that stay are the ones for which the second is largest beside the first, so no other choice moves less.
 
     Parameters
     ----------
@@ -58,15 +58,17 @@ def largest_kept(rows: MovableRows, params: AtMostNonzeroParams) -> NDArray[np.f
     ndarray of shape (m, q), float64
         NaN in rows where too many values cannot be 0.
     """
-    may_be_0 = rows.movable & (rows.low <= 0.0) & (rows.high >= 0.0)
-    costs = np.where(may_be_0, np.abs(rows.values) / rows.scale, np.inf)
-    # Of values that are equally near to 0 the last ones go.
-    order = np.argsort(-costs, axis=1, kind="stable")
+    inside = np.where(rows.movable, np.clip(rows.values, rows.low, rows.high), rows.values)
+    may_go = rows.movable & (rows.low <= 0.0) & (rows.high >= 0.0)
+    saved = (rows.values**2 - (rows.values - inside) ** 2) / rows.scale**2
+    missed = np.where(may_go, saved, np.where(inside != 0.0, np.inf, -np.inf))
+    # Of values that would be missed alike the last ones go.
+    order = np.argsort(-missed, axis=1, kind="stable")
     goes = np.zeros(rows.values.shape, dtype=np.bool_)
     np.put_along_axis(goes, order, np.arange(rows.values.shape[1]) >= params.most, axis=1)
-    points = np.where(goes & may_be_0, 0.0, rows.values)
+    points = np.where(goes & may_go, 0.0, inside)
     points[np.count_nonzero(points, axis=1) > params.most] = np.nan
-    return points
+    return np.asarray(points)
 
 
 AT_MOST_NONZERO = ConstraintKind(
