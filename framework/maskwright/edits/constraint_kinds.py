@@ -23,12 +23,40 @@ if TYPE_CHECKING:
 class Kind(Protocol):
     """What rules need of a kind of constraint: see `maskwright.ConstraintKind`."""
 
-    name: str
-    evaluate: Callable[[NDArray[np.float64], Any], NDArray[np.int8]]
-    project: Callable[[Any, Any], NDArray[np.float64]] | None
-    params: type[BaseModel]
-    fewest: int
-    most: int | None
+    @property
+    def name(self) -> str:
+        """What rules call it."""
+        ...
+
+    @property
+    def evaluate(self) -> Callable[[NDArray[np.float64], Any], NDArray[np.int8]]:
+        """Verdicts of rows."""
+        ...
+
+    @property
+    def project(self) -> Callable[[Any, Any], NDArray[np.float64]] | None:
+        """Nearest points of rows."""
+        ...
+
+    @property
+    def params(self) -> type[BaseModel]:
+        """Numbers that a rule gives first."""
+        ...
+
+    @property
+    def fewest(self) -> int:
+        """How many variables a rule lists at least."""
+        ...
+
+    @property
+    def most(self) -> int | None:
+        """How many it lists at most; None: any number."""
+        ...
+
+    @property
+    def example(self) -> str:
+        """A rule."""
+        ...
 
 
 def known_kinds() -> Mapping[str, Kind]:

@@ -173,7 +173,7 @@ class TreeBuilder(Transformer[Token, Typed]):
             first = f"{', '.join(wanted)}, and then " if wanted else ""
             most = " or more" if kind.most is None else f" to {kind.most}" if kind.most > kind.fewest else ""
             said = f"{name}() takes {first}{kind.fewest}{most} variables, not {len(columns)}"
-            raise Mistake(start_of(name), said, getattr(kind, "example", None))
+            raise Mistake(start_of(name), said, kind.example or None)
         wrong = wrong_numbers(kind, tuple(numbers))
         if wrong is not None:
             raise Mistake(start_of(name), f"{name}(): {wrong}")
