@@ -118,6 +118,18 @@ class ChosenAggregation:
     ----------
     aggregation : Aggregation
     params : pydantic.BaseModel
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maskwright import Aggregation, ChosenAggregation, NoParams, aggregate
+    >>> def first(cells, params):
+    ...     return cells.values[cells.starts]
+    >>> chosen = ChosenAggregation(Aggregation(name="first", represent=first), NoParams())
+    >>> table = np.array([[3.0], [1.0], [9.0]])
+    >>> aggregate(table, np.isnan(table), np.array([0, 0, 1]), [chosen])
+    array([[3.],
+           [9.]])
     """
 
     aggregation: Aggregation

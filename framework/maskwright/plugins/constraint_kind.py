@@ -31,6 +31,15 @@ class MovableRows:
         Published values are its multiples; 0 where they have no grid.
     scale : ndarray of shape (q,), float64
         What a move is counted in: the nearest point has the smallest sum of squares of moves over their scale.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maskwright import MovableRows
+    >>> rows = MovableRows(values=np.array([[3.0, 8.0]]), movable=np.array([True, False]), low=np.array([0.0, 0.0]),
+    ...                    high=np.array([5.0, 9.0]), step=np.array([1.0, 1.0]), scale=np.array([2.0, 4.0]))
+    >>> np.where(rows.movable, rows.high, rows.values)
+    array([[5., 8.]])
     """
 
     values: NDArray[np.float64]
