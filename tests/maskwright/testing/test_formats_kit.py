@@ -92,7 +92,12 @@ def loses_records_without_values(path, params, progress):
 
 def loses_equal_records(path, params, progress):
     seen: set[str] = set()
-    fresh = lambda cells: not (str(cells) in seen or seen.add(str(cells)))  # noqa: E731
+
+    def fresh(cells: Any) -> bool:
+        known = str(cells) in seen
+        seen.add(str(cells))
+        return not known
+
     return Losing(CSV.open(path, params, progress), fresh)
 
 
