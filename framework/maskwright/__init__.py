@@ -9,6 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from maskwright.commands.describe_data import Description as Description
     from maskwright.commands.describe_data import describe as describe
     from maskwright.commands.linked import linked_data as linked_data
@@ -99,9 +101,14 @@ if TYPE_CHECKING:
     from maskwright.masking.aggregation import aggregate as aggregate
     from maskwright.planning.plan import Plan as Plan
     from maskwright.plugins.action import Action as Action
+    from maskwright.plugins.aggregation import Aggregation as Aggregation
+    from maskwright.plugins.aggregation import ChosenAggregation as ChosenAggregation
+    from maskwright.plugins.aggregation import ClusterCells as ClusterCells
     from maskwright.plugins.block import Block as Block
     from maskwright.plugins.command import Command as Command
     from maskwright.plugins.compared_levels import ComparedLevels as ComparedLevels
+    from maskwright.plugins.constraint_kind import ConstraintKind as ConstraintKind
+    from maskwright.plugins.constraint_kind import MovableRows as MovableRows
     from maskwright.plugins.edit_reader import EditReader as EditReader
     from maskwright.plugins.engine import Engine as Engine
     from maskwright.plugins.engine import EngineLost as EngineLost
@@ -164,6 +171,11 @@ __version__ = "0.1.0"
 # Imported on first use: ``maskwright --help`` must not wait for pandas or numba.
 _HOME = {
     "aggregate": "maskwright.masking.aggregation",
+    "Aggregation": "maskwright.plugins.aggregation",
+    "ChosenAggregation": "maskwright.plugins.aggregation",
+    "ClusterCells": "maskwright.plugins.aggregation",
+    "ConstraintKind": "maskwright.plugins.constraint_kind",
+    "MovableRows": "maskwright.plugins.constraint_kind",
     "Band": "maskwright.data.band",
     "CategoryHierarchy": "maskwright.data.hierarchies.hierarchy",
     "CategoryLevel": "maskwright.data.hierarchies.hierarchy",
@@ -321,6 +333,13 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
     raise AttributeError(f"module 'maskwright' has no attribute {name!r}")
+
+
+def _constraint_kinds() -> Mapping[str, Any]:
+    """Kinds of constraints that plugins offer: rules, which know no plugins, ask the package for them."""
+    registry: Any = importlib.import_module("maskwright.plugins.registry")
+    found: Mapping[str, Any] = registry.plugins().constraints
+    return found
 
 
 def __dir__() -> list[str]:

@@ -13,8 +13,20 @@ from maskwright import hookimpl
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from maskwright import Action, Engine, Measure, Method, Partition, PlanCheck, Remover, Report, ReportSection
-    from maskwright import Source as Source
+    from maskwright import (
+        Action,
+        Aggregation,
+        ConstraintKind,
+        Engine,
+        Measure,
+        Method,
+        Partition,
+        PlanCheck,
+        Remover,
+        Report,
+        ReportSection,
+        Source,
+    )
 
 CONTRACT = 1
 
@@ -57,6 +69,22 @@ def register_reports() -> Sequence[Report]:
     from maskwright_builtin.reports import REPORTS
 
     return REPORTS
+
+
+@hookimpl
+def register_aggregations() -> Sequence[Aggregation]:
+    """Offer the built-in ways to make representatives of clusters."""
+    from maskwright_builtin.aggregations import AGGREGATIONS
+
+    return AGGREGATIONS
+
+
+@hookimpl
+def register_constraints() -> Sequence[ConstraintKind]:
+    """Offer the built-in kinds of constraints."""
+    from maskwright_builtin.constraints import CONSTRAINTS
+
+    return CONSTRAINTS
 
 
 @hookimpl

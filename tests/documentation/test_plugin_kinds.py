@@ -16,6 +16,8 @@ NAMES = {
     "method": "maskwright-my-noise",
     "measure": "maskwright-my-shift",
     "partition": "maskwright-my-order",
+    "aggregation": "maskwright-my-middle",
+    "constraint": "maskwright-my-multiples",
     "source": "maskwright-my-lines",
     "edit_reader": "maskwright-my-rules",
     "report": "maskwright-my-outcome",

@@ -38,8 +38,8 @@ def add_looking(
         "--plugin", metavar="NAME", help="write a package with a plugin instead, in a folder of that name"
     )
     init.add_argument("--kind", dest="plugin_kind", metavar="KIND",
-                      help="of the plugin: method (unless said otherwise), measure, partition, source, edit_reader, "
-                      "report")  # fmt: skip
+                      help="of the plugin: method (unless said otherwise), measure, partition, aggregation, "
+                      "constraint, source, edit_reader, report")  # fmt: skip
     add_reading_options(init)
     with_json(init)
 

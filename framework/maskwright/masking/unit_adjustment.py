@@ -15,6 +15,7 @@ from maskwright.masking.adjusting.adjust import Adjustment, adjust
 from maskwright.masking.adjusting.cost import Cost, cost_of
 from maskwright.masking.adjusting.domain_values import domain_values
 from maskwright.masking.adjusting.targets import Targets
+from maskwright.planning.limits import promised_units
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,10 +93,11 @@ def adjust_unit(
         node.operand.name for edit in edits for node in nodes(edit.expression) if isinstance(node, MissingAs)
     }  # fmt: skip
     moving = {name: column_cells(current[name]) for name in unit.variables if name in asked}
+    multiples = promised_units(context.plan.promised, variables)
     scale = np.array([standardisation.scale[name] for name in unit.variables])
     weight = np.sqrt(_adjustment_weights(unit, context.plan))
     adjustment = adjust(
-        values, Targets(variables, companions, members, context.domain, moving), edits, scale / weight,
+        values, Targets(variables, companions, members, context.domain, moving, multiples), edits, scale / weight,
         generator(context.seed, "adjust", *unit.variables),
         sets=domain_values(edits, unit, context.plan, context.original, context.whole),
         computed=frozenset(unit.computed), donors=donors,

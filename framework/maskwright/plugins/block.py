@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.variable import Variable
+    from maskwright.plugins.aggregation import ChosenAggregation
 
 
 MOST_CATEGORIES = 200
@@ -35,8 +36,9 @@ class Block:
     variables : tuple of Variable, length p
     edits : EditSet
         The edits that lie inside these variables.
-    operators : tuple of str, length p
-        How the plan wants each variable aggregated: ``mean``, ``geometric_mean``, ``lower_median``, ``mode``.
+    operators : tuple of str or ChosenAggregation, length p
+        How the plan wants each variable aggregated: ``mean``, ``geometric_mean``, ``lower_median``, ``mode``, or an
+        aggregation that the step asks for. `maskwright.aggregate` takes them as they are.
     weights : ndarray of shape (n,), float64, or None
         Sampling weights, when declared.
     households : ndarray of shape (n,), int64, or None
@@ -80,7 +82,7 @@ class Block:
     missing: NDArray[np.bool_]
     variables: tuple[Variable, ...]
     edits: EditSet = field(default_factory=EditSet)
-    operators: tuple[str, ...] = ()
+    operators: tuple[str | ChosenAggregation, ...] = ()
     weights: NDArray[np.float64] | None = None
     households: NDArray[np.int64] | None = None
     center: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from maskwright.plugins.action import Action
+from maskwright.plugins.aggregation import Aggregation
 from maskwright.plugins.command import Command
+from maskwright.plugins.constraint_kind import ConstraintKind
 from maskwright.plugins.edit_reader import EditReader
 from maskwright.plugins.engine import Engine
 from maskwright.plugins.legal_values import illegal_value_error
@@ -36,7 +38,7 @@ OLDEST_CONTRACT = 1
 
 Plugin = (
     Source | EditReader | Partition | Method | Remover | Measure | Report
-    | RuleWriter | PlanCheck | ReportSection | Action | Command | Engine
+    | Aggregation | ConstraintKind | RuleWriter | PlanCheck | ReportSection | Action | Command | Engine
 )  # fmt: skip
 
 KINDS: Mapping[str, tuple[type[Plugin], ...]] = {
@@ -46,6 +48,8 @@ KINDS: Mapping[str, tuple[type[Plugin], ...]] = {
     "method": (Method, Remover),
     "measure": (Measure,),
     "report": (Report,),
+    "aggregation": (Aggregation,),
+    "constraint": (ConstraintKind,),
     "rule_writer": (RuleWriter,),
     "plan_check": (PlanCheck,),
     "report_section": (ReportSection,),
@@ -64,6 +68,8 @@ _FUNCTIONS: Mapping[type[Plugin], Mapping[str, tuple[str, ...]]] = {
     Remover: {"remove": ("block", "params", "rng")},
     Measure: {"compute": ("comparison", "params", "rng")},
     Report: {"write": ("path", "record")},
+    Aggregation: {"represent": ("cells", "params")},
+    ConstraintKind: {"evaluate": ("values", "params")},
     RuleWriter: {"write": ("edits", "about")},
     PlanCheck: {"check": ("plan", "params")},
     ReportSection: {"compose": ("record", "params")},
@@ -78,6 +84,7 @@ _MAY_HAVE: Mapping[type[Plugin], Mapping[str, tuple[str, ...]]] = {
         "publishes": ("params", "variable"), "variant": ("params",),
     },
     Remover: {"variant": ("params",)},
+    ConstraintKind: {"project": ("rows", "params")},
     Measure: {"uses": ("params", "measurable"), "components": ("params",), "check": ("params", "measurable")},
 }  # fmt: skip
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -136,6 +143,8 @@ def contract_error(kind: str, plugin: object) -> str | None:
         return _promise_error(plugin)
     if wrong is None and isinstance(plugin, Measure):
         return _measure_error(plugin)
+    if wrong is None and isinstance(plugin, ConstraintKind):
+        return _constraint_error(plugin)
     return wrong
 
 
@@ -199,4 +208,12 @@ def _measure_error(measure: Measure) -> str | None:
     for name, use in taken.items():
         if name in measure.params.model_fields:
             return f"a parameter cannot be called {name!r}: pipelines use it for {use}"
+    return None
+
+
+def _constraint_error(kind: ConstraintKind) -> str | None:
+    if not kind.name.isidentifier():
+        return "the name of a kind of constraint must be letters, digits and '_': rules call it as a function"
+    if kind.fewest < 1 or (kind.most is not None and kind.most < kind.fewest):
+        return "fewest must be 1 or more, and most not less than fewest"
     return None

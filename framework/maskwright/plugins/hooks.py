@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from maskwright.plugins.action import Action
+    from maskwright.plugins.aggregation import Aggregation
     from maskwright.plugins.block import Block
     from maskwright.plugins.command import Command
+    from maskwright.plugins.constraint_kind import ConstraintKind
     from maskwright.plugins.edit_reader import EditReader
     from maskwright.plugins.engine import Engine
     from maskwright.plugins.measure import Measure
@@ -49,6 +51,8 @@ HOOKS = {
     "method": "register_methods",
     "measure": "register_measures",
     "report": "register_reports",
+    "aggregation": "register_aggregations",
+    "constraint": "register_constraints",
     "rule_writer": "register_rule_writers",
     "plan_check": "register_plan_checks",
     "report_section": "register_report_sections",
@@ -89,6 +93,14 @@ class Hooks:
     @hookspec
     def register_reports(self) -> Sequence[Report]:  # type: ignore[empty-body]
         """Offer reports."""
+
+    @hookspec
+    def register_aggregations(self) -> Sequence[Aggregation]:  # type: ignore[empty-body]
+        """Offer ways to make representatives of clusters."""
+
+    @hookspec
+    def register_constraints(self) -> Sequence[ConstraintKind]:  # type: ignore[empty-body]
+        """Offer conditions that rules call by name."""
 
     @hookspec
     def register_rule_writers(self) -> Sequence[RuleWriter]:  # type: ignore[empty-body]

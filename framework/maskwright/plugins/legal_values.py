@@ -26,6 +26,9 @@ Preserved = Literal[
 ]  # fmt: skip
 """What holds in the output of a method when it holds in each record of its input."""
 
+KeptByAggregation = Literal["linear", "order", "product", "range", "domain"]
+"""What holds of representatives of clusters when it holds in each record of them."""
+
 CoarserOrEmpty = Literal["detail", "cells"]
 """What a method may take away while it changes values: categories that are finer, or single cells."""
 
@@ -51,6 +54,7 @@ LEGAL_VALUES: Mapping[str, tuple[str, ...]] = {
         "Scope": Scope,
         "Cut": Cut,
         "Preserved": Preserved,
+        "KeptByAggregation": KeptByAggregation,
         "CoarserOrEmpty": CoarserOrEmpty,
         "RecordsOrCells": RecordsOrCells,
         "MeasureKind": MeasureKind,
@@ -85,6 +89,13 @@ MEANINGS: Mapping[str, Mapping[str, str]] = {
         "combinations": "each record comes out with the values that one record had together",
         "households": "what is the same within a household stays so",
         "equals": "records that are equal in all variables of the block stay so",
+    },
+    "KeptByAggregation": {
+        "linear": "linear equalities and inequalities of any number of variables",
+        "order": "comparisons of two variables: one is at most a positive multiple of the other, plus a number",
+        "product": "products of positive factors",
+        "range": "values between a smallest and a largest one",
+        "domain": "every representative is a value of its cluster",
     },
     "CoarserOrEmpty": {
         "detail": "coarser categories are published in the place of values",

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from maskwright.plugins.action import Action
+    from maskwright.plugins.aggregation import Aggregation
     from maskwright.plugins.command import Command
+    from maskwright.plugins.constraint_kind import ConstraintKind
     from maskwright.plugins.edit_reader import EditReader
     from maskwright.plugins.engine import Engine
     from maskwright.plugins.measure import Measure
@@ -65,7 +67,9 @@ class Registry:
     ----------
     sources, edit_readers, partitions, methods, measures, reports : mapping of name to plugin
         Those that work.
-    rule_writers, plan_checks, report_sections, actions, commands, engines : mapping of name to plugin
+    aggregations, constraints, rule_writers, plan_checks : mapping of name to plugin
+        Those that work.
+    report_sections, actions, commands, engines : mapping of name to plugin
         Those that work.
     infos : tuple of PluginInfo
         All, also the broken ones; sorted by kind and name.
@@ -81,6 +85,8 @@ class Registry:
     methods: Mapping[str, AnyMethod] = field(default_factory=dict)
     measures: Mapping[str, Measure] = field(default_factory=dict)
     reports: Mapping[str, Report] = field(default_factory=dict)
+    aggregations: Mapping[str, Aggregation] = field(default_factory=dict)
+    constraints: Mapping[str, ConstraintKind] = field(default_factory=dict)
     rule_writers: Mapping[str, RuleWriter] = field(default_factory=dict)
     plan_checks: Mapping[str, PlanCheck] = field(default_factory=dict)
     report_sections: Mapping[str, ReportSection] = field(default_factory=dict)

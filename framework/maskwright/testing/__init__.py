@@ -10,13 +10,15 @@ def test_my_method_keeps_the_contract(check):
     check()
 ```
 
-There is one for each kind: `method_checks`, `measure_checks`, `partition_checks`, `source_checks`,
-`edit_reader_checks`, `report_checks`, `engine_checks`. The fixture `run_pipeline` of ``maskwright.testing.fixtures``
-runs a pipeline with plugins that are not installed.
+There is one for each kind: `method_checks`, `measure_checks`, `partition_checks`, `aggregation_checks`,
+`constraint_checks`, `source_checks`, `edit_reader_checks`, `report_checks`, `engine_checks`. The fixture
+`run_pipeline` of ``maskwright.testing.fixtures`` runs a pipeline with plugins that are not installed.
 """
 
 from __future__ import annotations
 
+from maskwright.testing.aggregations import aggregation_checks
+from maskwright.testing.constraints import Verdicts, constraint_checks
 from maskwright.testing.edit_readers import RightRules, WrongRules, edit_reader_checks
 from maskwright.testing.engines import engine_checks
 from maskwright.testing.measures import measure_checks
@@ -31,7 +33,10 @@ __all__ = [
     "RanPipeline",
     "RightRules",
     "RunPipeline",
+    "Verdicts",
     "WrongRules",
+    "aggregation_checks",
+    "constraint_checks",
     "edit_reader_checks",
     "engine_checks",
     "measure_checks",

@@ -19,9 +19,6 @@ from maskwright.plugins.registry import plugins
 if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet
 
-    from maskwright.plugins.measure import Measure
-    from maskwright.plugins.partition import Partition
-    from maskwright.plugins.remover import AnyMethod
 
 Check = Callable[[], object]
 Params = Mapping[str, BaseModel | Mapping[str, Any]]
@@ -40,6 +37,20 @@ class Checked(Protocol):
     @property
     def params(self) -> type[BaseModel]:
         """Its parameter model."""
+        ...
+
+
+class Documented(Checked, Protocol):
+    """What is looked at of a plugin that is from somewhere."""
+
+    @property
+    def summary(self) -> str:
+        """One sentence."""
+        ...
+
+    @property
+    def reference(self) -> str:
+        """Paper, section."""
         ...
 
 
@@ -91,7 +102,7 @@ def _refusal(kind: str, plugin: object) -> str | None:
 
 def _package(plugin: object) -> str:
     """Package of the function of a plugin."""
-    for attribute in ("protect", "remove", "compute", "cluster", "open", "read", "write"):
+    for attribute in ("protect", "remove", "compute", "cluster", "represent", "evaluate", "open", "read", "write"):
         function = getattr(plugin, attribute, None)
         if function is not None:
             return str(getattr(function, "__module__", "")).partition(".")[0]
@@ -175,7 +186,7 @@ def leaves_alone(rng: np.random.Generator, work: Callable[[np.random.Generator],
     return pickle.dumps(rng.bit_generator.state) == before
 
 
-def check_picklable(plugin: AnyMethod | Measure | Partition, function: Callable[..., Any]) -> None:
+def check_picklable(plugin: Checked, function: Callable[..., Any]) -> None:
     """Work is sent to other processes, so its function must be importable by name.
 
     Raises
@@ -188,7 +199,7 @@ def check_picklable(plugin: AnyMethod | Measure | Partition, function: Callable[
         raise AssertionError(f"{plugin.name}: define its function at the top of a module ({error})") from None
 
 
-def check_documented(plugin: AnyMethod | Measure | Partition) -> None:
+def check_documented(plugin: Documented) -> None:
     """Summary, reference, and a description of every parameter."""
     check_described(plugin.name, plugin.summary, plugin.params)
     require(bool(plugin.reference.strip()), f"{plugin.name}: reference is empty; name the paper, or say 'none'")

@@ -10,8 +10,10 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from maskwright.plugins.action import Action
+from maskwright.plugins.aggregation import Aggregation, ChosenAggregation, ClusterCells
 from maskwright.plugins.block import Block
 from maskwright.plugins.command import Command
+from maskwright.plugins.constraint_kind import ConstraintKind, MovableRows
 from maskwright.plugins.contract import CONTRACT
 from maskwright.plugins.edit_reader import EditReader
 from maskwright.plugins.engine import Engine, EngineTerms, Receipt, Stage
@@ -35,13 +37,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 OFFERED = (
-    Method, Remover, Partition, Measure, Source, EditReader, Report, RuleWriter, PlanCheck, ReportSection, Action,
-    Command, Engine,
+    Method, Remover, Partition, Aggregation, ConstraintKind, Measure, Source, EditReader, Report, RuleWriter, PlanCheck,
+    ReportSection, Action, Command, Engine,
 )  # fmt: skip
 """What a hook offers, all by keyword."""
 
-HANDED = (Block, Masked, Removed, Limit, Comparison, Measurable, Measurement, MeasurePart, MeasureTable, Merging,
-          Further, FormatFacts, RulesFor, PlanFinding, SectionContent, Bars, EngineTerms, Stage, Receipt)  # fmt: skip
+HANDED = (Block, Masked, Removed, Limit, ClusterCells, ChosenAggregation, MovableRows, Comparison, Measurable,
+          Measurement, MeasurePart, MeasureTable, Merging, Further, FormatFacts, RulesFor, PlanFinding, SectionContent,
+          Bars, EngineTerms, Stage, Receipt)  # fmt: skip
 """What functions of plugins get, and what they give."""
 
 MADE_FROM = (

@@ -311,7 +311,7 @@ def results_of_levels(linked: LinkedData, ready: Mapping[str, ReadyRun]) -> dict
             moved=(),
             k=k,
             notes=tuple({"step": group.step, "variables": list(group.variables)} for group in each.plan.groups),
-            doubts=tuple(promise_doubts(each.plan, each.plan.promised, each.original, data, k)),
+            doubts=tuple(promise_doubts(each.plan, each.original, data, k, {})),
             removal=Removal(data, (), np.arange(len(data)), EditSet(), data),
         )
     return results

@@ -15,7 +15,7 @@ from maskwright.plugins.registry import plugins
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-KINDS = ("method", "measure", "partition", "source", "edit_reader", "report")
+KINDS = ("method", "measure", "partition", "aggregation", "constraint", "source", "edit_reader", "report")
 PREFIX = "maskwright_"
 _DISTRIBUTION = re.compile(r"[A-Z0-9]|[A-Z0-9][A-Z0-9._-]*[A-Z0-9]", re.IGNORECASE)
 

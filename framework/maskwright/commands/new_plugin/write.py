@@ -21,6 +21,8 @@ SUMMARIES = {
     "method": "Independent normal noise on every value.",
     "measure": "How far the means have moved, in percent of a standard deviation.",
     "partition": "Neighbours on the sum of the standardised variables.",
+    "aggregation": "The middle between the smallest and the largest value of each cluster.",
+    "constraint": "Every value is a multiple of a number.",
     "source": "A JSON object in each line.",
     "edit_reader": "One rule a line, with comments.",
     "report": "The outcome in a few lines of plain text.",
@@ -29,11 +31,16 @@ NEEDS = {
     "method": ("numpy>=1.26", "pydantic>=2.9"),
     "measure": ("numpy>=1.26",),
     "partition": ("numpy>=1.26",),
+    "aggregation": ("numpy>=1.26",),
+    "constraint": ("numpy>=1.26", "pydantic>=2.9"),
     "source": ("pyarrow>=24", "pydantic>=2.9"),
     "edit_reader": (),
     "report": (),
 }
-TESTING = {"edit_reader": "RightRules, RunPipeline, WrongRules, edit_reader_checks"}
+TESTING = {
+    "constraint": "RunPipeline, Verdicts, constraint_checks",
+    "edit_reader": "RightRules, RunPipeline, WrongRules, edit_reader_checks",
+}
 UNTYPED = '\n[[tool.mypy.overrides]]\nmodule = ["pyarrow.*"]\nignore_missing_imports = true\n'
 """pyarrow has no types."""
 
@@ -51,7 +58,8 @@ def write_plugin_package(folder: Path, name: str, kind: str = "method") -> tuple
     name : str
         Of the package, and so of the plugin.
     kind : str, default "method"
-        ``method``, ``measure``, ``partition``, ``source``, ``edit_reader``, ``report``.
+        ``method``, ``measure``, ``partition``, ``aggregation``, ``constraint``, ``source``, ``edit_reader``,
+        ``report``.
 
     Returns
     -------
@@ -142,6 +150,8 @@ def _usage(names: PluginNames) -> str:
         "method": f"protect:\n  - method: {names.plugin}",
         "measure": f"measure: [{names.plugin}]",
         "partition": f"protect:\n  - method: microaggregation\n    params: {{k: 5, partition: {names.plugin}}}",
+        "aggregation": f"protect:\n  - method: microaggregation\n    params: {{k: 5, aggregation: {names.plugin}}}",
+        "constraint": f"edits:\n  - {names.plugin}(12, rent, water, heat)",
         "source": f"data: {{source: people.{names.plugin}}}\n"
         "waive: [{doubt: written-file-not-read-twice, because: the kit tests that it is read as written}]",
         "edit_reader": f"edits:\n  - {names.plugin}: people.{names.plugin}",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from maskwright.edits.expression import KindCondition, nodes
 from maskwright.pipeline.resolved import RuleFile
 from maskwright.plugins.parameter_markers import files_named
 from maskwright.plugins.registry import plugins
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from maskwright.commands.running.ready import ReadyRun
     from maskwright.data.dataset import Layout
     from maskwright.edits.edit import Edit, EditKind
+    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
@@ -89,7 +91,7 @@ def run_record(run: MeasuredRun) -> RunRecord:
         pipeline=PipelineRecord(file=described.name, text=described.text, settings=dict(described.settings)),
         inputs=tuple(_inputs(described, prepared.original.layout)),
         outputs={},
-        plugins=_plugins(described),
+        plugins=_plugins(described, prepared.edits),
         seed=run.seed,
         mode="exact" if block is None else f"blocks of at most {block} records",
         variables=tuple(_variables(run)),
@@ -141,11 +143,18 @@ def _inputs(described: Pipeline, layout: Layout) -> Iterator[InputFile]:
         yield InputFile(role="measure", file=path.name, **file_facts(path))
 
 
-def _plugins(described: Pipeline) -> dict[str, PluginRecord]:
+def _plugins(described: Pipeline, edits: EditSet) -> dict[str, PluginRecord]:
     registry = plugins()
     used = {("source", described.data.source.name), ("source", described.output.source.name)}
     used |= {("method", step.method.name) for step in described.steps}
     used |= {("partition", step.partition.partition.name) for step in described.steps if step.partition is not None}
+    used |= {("aggregation", str(step.aggregation)) for step in described.steps if step.aggregation is not None}
+    used |= {
+        ("constraint", node.name)
+        for edit in edits
+        for node in nodes(edit.expression)
+        if isinstance(node, KindCondition)
+    }
     used |= {("measure", request.measure.name) for request in described.measures}
     used |= {("edit_reader", each.reader.name) for each in described.edits if isinstance(each, RuleFile)}
     used |= {("report", report.name) for report, _ in described.output.reports}

@@ -7,7 +7,8 @@ The order of attempts, each only for the rows that still fail:
 2. look at neighbouring grid points;
 3. project again with room for rounding, and look at neighbours there;
 4. walk over the grid towards the edits (`maskwright.masking.adjusting.grid_search`);
-5. take the nearest of the donors, rows that are feasible (`maskwright.masking.adjusting.donors`).
+5. take the nearest of the donors, rows that are feasible (`maskwright.masking.adjusting.donors`);
+6. where steps have promised multiples: all of this again without them.
 
 A declared code for "no value" is no value that a row may be moved onto, unless there is no other on all edits.
 
@@ -17,7 +18,7 @@ come out the same in one call and in pieces.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +35,7 @@ from maskwright.masking.adjusting.derivation import Derivations, Equality, deriv
 from maskwright.masking.adjusting.donors import Donors
 from maskwright.masking.adjusting.grid_search import GridSearch
 from maskwright.masking.adjusting.held_cells import held_edits, with_held
+from maskwright.masking.adjusting.kind_projection import onto_kinds
 from maskwright.masking.adjusting.missing_codes import codes_of, without_codes
 from maskwright.masking.adjusting.projection import feasible_points, nearest_feasible
 from maskwright.masking.adjusting.rounding import Grid
@@ -77,6 +79,8 @@ class Adjustment:
         On every edit, before rounding to the grid.
     derivations : Derivations
         Which variables were computed from which.
+    without_multiples : ndarray of shape (r,), bool
+        Rows for which no multiples that steps have promised were found; other values were looked for.
     """
 
     values: NDArray[np.float64]
@@ -89,6 +93,7 @@ class Adjustment:
     cost: NDArray[np.float64]
     points: NDArray[np.float64]
     derivations: Derivations = field(default_factory=lambda: Derivations((), (), ()))
+    without_multiples: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
     @property
     def donors(self) -> Donors:
@@ -194,7 +199,9 @@ def adjust(
     broken = violated(system, start)
     stated = {edit.name for edit in edits}
     progress(0.1)
-    points, projected = _project_violating(system, start, broken)
+    placed = onto_kinds(system, edits, start, broken)
+    points, projected = _project_violating(system, placed, broken if placed is start else violated(system, placed))
+    projected |= np.any((placed != start) & ~np.isnan(start), axis=1)
     if held is not None:
         # Without a grid nothing else puts a cell that has to be 0 there, where the projection ends at 1e-45.
         near = np.abs(points - held) <= RELATIVE * (scale + np.abs(held))
@@ -216,6 +223,7 @@ def adjust(
     search.polish(start, rounded, np.flatnonzero(left & rows.satisfied))
     progress(0.9)
     fallback = _take_nearest(search, rows, donors)
+    without_multiples = _without_multiples(search, rows, fallback, donors, rng)
     infeasible = ~(rows.satisfied | fallback)
     progress(1.0)
     return Adjustment(
@@ -229,6 +237,7 @@ def adjust(
         cost=_root_mean_square_move(values, rounded, scale),
         points=points,
         derivations=plan,
+        without_multiples=without_multiples,
     )
 
 
@@ -268,6 +277,32 @@ def _search_further(search: GridSearch, rows: _Rows, rng: np.random.Generator) -
         search.neighbours(rows.points, rows.rounded, rows.satisfied, rng)
     _other_ways(search, rows)
     search.repair(rows.points, rows.rounded, rows.satisfied, rng)
+
+
+def _without_multiples(
+    search: GridSearch, rows: _Rows, helped: NDArray[np.bool_], donors: Donors | None, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Look for other values where no promised multiples satisfy the edits; which rows these are.
+
+    Rows that the nearest one helps are added to `helped`.
+    """
+    targets = replace(search.system.targets, multiples={})
+    left = ~(rows.satisfied | helped)
+    if not search.system.targets.multiples or not left.any():
+        return np.zeros(len(left), dtype=np.bool_)
+    system = replace(search.system, targets=targets)
+    finer = Grid(targets.names, system.decimals, system.scale, search.grid.plan, targets.strides)
+    other = GridSearch.of(system, search.edits, finer, search.held, search.codes)
+    index = np.flatnonzero(left)
+    rows.rounded[index] = rounded_onto_sums(system, finer, rows.points)[index]
+    rows.satisfied[index] = other.satisfied(rows.rounded[index], index)
+    # Rows that took another one are done: they stay as they are.
+    rows.satisfied[helped] = True
+    _search_further(other, rows, rng)
+    rows.satisfied[helped] = False
+    pending = replace(rows, satisfied=rows.satisfied | helped)
+    helped |= _take_nearest(other, pending, donors) & left
+    return left
 
 
 def _failing(

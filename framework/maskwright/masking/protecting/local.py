@@ -18,6 +18,7 @@ from maskwright.data.missing import HAD_VALUE
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import Progress, silent
 from maskwright.foundation.randomness import generator
+from maskwright.masking.protecting.aggregation_claims import refuse_other_representatives
 from maskwright.masking.protecting.assembling import GroupResult, assemble, without_removed
 from maskwright.masking.protecting.blocks import kd_blocks
 from maskwright.masking.protecting.claims import broken_claims, with_warnings
@@ -179,6 +180,7 @@ def _protect_block(
         if observe is not None:
             observe(work.step, method.name, block, None)
         masked = checked_masked(method, work.params, block, protect(block, work.params, rng))
+        refuse_other_representatives(method, work.params, block, masked)
         masked = with_warnings(masked, tuple(broken_claims(method, work.params, block, masked)))
         if observe is not None:
             observe(work.step, method.name, block, masked)
