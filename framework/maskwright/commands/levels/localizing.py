@@ -131,11 +131,10 @@ class _Groups:
                 verdict = evaluate_exact(edit.expression, chunk, domain)
                 rows = np.flatnonzero(~verdict.holds & ~verdict.unknown)
                 homes = rows if level.groups is None else level.groups[rows]
-                if structure & set(edit.variables):
-                    if level.groups is None:
-                        why = f"its rows differ ({edit.name}): which of them is right, no edit says"
-                        self.left_out |= {int(home): why for home in homes}
-                        continue
+                if level.groups is None and structure & set(edit.variables):
+                    why = f"its rows differ ({edit.name}): which of them is right, no edit says"
+                    self.left_out |= {int(home): why for home in homes}
+                    continue
                 found |= dict.fromkeys(np.unique(homes).tolist())
         return found
 

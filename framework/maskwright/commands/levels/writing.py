@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from maskwright.commands.levels.arriving import linked_as
 from maskwright.commands.running.read_back import read_as_meant
 from maskwright.data.codebooks.writing import write_codebook
@@ -150,11 +152,12 @@ class LevelFiles:
         source = self.described.output.source
         if self._levels.form == "nested" or not is_read_twice(source):
             return ()
+        without_records = arranged.linked.taken(np.zeros(0, dtype=np.int64))
         if self._levels.form == "flat":
             name, file = list(self.originals.items())[-1]
-            written = {name: ("data", flat_table(arranged.linked, file))}
+            written = {name: ("data", flat_table(without_records, file))}
         else:
-            tables = linked_tables(arranged.linked, self.originals)
+            tables = linked_tables(without_records, self.originals)
             written = {name: (f"data.{name}", table) for name, table in tables.items()}
         with stage(self.reporter, "Validating a second time"):
             looked = {

@@ -31,7 +31,7 @@ from maskwright.edits.levels.linked_columns import LinkedColumn, MembersColumn, 
 from maskwright.edits.levels.structure import NEIGHBOURS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from maskwright.edits.edit import Edit
     from maskwright.edits.levels.binding import BoundEdits
@@ -187,18 +187,15 @@ class _Writer:
         except _OpenPointer as found:
             if len(decided) >= MOST_OPEN:
                 raise Unsaid from found
-            return self._whoever(found, lambda to: self._cases(
-                expression, level, place, {**decided, (found.pointer, found.place): to}
-            ))  # fmt: skip
-
-    def _whoever(self, found: _OpenPointer, said: Callable[[int], Expression]) -> Expression:
-        """What is said of whomever a pointer names: one of the members, or nobody."""
-        pointer = VariableReference(name_of(found.pointer, found.place))
-        cases, others = [], []
-        for target, key in self._pattern.nameable(found.pointer, found.place).items():
-            cases.append(_implied(Comparison("==", pointer, key), said(target)))
-            others.append(Comparison("!=", pointer, key))
-        return _all((*cases, _implied(_all(tuple(others)), said(NOBODY))))
+            key = (found.pointer, found.place)
+            pointer = VariableReference(name_of(*key))
+            cases, others = [], []
+            for target, named in self._pattern.nameable(*key).items():
+                said = self._cases(expression, level, place, {**decided, key: target})
+                cases.append(_implied(Comparison("==", pointer, named), said))
+                others.append(Comparison("!=", pointer, named))
+            said = self._cases(expression, level, place, {**decided, key: NOBODY})
+            return _all((*cases, _implied(_all(tuple(others)), said)))
 
     def _said(  # noqa: C901, PLR0911 - one for each kind of node
         self, node: Expression, level: str, place: int | None, decided: Decided

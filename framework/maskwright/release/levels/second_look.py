@@ -12,6 +12,7 @@ from maskwright.edits.evaluation.plain_numbers import CannotTell
 from maskwright.edits.evaluation.second_opinion import Opinion
 from maskwright.foundation.errors import EvaluationsDisagree, Problem
 from maskwright.release.levels.second_columns import SecondColumns, WrittenLevel, in_order, with_meanings
+from maskwright.release.levels.whole_columns import parts, whole_columns
 from maskwright.release.plain_blocks import plain_blocks
 from maskwright.release.second_look import SAMPLE, Seen, binary_columns, combinations, differences, look
 
@@ -127,10 +128,13 @@ def _looked(columns: SecondColumns, level: WrittenLevel, bound: BoundEdits, refe
     opinion = with_meanings(columns.opinion, meanings)
     asked = {names: combinations(original, names) for names in domain_tuples(each.edit for each in looked)}
     n = level.records
-    rows = np.unique(np.linspace(0, max(n - 1, 0), min(SAMPLE, n)).astype(np.int64)).tolist()
+    rows = np.unique(np.linspace(0, max(n - 1, 0), min(SAMPLE, n)).astype(np.int64))
     own = Opinion(opinion.binary, opinion.missing, opinion.meant, asked, opinion.dates)
-    if looked:
-        look(block, n, 0, rows, looked, own, decimals)
+    for part in parts(n if looked else 0):
+        here = {name: column.taken(part) for name, column in block.items()}
+        before = int(part[0])
+        inside = rows[(rows >= before) & (rows <= part[-1])] - before
+        look(here, len(part), before, inside.tolist(), looked, own, decimals)
     return looked
 
 
@@ -187,31 +191,4 @@ def _read(written: WrittenTable) -> dict[str, Readable]:
     table, source = written.table, written.source
     details = table.layout.details if table.layout.format == source.name else {}
     numeric = {each.name for each in table.variables if each.is_numeric and not each.is_date}
-    blocks = list(plain_blocks(written.path, source, details, table.names, numeric))
-    if not blocks:
-        raise CannotTell
-    return {name: _Whole([block[name] for block in blocks]) for name in table.names}
-
-
-class _Whole:
-    """Cells of consecutive blocks."""
-
-    def __init__(self, pieces: list[Readable]) -> None:
-        self._pieces = pieces
-        self._ends = np.cumsum([len(piece) for piece in pieces])  # type: ignore[arg-type]
-
-    def text(self, row: int) -> str | None:
-        piece = int(np.searchsorted(self._ends, row, side="right"))
-        return self._pieces[piece].text(row - (int(self._ends[piece - 1]) if piece else 0))
-
-    def numbers(self, decimals: int | None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        return _stacked([piece.numbers(decimals) for piece in self._pieces])
-
-    def days(self, date_format: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        return _stacked([piece.days(date_format) for piece in self._pieces])
-
-
-def _stacked(
-    found: list[tuple[NDArray[np.float64], NDArray[np.bool_]]],
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    return np.concatenate([values for values, _ in found]), np.concatenate([odd for _, odd in found])
+    return whole_columns(plain_blocks(written.path, source, details, table.names, numeric), table.names)
