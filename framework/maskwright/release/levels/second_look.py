@@ -11,19 +11,20 @@ from maskwright.edits.evaluation.domain import domain_tuples
 from maskwright.edits.evaluation.plain_numbers import CannotTell
 from maskwright.edits.evaluation.second_opinion import Opinion
 from maskwright.foundation.errors import EvaluationsDisagree, Problem
+from maskwright.release.levels.nested_columns import nested_columns
 from maskwright.release.levels.second_columns import SecondColumns, WrittenLevel, in_order, with_meanings
 from maskwright.release.levels.whole_columns import parts, whole_columns
 from maskwright.release.plain_blocks import plain_blocks
 from maskwright.release.second_look import SAMPLE, Seen, binary_columns, combinations, differences, look
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
-    from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.edits.levels.binding import BoundEdits
@@ -55,13 +56,14 @@ def second_look_at_levels(
     bound: BoundEdits,
     found: Mapping[str, Outcome],
     reference: LinkedData,
+    judged_elsewhere: Collection[str] = (),
 ) -> tuple[str, ...]:
     """Evaluate the edits of written files of levels a second time.
 
     Parameters
     ----------
     tables : mapping of level name to WrittenTable
-        One flat file stands under the lower level.
+        One flat file stands under the lower level; a nested one under both.
     released : LinkedData
         Where each record of a level stands in its file; no values.
     bound : BoundEdits
@@ -69,6 +71,8 @@ def second_look_at_levels(
         Of the first evaluation.
     reference : LinkedData
         The original: its values for edits about what occurs there.
+    judged_elsewhere : collection of str
+        Names of edits that need no second opinion from here: an engine has the last word on them.
 
     Returns
     -------
@@ -91,10 +95,12 @@ def second_look_at_levels(
         if outcome.records != level.records:
             said = f"{outcome.records} records of the level {level.name} were written, and {level.records} are read"
             raise EvaluationsDisagree(Problem(f"{said} the second time"))
-        looked = _looked(columns, level, bound, reference)
+        asked = [edit for edit in bound.edits[level.name] if edit.name not in judged_elsewhere]
+        looked = _looked(columns, level, asked, reference)
         first = {each.name: each for each in outcome.edits}
         problems += [problem for seen in looked for problem in differences(seen, first[seen.edit.name])]
         judged = {seen.edit.name for seen in looked if seen.is_whole or len(seen.sampled) > seen.untold}
+        judged |= {*judged_elsewhere}
         alone += [each.name for each in outcome.edits if each.fired and each.name not in judged]
     if problems:
         hint = "This is a bug in Maskwright: nothing was released. Please report it with the rule."
@@ -102,14 +108,14 @@ def second_look_at_levels(
     return tuple(alone)
 
 
-def _looked(columns: SecondColumns, level: WrittenLevel, bound: BoundEdits, reference: LinkedData) -> list[Seen]:
+def _looked(columns: SecondColumns, level: WrittenLevel, edits: Sequence[Edit], reference: LinkedData) -> list[Seen]:
     """What the second evaluation sees of the edits of a level."""
     block: dict[str, Readable] = {}
     decimals: dict[str, int | None] = {}
     meanings: dict[str, str] = {}
     looked: list[Seen] = []
     original = reference[level.name].data
-    for edit in bound.edits[level.name]:
+    for edit in edits:
         try:
             found = {name: columns.column(level.name, name) for name in _names(edit)}
         except CannotTell:
@@ -151,7 +157,8 @@ def _of(columns: SecondColumns, level: str) -> WrittenLevel:
 def _columns(tables: Mapping[str, WrittenTable], released: LinkedData, bound: BoundEdits) -> SecondColumns:
     """The levels as the written files show them."""
     top, bottom = released.levels
-    read = {name: _read(each) for name, each in tables.items()}
+    is_nested = len({each.path for each in tables.values()}) < len(tables)
+    read = _read_nested(tables, top) if is_nested else {name: _read(each) for name, each in tables.items()}
     binary: set[str] = set()
     missing, meant, dates = {}, {}, {}
     for each in tables.values():
@@ -179,6 +186,18 @@ def _columns(tables: Mapping[str, WrittenTable], released: LinkedData, bound: Bo
 
 def _taken(columns: Mapping[str, Readable], rows: NDArray[np.int64]) -> dict[str, Readable]:
     return dict(columns) if np.array_equal(rows, np.arange(len(rows))) else in_order(columns, rows)
+
+
+def _read_nested(tables: Mapping[str, WrittenTable], top: Level) -> dict[str, dict[str, Readable]]:
+    """Whole columns of a file with records inside each other.
+
+    Raises
+    ------
+    CannotTell
+    """
+    upper, lower = (each.table for each in tables.values())
+    above, below = nested_columns(tables[top.name].path, upper, lower, top.declared.key)
+    return dict(zip(tables, (above, below), strict=True))
 
 
 def _read(written: WrittenTable) -> dict[str, Readable]:

@@ -94,13 +94,34 @@ def whole_columns(blocks: Iterable[Block], names: Sequence[str]) -> dict[str, Re
     CannotTell
         There are no blocks.
     """
-    pieces: dict[str, list[Column]] = {name: [] for name in names}
+    found = WholeColumns(names)
     for block in blocks:
-        for name in names:
-            pieces[name].append(_alone(block[name]))
-    if not all(pieces.values()):
-        raise CannotTell
-    return {name: _joined(pieces.pop(name)) for name in names}
+        found.add(block)
+    return found.joined()
+
+
+class WholeColumns:
+    """Columns that grow block by block."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._pieces: dict[str, list[Column]] = {name: [] for name in names}
+
+    def add(self, block: Block) -> None:
+        """Take the cells of further records."""
+        for name, pieces in self._pieces.items():
+            pieces.append(_alone(block[name]))
+
+    def joined(self) -> dict[str, Readable]:
+        """All of them, once.
+
+        Raises
+        ------
+        CannotTell
+            There are no blocks.
+        """
+        if not all(self._pieces.values()):
+            raise CannotTell
+        return {name: _joined(self._pieces.pop(name)) for name in tuple(self._pieces)}
 
 
 def parts(n: int) -> Iterator[Rows]:
