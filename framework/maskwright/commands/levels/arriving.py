@@ -253,7 +253,7 @@ def _on_violation(
     shown = ", ".join(f"{each.name}: {each.violations}" for each in broken)
     if described.on_input_violation == "localize":
         hint = (
-            "`maskwright localize DATA --edits FILE --pipeline FILE` names the cells that are wrong, to be mended before; "
+            "`maskwright localize DATA --edits FILE --pipeline FILE` names the cells to be mended before; "
             "`on_input_violation: drop` leaves out whole groups, `mask` masks them as they are"
         )
         message = "on_input_violation: `localize` adjusts no cells of data of several levels"
