@@ -283,8 +283,12 @@ def _on_violation(
     ]
     shown = ", ".join(f"{each.name}: {each.violations}" for each in broken)
     if described.on_input_violation == "localize":
-        hint = "Take `on_input_violation: drop`, which leaves out whole groups, or `mask`."
-        raise InputError(Problem("`localize` is not for data of several levels", hint=hint))
+        hint = (
+            "`maskwright localize DATA --edits FILE --pipeline FILE` names the cells to be mended before; "
+            "`on_input_violation: drop` leaves out whole groups, `mask` masks them as they are"
+        )
+        message = "on_input_violation: `localize` adjusts no cells of data of several levels"
+        raise InputError(Problem(message, hint=hint))
     if not broken:
         return linked, ()
     top = linked.levels[0]

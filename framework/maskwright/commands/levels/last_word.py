@@ -149,7 +149,7 @@ def last_word(
         if described.output.svrl is not None:
             stack.enter_context(writing(release.temporary("svrl")))
             stream = stack.enter_context(release.temporary("svrl").open("wb"))
-        asked = EditSet() if rules is None else _unchanged(rules.edits, stated, published)
+        asked = asked_of_engine(rules, stated, published)
         by_engine = rules is not None and rules.are_all and len(asked) == len(rules.edits)
         if stream is not None and not by_engine:
             outcomes = [replace(each, level=name) for name, outcome in found.items() for each in outcome.edits]
@@ -209,13 +209,21 @@ def _refuted(outcome: Outcome, found: Mapping[str, EditOutcome], on_missing: Cal
             )
 
 
-def _unchanged(edits: EditSet, stated: BoundEdits, published: BoundEdits) -> EditSet:
-    """Rules that hold in the published data as they are stated."""
+def asked_of_engine(rules: EngineRules | None, stated: BoundEdits, published: BoundEdits) -> EditSet:
+    """Rules that an engine is asked about: those that hold in the published data as they are stated.
+
+    Parameters
+    ----------
+    rules : EngineRules or None
+    stated, published : BoundEdits
+    """
+    if rules is None:
+        return EditSet()
     before = {edit.name: edit for each in stated.edits.values() for edit in each}
     after = {edit.name: edit for each in published.edits.values() for edit in each}
     return EditSet(
         tuple(
-            edit for edit in edits
+            edit for edit in rules.edits
             if edit.name in after and edit.name in before
             and (after[edit.name].text, after[edit.name].when) == (before[edit.name].text, before[edit.name].when)
         )

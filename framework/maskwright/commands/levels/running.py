@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, outcomes
-from maskwright.commands.levels.last_word import EngineRules, engine_rules, last_word
+from maskwright.commands.levels.last_word import EngineRules, asked_of_engine, engine_rules, last_word
 from maskwright.commands.levels.masking import MaskedLevels, mask_levels
 from maskwright.commands.levels.measuring import LevelMeasures, measures_of_levels
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
@@ -142,7 +142,8 @@ class _LevelsRun:
         with self.clock("validate"), stage(self.reporter, "Validating"):
             found = outcomes(released, edits.bound, edits.reference)
         with self.clock("second look"):
-            self._tell(self._files.look_again(arranged, released, edits, found))
+            asked = asked_of_engine(self.engine, self.arrived.bound, edits.bound)
+            self._tell(self._files.look_again(arranged, released, edits, found, {edit.name for edit in asked}))
             refuted = last_word(
                 described, self.engine, self.arrived.bound, edits.bound, released, found, self.release, self.reporter
             )

@@ -69,7 +69,7 @@ def levels_of_flat(data: Dataset, declared: Mapping[str, LevelDeclaration], file
     groups, firsts = _by_first_row(codes)
     order = np.argsort(groups, kind="stable").astype(np.int64)
     head = Level(top, upper, data.taken(firsts).without([n for n in data.names if n not in own[top]]), None, firsts)
-    body = data.taken(order).without([name for name in data.names if name not in own[bottom]])
+    body = _in_order(data, order).without([name for name in data.names if name not in own[bottom]])
     members = Level(bottom, lower, _plain(body), groups[order], order)
     members = _with_pointers(members)
     notes = [] if _is_sorted(groups) else [f"{file}: the rows of a {top} do not stand together; they are put so"]
@@ -147,7 +147,7 @@ def linked_levels(
     if len(without):
         notes.append(f"{files[top]}: {len(without):,} of {len(head):,} records of the level {top} have no {bottom}")
     notes += large_groups(groups, declared)
-    members = Level(bottom, lower, _plain(body.taken(order).without([upper.key])), groups[order], order)
+    members = Level(bottom, lower, _plain(_in_order(body, order).without([upper.key])), groups[order], order)
     top_level = Level(top, upper, _plain(head), None, np.arange(len(head)))
     return LinkedData((top_level, _with_pointers(members)), tuple(notes))
 
@@ -298,6 +298,11 @@ def _by_first_row(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[
 
 def _is_sorted(groups: NDArray[np.int64]) -> bool:
     return bool((groups[1:] >= groups[:-1]).all())
+
+
+def _in_order(data: Dataset, order: NDArray[np.int64]) -> Dataset:
+    """Records in an order; no copy where they stand in it."""
+    return data if np.array_equal(order, np.arange(len(data))) else data.taken(order)
 
 
 def _plain(data: Dataset) -> Dataset:

@@ -83,13 +83,18 @@ def test_a_broken_first_evaluation_is_caught(
         looked(tmp_path, (rule,))
 
 
-@pytest.mark.parametrize("form", ["flat", "linked"])
+IN_SCHEMATRON = "- schematron: {file: survey.sch, phase: released}"
+IN_YAML = "- {rule: sum(person.income) + child_benefit + capital == total, name: total-sum}"
+
+
+@pytest.mark.parametrize("form", ["flat", "linked", "nested"])
 def test_a_run_whose_first_evaluation_sees_nothing_is_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
     write_levels_demo(tmp_path, 200)
     pipeline = tmp_path / f"{form}.yaml"
-    pipeline.write_text(pipeline.read_text(encoding="utf-8").replace("linkage: 50", "linkage: 100"), encoding="utf-8")
+    text = pipeline.read_text(encoding="utf-8").replace("linkage: 50", "linkage: 100")
+    pipeline.write_text(text.replace(IN_SCHEMATRON, IN_YAML), encoding="utf-8")
     arranged_levels = vars(running)["arranged_levels"]
 
     def with_a_wrong_total(*arguments: object) -> object:
