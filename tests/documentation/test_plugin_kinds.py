@@ -19,6 +19,11 @@ NAMES = {
     "source": "maskwright-my-lines",
     "edit_reader": "maskwright-my-rules",
     "report": "maskwright-my-outcome",
+    "rule_writer": "maskwright-my-list",
+    "plan_check": "maskwright-my-policy",
+    "report_section": "maskwright-my-counts",
+    "action": "maskwright-my-files",
+    "command": "maskwright-my-count",
 }
 
 

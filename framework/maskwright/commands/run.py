@@ -142,13 +142,12 @@ def run(
     """
     listener, clock = reporter or Logged(), Clock()
     described = read_pipeline(pipeline, overrides)
-    if described.levels is not None:
-        with time_limit(described.execution.plugin_seconds):
+    with time_limit(described.execution.plugin_seconds):
+        if described.levels is not None:
             record = run_levels(described, listener, clock, PRIVATE)
-    else:
-        with time_limit(described.execution.plugin_seconds):
+        else:
             record = _run(described, listener, clock)
-    act_after_release(described, record, listener)
+        act_after_release(described, record, listener)
     return RunResult(True, record.to_json())
 
 

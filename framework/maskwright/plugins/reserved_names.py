@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from maskwright.plugins.command import Command
 from maskwright.plugins.edit_reader import EditReader
 from maskwright.plugins.report import Report
 from maskwright.plugins.source import Source
@@ -24,6 +25,15 @@ OUTPUT_KEYS = frozenset(
 )
 RULE_KEYS = frozenset({"rule"})
 RULE_FILE_KEYS = frozenset({"file"})
+COMMANDS = frozenset(
+    {
+        "advise", "compare", "completion", "demo", "describe", "edits", "explain", "init", "localize",
+        "measure", "plan", "plugins", "run", "schema", "tune", "validate",
+    }
+)  # fmt: skip
+"""Commands that come with Maskwright."""
+COMMAND_OPTIONS = frozenset({"h", "help", "traceback"})
+"""Options of every command."""
 
 
 def reserved_name_error(kind: str, plugin: object) -> str | None:
@@ -43,6 +53,10 @@ def reserved_name_error(kind: str, plugin: object) -> str | None:
     if isinstance(plugin, EditReader):
         wrong = _name_error("an edit reader", plugin.name, RULE_KEYS, "edits")
         return wrong or _fields_error("an option", plugin.params, RULE_FILE_KEYS, "it names the file of rules")
+    if isinstance(plugin, Command):
+        if plugin.name in COMMANDS:
+            return f"a command cannot be called {plugin.name!r}: Maskwright has one of this name, which would be run"
+        return _fields_error("an option", plugin.params, COMMAND_OPTIONS, "every command has it")
     if kind == "method":
         return _fields_error("a parameter", getattr(plugin, "params", None), STEP_PARAMETERS, "the planner reads it")
     return None

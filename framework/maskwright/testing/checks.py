@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
+from maskwright.foundation.errors import PluginFailed
 from maskwright.foundation.yaml_document import load_yaml
 from maskwright.plugins.contract import contract_error
-from maskwright.plugins.guarding.origin import BUILT_IN
-from maskwright.plugins.registry import plugins
+from maskwright.plugins.guarding.origin import BUILT_IN, Origin
+from maskwright.plugins.registry import Named, plugins
 
 if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet
@@ -24,18 +25,18 @@ if TYPE_CHECKING:
     from maskwright.plugins.remover import AnyMethod
 
 Check = Callable[[], object]
+FUNCTIONS = (
+    "protect", "remove", "compute", "cluster", "open", "read", "write", "check", "compose", "act", "work",
+)  # fmt: skip
+"""Functions by which records of plugins are told to be of the same package, the first that one has."""
 Params = Mapping[str, BaseModel | Mapping[str, Any]]
 Excuses = Mapping[str, str]
 AnyPlugin = TypeVar("AnyPlugin")
+Result = TypeVar("Result")
 
 
-class Checked(Protocol):
-    """What the kit needs of a plugin, whatever its kind."""
-
-    @property
-    def name(self) -> str:
-        """The plugin's name."""
-        ...
+class Checked(Named, Protocol):
+    """What the kit needs of a plugin with parameters, whatever its kind."""
 
     @property
     def params(self) -> type[BaseModel]:
@@ -47,6 +48,27 @@ def require(holds: bool | np.bool_, message: str) -> None:
     """Fail the check with `message` unless `holds`; unlike a statement, it also works under ``python -O``."""
     if not holds:
         raise AssertionError(message)
+
+
+def as_the_engine_takes_it(
+    kind: str, plugin: Named, checked: Callable[[Origin, Any], Result], found: object
+) -> Result:
+    """What a function returned, looked at as in a run; what the engine would refuse fails in the same words.
+
+    Parameters
+    ----------
+    kind : str
+        As `maskwright.plugins.contract.KINDS` has it.
+    plugin : plugin
+    checked : callable
+        ``(origin, found) -> result``, of `maskwright.plugins.guarding`.
+    found : object
+        What its function returned.
+    """
+    try:
+        return checked(Origin(kind, plugin.name), found)
+    except PluginFailed as error:
+        raise AssertionError(str(error.problems[0].message)) from None
 
 
 def checks_of_all(
@@ -91,7 +113,7 @@ def _refusal(kind: str, plugin: object) -> str | None:
 
 def _package(plugin: object) -> str:
     """Package of the function of a plugin."""
-    for attribute in ("protect", "remove", "compute", "cluster", "open", "read", "write"):
+    for attribute in FUNCTIONS:
         function = getattr(plugin, attribute, None)
         if function is not None:
             return str(getattr(function, "__module__", "")).partition(".")[0]
