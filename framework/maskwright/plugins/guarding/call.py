@@ -67,7 +67,14 @@ class Guarded:
         given = (*arguments, *named.values())
         given = given if self._given is None else self._given(given)
         result = guarded_call(self.origin, self.function, *given, passes=self._passes)
-        return result if self._check is None else self._check(given, result)
+        if self._check is None:
+            return result
+        try:
+            return self._check(given, result)
+        except (TypeError, AttributeError, ValueError) as error:
+            # Something inside of it is of another type than the contract says: it cannot even be looked at.
+            what = f"returned a {type(result).__name__} that holds something else than it should"
+            raise broke_contract(self.origin, f"{what} ({type(error).__name__})") from None
 
     def __eq__(self, other: object) -> bool:
         """Whether both guard the same function of the same plugin."""

@@ -519,25 +519,21 @@ MEASURES = (
 
 BAD_PLUGINS = (*METHODS, *PARTITIONS, *MEASURES)
 
+# Methods and partitions that harm nobody in a run, or of which a run only tells.
 
-def module_of(bad: BadPlugin) -> types.ModuleType:
-    """Module of a package that offers a bad plugin, and nothing else."""
-    module = types.ModuleType("bad")
-    module.CONTRACT = 1  # type: ignore[attr-defined]
-    hooks = bad.offered if isinstance(bad.offered, dict) else {f"register_{bad.kind}s": lambda: [bad.offered]}
-    for name, function in hooks.items():
-        setattr(module, name, hookimpl(function))
-    return module
-
-
-def deliberate(block, params, rng):
-    raise InputError("this method needs a variable of role weight")
+SCRATCH = np.zeros(100_000)
 
 
 def prints(block, params, rng):
     print("a value of 4711\nand another")
     sys.stdout.write("4712\n")
     return good(block)
+
+
+def in_a_buffer(block, params, rng):
+    buffer = SCRATCH[: block.values.size].reshape(block.values.shape)
+    buffer[:] = good(block).values
+    return Masked(buffer, block.missing.copy())
 
 
 def hangs(block, params, rng):
@@ -553,6 +549,43 @@ def hangs_in_a_loop(block, params, rng):
 def cluster_hangs(block, k, params, rng):
     time.sleep(3600)
     return clusters(block, k)
+
+
+HANGING = (
+    BadPlugin("never ends", "method", _method(hangs), "took longer than 0.5 seconds in step 1",
+              settings=("execution.plugin_seconds=0.5",)),
+    BadPlugin("never ends, at work", "method", _method(hangs_in_a_loop), "took longer than 0.5 seconds in step 1",
+              settings=("execution.plugin_seconds=0.5",)),
+    BadPlugin("never ends", "partition", _partition(cluster_hangs), "took longer than 2 seconds in step 1",
+              settings=("execution.plugin_seconds=2",)),
+)  # fmt: skip
+"""Refused where the pipeline says how long a plugin may take."""
+
+HARMLESS = (
+    BadPlugin("prints values of records", "method", _method(prints), ""),
+    BadPlugin("works in a buffer of its module", "method", _method(in_a_buffer), ""),
+)
+"""The released file is that of `fine`: what is printed is kept apart, what is returned is copied."""
+
+CLAIMING = (
+    BadPlugin("claims to keep means", "method", _method(preserves={"mean"}), "claims to preserve means"),
+    BadPlugin("claims to keep covariances", "method", _method(preserves={"covariance"}), "claims to preserve covari"),
+)
+"""The released file is that of `fine`, and the run says that the claim did not hold."""
+
+
+def module_of(bad: BadPlugin) -> types.ModuleType:
+    """Module of a package that offers a bad plugin, and nothing else."""
+    module = types.ModuleType("bad")
+    module.CONTRACT = 1  # type: ignore[attr-defined]
+    hooks = bad.offered if isinstance(bad.offered, dict) else {f"register_{bad.kind}s": lambda: [bad.offered]}
+    for name, function in hooks.items():
+        setattr(module, name, hookimpl(function))
+    return module
+
+
+def deliberate(block, params, rng):
+    raise InputError("this method needs a variable of role weight")
 
 
 def cluster_fine(block, k, params, rng):
