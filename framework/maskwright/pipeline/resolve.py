@@ -22,6 +22,7 @@ from maskwright.pipeline.release_section import resolve_release
 from maskwright.pipeline.resolved import DataSource, Output, Pipeline, RuleFile, RuleText, VariableUse
 from maskwright.pipeline.steps import resolve_measures, resolve_steps, resolve_thresholds
 from maskwright.pipeline.waivers import resolve_waivers
+from maskwright.plugins.absent import reasons_once
 from maskwright.plugins.measure import needs_levels
 from maskwright.plugins.parameter_markers import files_named
 from maskwright.plugins.registry import allow_only, plugins
@@ -215,7 +216,7 @@ class _Reading:
             message = f"output.data: {output.data.name} cannot hold records inside each other, as the data do"
             self.problems.append(Problem(message, place, "Name an XML file: masked.xml."))
         if self.problems or data is None or execution is None or plain is None or output is None or release is None:
-            problems = in_order(self.problems, self.root.place.file or "")
+            problems = reasons_once(in_order(self.problems, self.root.place.file or ""), self.registry.absent)
             raise UnfinishedPipelineError(problems, openable if self.check_data else None, edits, uses)
         return Pipeline(
             path=self.path,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -13,8 +14,9 @@ from pydantic import BaseModel, ValidationError
 
 from maskwright.foundation.errors import PluginFailed
 from maskwright.foundation.yaml_document import load_yaml
-from maskwright.plugins.contract import contract_error
+from maskwright.plugins.contract import contract_error, version_error
 from maskwright.plugins.guarding.origin import BUILT_IN, Origin
+from maskwright.plugins.hooks import PROJECT
 from maskwright.plugins.registry import Named, plugins
 
 if TYPE_CHECKING:
@@ -95,6 +97,19 @@ def checks_of_all(
 def _keeps_the_contract(kind: str, plugin: object) -> None:
     wrong = _refusal(kind, plugin)
     require(wrong is None, wrong or "")
+    package = _package(plugin)
+    for module in _modules_with_hooks(package):
+        unsaid = version_error(module, package, "")
+        require(unsaid is None, unsaid or "")
+
+
+def _modules_with_hooks(package: str) -> Iterator[object]:
+    """Modules of a package that are loaded and have functions marked as hooks."""
+    for name, module in sorted(sys.modules.items()):
+        if name.partition(".")[0] == package and any(
+            getattr(each, f"{PROJECT}_impl", None) is not None for each in list(vars(module).values())
+        ):
+            yield module
 
 
 def _refusal(kind: str, plugin: object) -> str | None:

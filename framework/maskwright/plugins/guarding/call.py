@@ -138,13 +138,24 @@ def guarded_call(
     try:
         return finished_within(seconds, work)
     except TimeoutError:
-        slow = running[-1] if running else origin
-        raise PluginFailed(
-            Problem(
-                f"{slow} took longer than {seconds:g} seconds{step_said()}",
-                hint="execution: {plugin_seconds: N} in the pipeline says how long one call of a plugin may take",
-            )
-        ) from None
+        raise took_too_long(running[-1] if running else origin, seconds) from None
+
+
+def took_too_long(origin: Origin, seconds: float) -> PluginFailed:
+    """Error of a plugin that was not waited for any longer.
+
+    Parameters
+    ----------
+    origin : Origin
+    seconds : float
+        That the pipeline allows.
+    """
+    return PluginFailed(
+        Problem(
+            f"{origin} took longer than {seconds:g} seconds{step_said()}",
+            hint="execution: {plugin_seconds: N} in the pipeline says how long one call of a plugin may take",
+        )
+    )
 
 
 def guarded_iterator(origin: Origin, iterable: Iterable[Any]) -> Iterator[Any]:

@@ -27,11 +27,14 @@ class BadPackage:
         Makes its module, ``bad``.
     says : str
         Regular expression.
+    plugin : Method or None
+        What it offers, where it comes so far.
     """
 
     name: str
     module: Callable[[], types.ModuleType]
     says: str
+    plugin: Method | None = None
 
 
 def hooks(contract: object = 1, **functions: Any) -> types.ModuleType:
@@ -44,8 +47,12 @@ def hooks(contract: object = 1, **functions: Any) -> types.ModuleType:
     return module
 
 
+def protect(block, params, rng):
+    return bad_plugins.good(block)
+
+
 def offers() -> list[Method]:
-    return [Method(name="spoiler", protect=bad_plugins.fine, handles_missing=True)]
+    return [Method(name="spoiler", protect=protect, handles_missing=True)]
 
 
 def prints_and_offers() -> list[Method]:
@@ -72,11 +79,14 @@ def wrapping() -> types.ModuleType:
 
 
 PACKAGES = (
-    BadPackage("says no contract", lambda: hooks(None, register_methods=offers), "does not say which contract"),
-    BadPackage("is for a later contract", lambda: hooks(2, register_methods=offers), "is written for contract 2"),
-    BadPackage("says its contract in words", lambda: hooks("one", register_methods=offers), "it is a whole number"),
+    BadPackage("says no contract", lambda: hooks(None, register_methods=offers), "does not say which contract",
+               *offers()),
+    BadPackage("is for a later contract", lambda: hooks(2, register_methods=offers), "is written for contract 2",
+               *offers()),
+    BadPackage("says its contract in words", lambda: hooks("one", register_methods=offers), "it is a whole number",
+               *offers()),
     BadPackage("ends when it is asked", lambda: hooks(register_methods=exits_when_asked), "register_methods: SystemEx"),
     BadPackage("fails when it is asked", lambda: hooks(register_methods=stops_when_asked), "register_methods: Stop"),
-    BadPackage("wraps the observers", wrapping, "before_step is a hook wrapper"),
+    BadPackage("wraps the observers", wrapping, "before_step is a hook wrapper", *offers()),
     BadPackage("has no hooks", hooks, "no function marked with @maskwright.hookimpl"),
-)
+)  # fmt: skip

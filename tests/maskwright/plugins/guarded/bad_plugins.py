@@ -5,6 +5,7 @@ Each is offered by a package ``bad`` of version 1.2, alone, and tried with the p
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 import types
@@ -443,15 +444,15 @@ def a_number(comparison, params, rng):
 
 
 def an_unknown_variable(comparison, params, rng):
-    return Measurement(1.0, per_variable={"salary": 1.0})
+    return Measurement(0.0, per_variable={"salary": 1.0})
 
 
 def an_infinite_part(comparison, params, rng):
-    return Measurement(1.0, parts={"worst": float("inf")})
+    return Measurement(0.0, parts={"worst": float("inf")})
 
 
 def a_part_out_of_range(comparison, params, rng):
-    return Measurement(1.0, parts={"worst": 101.0})
+    return Measurement(0.0, parts={"worst": 101.0})
 
 
 def worst(params):
@@ -459,15 +460,15 @@ def worst(params):
 
 
 def an_interval_upside_down(comparison, params, rng):
-    return Measurement(1.0, interval=(2.0, 0.0))
+    return Measurement(0.0, interval=(2.0, 0.0))
 
 
 def contributions_of_others(comparison, params, rng):
-    return Measurement(1.0, per_record=np.zeros(3))
+    return Measurement(0.0, per_record=np.zeros(3))
 
 
 def notes_of_numbers(comparison, params, rng):
-    return Measurement(1.0, notes=(1.0,))
+    return Measurement(0.0, notes=(1.0,))
 
 
 def compute_raises(comparison, params, rng):
@@ -476,18 +477,18 @@ def compute_raises(comparison, params, rng):
 
 def writes_into_the_masked_file(comparison, params, rng):
     comparison.masked["age"].values[:] = 0.0
-    return Measurement(1.0)
+    return Measurement(0.0)
 
 
 def makes_the_original_writable(comparison, params, rng):
     values = comparison.original["age"].values
     values.setflags(write=True)
     values[:] = 0.0
-    return Measurement(1.0)
+    return Measurement(0.0)
 
 
 def compute_fine(comparison, params, rng):
-    return Measurement(1.0)
+    return Measurement(0.0)
 
 
 def uses_numbers(params, measurable):
@@ -544,6 +545,12 @@ def hangs(block, params, rng):
 def hangs_in_a_loop(block, params, rng):
     while True:
         pass
+
+
+def hangs_with_the_lock(block, params, rng):
+    """Compiled code that lets no other thread of its process go on."""
+    re.match(r"(a+)+$", "a" * 60 + "b")
+    return good(block)
 
 
 def cluster_hangs(block, k, params, rng):

@@ -100,6 +100,10 @@ def fails_on_the_way(plan, params):
     raise KeyError("a value of 4711")
 
 
+def counts_its_calls(plan, params):
+    return [PlanFinding(message=f"call {next(NUMBERS)}", refuses=False)]
+
+
 def refuses_perhaps(plan, params):
     return [PlanFinding(message="no report", refuses="no")]
 
@@ -211,6 +215,14 @@ def names_another_file(outputs, record, params):
     outputs["data"] = outputs["data"].with_name("other.csv")
 
 
+def says_a_value(outputs, record, params):
+    return f"the first is {outputs['data'].read_text(encoding='utf-8').splitlines()[1]}"
+
+
+def prints_the_names(outputs, record, params):
+    print(*outputs)
+
+
 def _action(name: str, act: Any, says: str, *settings: str) -> BadPlugin:
     return BadPlugin(name, "action", Action(name="spoiler", act=act), says, settings=("after=[spoiler]", *settings))
 
@@ -241,6 +253,10 @@ class Traceback(BaseModel):
 
 def done(params):
     return "done"
+
+
+def prints_it(params):
+    print("done")
 
 
 def _command(name: str, work: Any, says: str, **more: Any) -> BadPlugin:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
+import json
 import re
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -198,7 +200,7 @@ def _of_claim(bad: bad_formats.BadPlugin) -> Row:
         text = path.read_text(encoding="utf-8")
         if bad.kind == "edit_reader":
             (folder / "rules.yaml").write_text("edits: ['age in [0, 120]']", encoding="utf-8")
-            text += "edits: [rules.yaml]\n"
+            text += "edits: [{yaml: rules.yaml}]\n"
         if ".csv.gz" in bad.plugin.suffixes:
             (folder / "data.csv.gz").write_bytes(gzip.compress((folder / "data.csv").read_bytes()))
             text = text.replace("data.csv", "data.csv.gz")
@@ -209,13 +211,13 @@ def _of_claim(bad: bad_formats.BadPlugin) -> Row:
     found = _ran(used, [package("bad", **{HOOKS[bad.kind]: [bad.plugin]})])
     is_told = "aaa of package bad claims" in found.said
     kit = "- (it may, where it is named)"
-    return _row(bad.kind, bad.does, kit, found, right, is_told=is_told, names=("aaa", "bad") if is_told else ())
+    return _row(bad.kind, bad.does, kit, found, right, is_told=is_told, names=("aaa", "bad"))
 
 
 def _of_hidden(kind: str, name: str, does: str, plugin: Any) -> Row:
     """One that could never be reached: it is refused when it is offered."""
     del name
-    found = _ran(lambda _: ["plugins", "--strict"], [package("bad", **{HOOKS[kind]: [plugin]})])
+    found = _ran(lambda _: ["plugins", "--strict", "--json"], [package("bad", **{HOOKS[kind]: [plugin]})])
     return _row(kind, does, caught_by_kit(kind, plugin), found, None, is_told=True, names=("bad",))
 
 
@@ -234,7 +236,6 @@ def _of_packages() -> Iterator[Row]:
             return ["run", str(write_pipeline(folder, "method")), "--json"]
 
         found = _ran(used, [_entry(bad.module())])
-        module = bad.module()
         offers = getattr(module, "register_methods", None)
         kit = "- (it has no plugin)"
         if offers is not None and "when it is asked" not in bad.name:
@@ -243,8 +244,9 @@ def _of_packages() -> Iterator[Row]:
 
 
 def _kit_in_package(module: Any, plugin: Any) -> str:
-    """What the kit says of a plugin of a package that is there."""
-    with _installed([_entry(module)]):
+    """What the kit says of a plugin of a package that is imported."""
+    plugin.protect.__module__ = module.__name__
+    with mock.patch.dict(sys.modules, {module.__name__: module}):
         return caught_by_kit("method", plugin)
 
 
@@ -273,8 +275,14 @@ def _ran(used: Callable[[Path], list[str]], installed: list[Any], file: str = "m
             code = main(words)
         path = Path(name) / file
         released = path.read_bytes() if path.is_file() else None
-    told = out.getvalue() if words[0] == "plugins" else err.getvalue()
-    lines = [line for line in told.splitlines() if "bad" in line] or told.splitlines() or [""]
+        record = Path(name) / "run.json"
+        notices = json.loads(record.read_text(encoding="utf-8"))["notices"] if record.is_file() else []
+    if words[0] == "plugins":
+        listed = json.loads(out.getvalue())["plugins"]
+        told = "\n".join(f"{each['distribution']} {each['name']}: {each['error']}" for each in listed if each["error"])
+    else:
+        told = "\n".join([err.getvalue(), *notices])
+    lines = [line for line in told.splitlines() if re.search("bad|spoiler", line)] or [""]
     return Ran(code, " ".join(told.split()), " ".join(lines[0].split()), released)
 
 

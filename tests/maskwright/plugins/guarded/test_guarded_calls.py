@@ -19,6 +19,7 @@ import pytest
 import maskwright as mw
 from maskwright import Masked, Measure, Method, Partition, Report
 from maskwright.cli.main import main
+from maskwright.masking.protecting import processes
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -220,6 +221,37 @@ def test_a_method_in_a_process_is_named_with_its_step(
     assert "method 'spoiler' of package bad 1.2 failed in step 1: KeyError at bad_plugins.py" in said
     assert "4711" not in said
     assert only_input_is_left(path)
+
+
+def started_here() -> set[int]:
+    """Processes that this one has started and that are there still."""
+    return {int(word) for word in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="processes are counted as Linux tells them")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize(
+    "hangs",
+    [bad_plugins.hangs, bad_plugins.hangs_in_a_loop, bad_plugins.hangs_with_the_lock],
+    ids=["asleep", "busy", "with the lock of the interpreter"],
+)
+def test_a_method_that_hangs_in_a_process_is_named_and_the_process_is_ended(
+    hangs: Callable[..., Masked],
+    install: Install,
+    pipeline: Written,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(processes, "SECONDS_TO_SAY_SO", 20.0)
+    install(offering("method", Method(name="spoiler", protect=hangs, handles_missing=True)))
+    path, before = pipeline("method"), started_here()
+    execution = "execution={workers: 2, block_size: 20, processes: true, plugin_seconds: 0.5}"
+    assert main(["run", str(path), "--json", "--set", execution]) == 3
+    told = capsys.readouterr()
+    assert "method 'spoiler' of package bad 1.2 took longer than 0.5 seconds in step 1" in told.err
+    assert told.out == ""
+    assert only_input_is_left(path)
+    assert started_here() == before
 
 
 # Observers.
