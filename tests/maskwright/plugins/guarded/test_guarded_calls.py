@@ -257,6 +257,12 @@ def test_a_method_that_hangs_in_a_process_is_named_and_the_process_is_ended(
 # Observers.
 
 
+def test_who_observes_is_in_the_record_with_its_version(install: Install, pipeline: Written) -> None:
+    install(module_of(HARMLESS_OBSERVERS[0]))
+    record = mw.run(pipeline("report")).record
+    assert record["plugins"]["observer after_step of bad"] == {"distribution": "bad", "version": "1.2"}
+
+
 @pytest.mark.parametrize("bad", OBSERVERS, ids=lambda bad: bad.name)
 def test_an_observer_that_changes_anything_is_named(
     bad: BadPlugin, install: Install, pipeline: Written, capsys: pytest.CaptureFixture[str]
