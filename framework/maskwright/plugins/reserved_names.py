@@ -54,9 +54,9 @@ def reserved_name_error(kind: str, plugin: object) -> str | None:
         wrong = _name_error("an edit reader", plugin.name, RULE_KEYS, "edits")
         return wrong or _fields_error("an option", plugin.params, RULE_FILE_KEYS, "it names the file of rules")
     if isinstance(plugin, Command):
-        if plugin.name in COMMANDS:
-            return f"a command cannot be called {plugin.name!r}: Maskwright has one of this name, which would be run"
-        return _fields_error("an option", plugin.params, COMMAND_OPTIONS, "every command has it")
+        taken = f"a command cannot be called {plugin.name!r}: Maskwright has one of this name, which would be run"
+        wrong = taken if plugin.name in COMMANDS else None
+        return wrong or _fields_error("an option", plugin.params, COMMAND_OPTIONS, "every command has it")
     if kind == "method":
         return _fields_error("a parameter", getattr(plugin, "params", None), STEP_PARAMETERS, "the planner reads it")
     return None

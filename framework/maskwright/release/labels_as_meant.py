@@ -50,6 +50,8 @@ def _differs_from_original(column: Column, original: VariableDeclaration, said: 
     wanted, told = _meanings(original), _meanings(said)
     if column.variable.bands:  # codes that recoding took away have no labels any more
         wanted = {code: meaning for code, meaning in wanted.items() if told.get(code) is not None}
+    added = {canonical_text(code): _plain(text) for code, text in column.variable.empty_meanings}
+    told = {code: text for code, text in told.items() if code in wanted or added.get(code) != text}
     codes = {canonical_text(code) for code, _ in original.missing} & _standing_codes(column)
     return {
         "label": _plain(said.label) != _plain(original.label),
@@ -68,7 +70,7 @@ def _differs_from_variable(column: Column, said: VariableDeclaration, source: So
     return {
         "label": _plain(said.label) != _plain(variable.label) and (holds_labels or bool(said.label)),
         "labels of codes": any(wanted.get(code) != meaning for code, meaning in told.items())
-        or (holds_labels and not {code for code in _standing_categories(column) if code in wanted} <= told.keys()),
+        or (source.labels_codes and not _standing_categories(column) & wanted.keys() <= told.keys()),
         "missing codes": not codes & _standing_codes(column) <= {canonical_text(code) for code, _ in said.missing},
     }
 
@@ -91,8 +93,9 @@ def _standing_codes(column: Column) -> set[str]:
 
 
 def _standing_categories(column: Column) -> set[str]:
-    """Categories that stand in a cell."""
-    if column.variable.is_numeric:
+    """Categories that stand in a cell, where all are whole numbers: codes that every format with such labels labels."""
+    categories = column.variable.categories
+    if not all(code.removeprefix("-").isdigit() and canonical_text(code) == code for code in categories):
         return set()
     present = np.unique(column.values[~column.missing]).astype(np.int64)
-    return {canonical_text(column.variable.categories[place]) for place in present.tolist()}
+    return {categories[place] for place in present.tolist()} if categories else set()

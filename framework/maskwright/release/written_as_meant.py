@@ -245,7 +245,9 @@ def _code_texts(column: Column, lost: Collection[str] = ()) -> NDArray[np.object
     blank = MissingCells((), np.zeros(0, dtype=np.int16)) if column.blank is None else column.blank
     emptied = blank.suppressed_text(column.variable.suppressed_as)
     texts = (*blank.texts, emptied, None)
-    return np.array(["" if text is None or text in lost else canonical_text(text.strip()) for text in texts], dtype=object)
+    return np.array(
+        ["" if text is None or text in lost else canonical_text(text.strip()) for text in texts], dtype=object
+    )
 
 
 def _lost_codes(column: Column, source: Source) -> frozenset[str]:

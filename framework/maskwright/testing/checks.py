@@ -52,9 +52,7 @@ def require(holds: bool | np.bool_, message: str) -> None:
         raise AssertionError(message)
 
 
-def as_the_engine_takes_it(
-    kind: str, plugin: Named, checked: Callable[[Origin, Any], Result], found: object
-) -> Result:
+def as_the_engine_takes_it(kind: str, plugin: Named, checked: Callable[[Origin, Any], Result], found: object) -> Result:
     """What a function returned, looked at as in a run; what the engine would refuse fails in the same words.
 
     Parameters

@@ -39,7 +39,7 @@ RULES = (
     {"rule": "price * amount == turnover", "name": "turnover"},
     {"rule": "age in [0, 120]", "name": "ages"},
     {"rule": "children in {0, 1, 2, 3}", "name": "counts"},
-    {"rule": "region in {north, \"south & east\", \"O'Hara <1>\"}", "name": "regions"},
+    {"rule": 'region in {north, "south & east", "O\'Hara <1>"}', "name": "regions"},
     {"rule": "if sex = M then pregnancies = 0", "name": "no.pregnancies", "severity": "warning"},
     {"rule": "if age < 16 then wages = 0", "name": "young", "message": "\"young\" ones: no 'wages' ü & <none>"},
 )

@@ -66,10 +66,8 @@ def _most(kind: Any, name: str, number: int = 1) -> Any:
         is_one_kind = origin is list or Ellipsis in arguments
         kinds = (arguments[0],) * 3 if is_one_kind else arguments
         return origin(_most(each, name, place) for place, each in enumerate(kinds, 1))
-    if kind is str and name in NAMES:
-        return NAMES[name]
     text = f"{name} {number}"
-    most: dict[Any, Any] = {str: f"{text} {MARKUP} ü", float: 12.5 * number, bool: True}
+    most: dict[Any, Any] = {str: NAMES.get(name, f"{text} {MARKUP} ü"), float: 12.5 * number, bool: True}
     most[int] = SEED if name == "seed" else number
     return most.get(kind, text)
 

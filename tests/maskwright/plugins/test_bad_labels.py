@@ -11,11 +11,12 @@ import pytest
 
 from maskwright.data.codebooks import writing
 from maskwright.plugins.registry import plugins
-from maskwright.testing import RunPipeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from maskwright.testing import RunPipeline
 
 pyreadstat = pytest.importorskip("pyreadstat")
 pytest_plugins = ["maskwright.testing.fixtures"]
@@ -92,9 +93,7 @@ def test_a_file_that_says_otherwise_is_not_released(
 
 
 @pytest.mark.parametrize(("lost", "said"), [("column_labels", "label of"), ("variable_value_labels", "labels of")])
-def test_labels_in_another_format_are_those_of_the_variables(
-    lost: str, said: str, run_pipeline: RunPipeline
-) -> None:
+def test_labels_in_another_format_are_those_of_the_variables(lost: str, said: str, run_pipeline: RunPipeline) -> None:
     variables = {
         "age": {"label": "Age in years"},
         "sex": {"role": "other", "type": "nominal", "label": "Sex", "labels": {"1": "man", "2": "woman"}},

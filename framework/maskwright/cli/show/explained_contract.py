@@ -9,6 +9,15 @@ from dataclasses import MISSING, Field, fields
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from maskwright.data.band import Band
+from maskwright.data.dataset import Column, Dataset, Layout
+from maskwright.data.missing import MissingCells
+from maskwright.data.variable import Variable
+from maskwright.data.written_batch import WrittenBatch
+from maskwright.edits.edit import Edit, GoverningPart, LinearPart, ProductPart, RangePart
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.languages.conversion.converted import Converted
+from maskwright.foundation.errors import Place, Problem
 from maskwright.plugins.action import Action
 from maskwright.plugins.block import Block
 from maskwright.plugins.command import Command
@@ -39,8 +48,12 @@ OFFERED = (
 """What a hook offers, all by keyword."""
 
 HANDED = (Block, Masked, Removed, Limit, Comparison, Measurable, Measurement, MeasurePart, MeasureTable, FormatFacts,
-          RulesFor, PlanFinding, SectionContent, Bars)  # fmt: skip
+          RulesFor, Converted, PlanFinding, SectionContent, Bars)  # fmt: skip
 """What functions of plugins get, and what they give."""
+
+INSIDE = (Dataset, Column, Variable, Band, MissingCells, Layout, WrittenBatch, EditSet, Edit,
+          LinearPart, ProductPart, RangePart, GoverningPart, Problem, Place)  # fmt: skip
+"""What these hold, and what errors are made of."""
 
 MADE_FROM = (
     "Made from the types and docstrings of the records; `maskwright explain contract` shows the same. How a plugin is "
@@ -63,6 +76,8 @@ def contract_page() -> str:
                 lines += [f"  {field.name} ({said.form}; {_default(field)})", *_wrapped(said.text, "      ")]
                 legal = _values(field)
                 lines += _wrapped(f"Legal: {', '.join(legal)}.", "      ") if legal else []
+            for call, form, text in _asked(record):
+                lines += [f"  {call} ({form})", *_wrapped(text, "      ")]
     return "\n".join(lines)
 
 
@@ -81,9 +96,34 @@ def contract_table() -> str:
                 values = _values(field)
                 legal = f" **Legal:** {', '.join(f'`{each}`' for each in values)}." if values else ""
                 cells = (f"`{field.name}`", said.form, _default(field), _in_markdown(said.text) + legal)
-                lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+                lines.append(_line(cells))
+            lines += [_line((f"`{call}`", form, "", _in_markdown(said))) for call, form, said in _asked(record)]
             lines.append("")
     return "\n".join(lines)
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _asked(record: type[Any]) -> Iterator[tuple[str, str, str]]:
+    """What a record that functions get can be asked: how, as what, and what it answers."""
+    if record in OFFERED:
+        return
+    for name, member in vars(record).items():
+        function = getattr(member, "fget", None) or getattr(member, "func", None) or getattr(member, "__func__", member)
+        said = _first_sentence(function)
+        if name.startswith("_") or not said or not inspect.isroutine(function):
+            continue
+        if function is not member and not isinstance(member, (staticmethod, classmethod)):
+            yield name, "property", said
+        else:
+            given = [each for each in inspect.signature(function).parameters if each not in ("self", "cls")]
+            yield f"{name}({', '.join(given)})", "method", said
+
+
+def _first_sentence(function: object) -> str:
+    return " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())
 
 
 class _Said:
@@ -95,7 +135,7 @@ class _Said:
 
 
 def _parts() -> tuple[tuple[str, tuple[type[Any], ...]], ...]:
-    return ("What a hook offers", OFFERED), ("What functions get and give", HANDED)
+    return ("What a hook offers", OFFERED), ("What functions get and give", HANDED), ("What is inside of these", INSIDE)
 
 
 def _described(record: type[Any]) -> Iterator[tuple[Field[Any], _Said]]:

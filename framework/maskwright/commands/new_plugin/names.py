@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from maskwright.foundation.errors import InputError, Problem, unknown_name
 from maskwright.plugins.guarding.origin import BUILT_IN
 from maskwright.plugins.hooks import HOOKS
-from maskwright.plugins.reserved_names import COMMANDS
 from maskwright.plugins.registry import plugins
+from maskwright.plugins.reserved_names import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -18,6 +18,7 @@ from bad_pipelines import write_data, write_pipeline
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+
 class Distribution:
     """As much of an installed distribution as the registry reads."""
 

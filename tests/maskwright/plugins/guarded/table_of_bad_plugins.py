@@ -13,10 +13,9 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import bad_formats
@@ -33,6 +32,9 @@ from maskwright import Method, testing
 from maskwright.cli.main import main
 from maskwright.plugins import registry
 from maskwright.plugins.hooks import HOOKS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
 
 KIT: Mapping[str, Callable[..., list[Any]]] = {
     "method": testing.method_checks, "measure": testing.measure_checks, "partition": testing.partition_checks,
@@ -188,7 +190,9 @@ def _of_source(bad: bad_formats.BadPlugin) -> Row:
         return ["run", str(folder_with_data(folder)), "--json"]
 
     found = _ran(used, [package("bad", register_sources=[bad.plugin])], file="out.rows")
-    return _row(bad.kind, bad.does, caught_by_kit(bad.kind, bad.plugin), found, None, is_told=True, names=("rows", "bad"))
+    return _row(
+        bad.kind, bad.does, caught_by_kit(bad.kind, bad.plugin), found, None, is_told=True, names=("rows", "bad")
+    )
 
 
 def _of_claim(bad: bad_formats.BadPlugin) -> Row:
@@ -236,10 +240,7 @@ def _of_packages() -> Iterator[Row]:
             return ["run", str(write_pipeline(folder, "method")), "--json"]
 
         found = _ran(used, [_entry(bad.module())])
-        offers = getattr(module, "register_methods", None)
-        kit = "- (it has no plugin)"
-        if offers is not None and "when it is asked" not in bad.name:
-            kit = _kit_in_package(module, offers()[0])
+        kit = "- (it offers nothing)" if bad.plugin is None else _kit_in_package(bad.module(), bad.plugin)
         yield _row("package", bad.name, kit, found, None, is_told=True, names=("bad",))
 
 
@@ -296,7 +297,7 @@ def _entry(module: Any) -> Any:
 @contextlib.contextmanager
 def _installed(packages: list[Any]) -> Iterator[None]:
     there = tuple(registry.entry_points(group="maskwright"))
-    with mock.patch.object(registry, "entry_points", lambda group: (*there, *packages)):
+    with mock.patch.object(registry, "entry_points", return_value=(*there, *packages)):
         registry.plugins.cache_clear()
         try:
             yield

@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 import threading
-import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +28,7 @@ from bad_packages import PACKAGES, BadPackage, hooks, prints_and_offers
 from bad_plugins import BadPlugin, module_of
 
 if TYPE_CHECKING:
+    import types
     from collections.abc import Callable
 
     Install = Callable[[Any], None]
