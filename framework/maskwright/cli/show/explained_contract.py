@@ -30,6 +30,17 @@ from maskwright.plugins.measure import Comparison, Measurable, Measure, MeasureP
 from maskwright.plugins.measure_table import MeasureTable
 from maskwright.plugins.measurement import Measurement
 from maskwright.plugins.method import Masked, Method
+from maskwright.plugins.parameter_markers import (
+    CompanionVariables,
+    DependentVariables,
+    IndependentVariables,
+    KeyVariables,
+    NamesFile,
+    NamesPartition,
+    NamesVariables,
+    PromisesK,
+    UsesWeights,
+)
 from maskwright.plugins.partition import Partition
 from maskwright.plugins.plan_check import PlanCheck, PlanFinding
 from maskwright.plugins.remover import Removed, Remover
@@ -39,7 +50,7 @@ from maskwright.plugins.rule_writer import RulesFor, RuleWriter
 from maskwright.plugins.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 OFFERED = (
     Method, Remover, Partition, Measure, Source, EditReader, Report, RuleWriter, PlanCheck, ReportSection, Action,
@@ -55,6 +66,10 @@ INSIDE = (Dataset, Column, Variable, Band, MissingCells, Layout, WrittenBatch, E
           LinearPart, ProductPart, RangePart, GoverningPart, Problem, Place)  # fmt: skip
 """What these hold, and what errors are made of."""
 
+MARKERS = (PromisesK, KeyVariables, DependentVariables, IndependentVariables, CompanionVariables, UsesWeights,
+           NamesPartition, NamesVariables, NamesFile)  # fmt: skip
+"""What a parameter means to the planner."""
+
 MADE_FROM = (
     "Made from the types and docstrings of the records; `maskwright explain contract` shows the same. How a plugin is "
     "written, with examples, is in [plugins/README.md](../plugins/README.md)."
@@ -69,6 +84,9 @@ def contract_page() -> str:
     lines = [f"The contract of plugins: {CONTRACT}", "", _policy()]
     for kind, meanings in MEANINGS.items():
         lines += ["", f"Legal values: {kind}", *(f"  {value:12} {said}" for value, said in meanings.items())]
+    lines += ["", "Markers of parameters: `Annotated[int, PromisesK()]`"]
+    for marker in MARKERS:
+        lines += [f"  {marker.__name__}", *_wrapped(_summary(marker), "      ")]
     for title, records in _parts():
         for record in records:
             lines += ["", f"{title}: {record.__name__}", *_wrapped(_summary(record), "  ")]
@@ -87,6 +105,8 @@ def contract_table() -> str:
     lines += [MADE_FROM, "", *_policy_in_markdown(), "", "## Legal values", ""]
     lines += ["| type | value | |", "|---|---|---|"]
     lines += [f"| {kind} | `{value}` | {said} |" for kind, values in MEANINGS.items() for value, said in values.items()]
+    lines += ["", "## Markers of parameters", "", "| marker | |", "|---|---|"]
+    lines += [_line((f"`{each.__name__}`", _in_markdown(_summary(each)))) for each in MARKERS]
     lines.append("")
     for title, records in _parts():
         for record in records:
@@ -102,7 +122,7 @@ def contract_table() -> str:
     return "\n".join(lines)
 
 
-def _line(cells: tuple[str, ...]) -> str:
+def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 

@@ -75,7 +75,7 @@ class FunctionWorkers:
         asked = pickle.dumps((function, arguments), protocol=pickle.HIGHEST_PROTOCOL)
         worker = self._worker()
         late = Event()
-        clock = None if seconds is None else Timer(seconds, lambda: (late.set(), worker.kill()))
+        clock = None if seconds is None else Timer(seconds, _kill_late, (worker, late))
         try:
             if clock is not None:
                 clock.daemon = True
@@ -159,6 +159,11 @@ class _Worker:
         except subprocess.TimeoutExpired:
             self._process.kill()
             return self._process.wait()
+
+
+def _kill_late(worker: _Worker, late: Event) -> None:
+    late.set()
+    worker.kill()
 
 
 def sendable(error: BaseException) -> tuple[type[BaseException], tuple[Any, ...], dict[str, Any]]:
