@@ -164,17 +164,19 @@ def _columns(tables: Mapping[str, WrittenTable], released: LinkedData, bound: Bo
         kept = [name for name in level.data.names if name in read[file]]
         if level is bottom and top.declared.key not in kept:
             kept.append(top.declared.key)
-        own = _taken({name: read[file][name] for name in kept}, level.rows)
+        records = len(top) if file == top.name else len(bottom)
+        own = _taken({name: read[file][name] for name in kept}, level.rows, records)
         known = {variable.name: variable.decimals for variable in tables[file].table.variables}
         levels.append(WrittenLevel(level.name, level.declared, len(level), own, known))
     is_flat = len(tables) == 1
-    rows = _taken({name: read[bottom.name][name] for name in top.varying}, bottom.rows) if is_flat else {}
+    rows = _taken({name: read[bottom.name][name] for name in top.varying}, bottom.rows, len(bottom)) if is_flat else {}
     columns = {name: {each.name: each for each in every} for name, every in bound.columns.items()}
     return SecondColumns(levels[0], levels[1], Opinion(frozenset(binary), missing, meant, {}, dates), columns, rows)
 
 
-def _taken(columns: Mapping[str, Readable], rows: NDArray[np.int64]) -> dict[str, Readable]:
-    return dict(columns) if np.array_equal(rows, np.arange(len(rows))) else in_order(columns, rows)
+def _taken(columns: Mapping[str, Readable], rows: NDArray[np.int64], records: int) -> dict[str, Readable]:
+    """Cells of some of the records of a file, in their order."""
+    return dict(columns) if np.array_equal(rows, np.arange(records)) else in_order(columns, rows)
 
 
 def _read(written: WrittenTable) -> dict[str, Readable]:

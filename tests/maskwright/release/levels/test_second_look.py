@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import maskwright as mw
@@ -121,3 +122,18 @@ def blind(outcomes_of: Callable[..., dict]) -> Callable[..., dict]:
         }
 
     return found
+
+
+def test_households_are_read_of_their_first_rows_when_only_the_last_has_two_members(tmp_path: Path) -> None:
+    rows = [(1, 1, 100, 7), (2, 1, 200, 8), (3, 1, 300, 9), (4, 1, 400, 10), (4, 2, 400, 11)]
+    frame = pd.DataFrame(rows, columns=["hhid", "pno", "rent", "wage"])
+    frame.to_csv(tmp_path / "flat.csv", index=False)
+    levels = {"household": {"key": "hhid", "variables": ["rent"]}, "person": {"key": "pno", "in": "household"}}
+    settings = {
+        "maskwright": 1, "data": {"source": str(tmp_path / "flat.csv"), "levels": levels},
+        "edits": ["2 * rent + 1 <= 900"], "output": {"data": str(tmp_path / "masked.csv")}, "seed": 1,
+        "protect": [
+            {"method": "microaggregation", "variables": [each], "params": {"k": 2}} for each in ("rent", "wage")
+        ],
+    }  # fmt: skip
+    assert mw.run(settings).ok
