@@ -87,6 +87,6 @@ PACKAGES = (
                *offers()),
     BadPackage("ends when it is asked", lambda: hooks(register_methods=exits_when_asked), "register_methods: SystemEx"),
     BadPackage("fails when it is asked", lambda: hooks(register_methods=stops_when_asked), "register_methods: Stop"),
-    BadPackage("wraps the observers", wrapping, "before_step is a hook wrapper", *offers()),
+    BadPackage("wraps the observers", wrapping, "before_step is a hook wrapper"),
     BadPackage("has no hooks", hooks, "no function marked with @maskwright.hookimpl"),
 )  # fmt: skip
