@@ -298,7 +298,7 @@ def _entry(module: Any) -> Any:
 
 @contextlib.contextmanager
 def _installed(packages: list[Any]) -> Iterator[None]:
-    there = tuple(registry.entry_points(group="maskwright"))
+    there = tuple(vars(registry)["entry_points"](group="maskwright"))
     with mock.patch.object(registry, "entry_points", return_value=(*there, *packages)):
         registry.plugins.cache_clear()
         try:
