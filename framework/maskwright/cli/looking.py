@@ -39,7 +39,8 @@ def add_looking(
     )
     init.add_argument("--kind", dest="plugin_kind", metavar="KIND",
                       help="of the plugin: method (unless said otherwise), measure, partition, aggregation, "
-                      "constraint, source, edit_reader, report")  # fmt: skip
+                      "constraint, source, edit_reader, report, rule_writer, plan_check, report_section, action, "
+                      "command")  # fmt: skip
     add_reading_options(init)
     with_json(init)
 

@@ -293,16 +293,17 @@ def _from_file(
         names = first.cells.schema.names
         hidden = frozenset(names) & left_out
         kept = (_without(batch, hidden) for batch in itertools.chain((first,), batches))
-        of_file: Mapping[str, VariableDeclaration] = getattr(reading, "declared", {})
+        of_file: Mapping[str, VariableDeclaration] | None = getattr(reading, "declared", None)
         absent = data.described_only - frozenset(names)
         there = {name: each for name, each in declared.items() if name not in absent}
-        together = declared_together(of_file, there)
+        together = declared_together(of_file or {}, there)
         stated = {name: each for name, each in together.items() if name not in hidden}
         known = with_missing_codes(_present(stated, may_lack, names), data.missing, frozenset(names) - hidden)
         said, notation = codebook_notices(data, names), number_notation(reading)
         with codebook_named(data.codebook), told_by_part(reading):
             read = read_dataset(kept, lambda: reading.layout, known, file=data.name, notation=notation)
-        return without_extremes(replace(read, notes=(*said, *read.notes)), data)
+        told = None if of_file is None else {name: each for name, each in of_file.items() if name not in hidden}
+        return without_extremes(replace(read, notes=(*said, *read.notes), of_file=told), data)
 
 
 @contextlib.contextmanager

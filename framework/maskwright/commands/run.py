@@ -151,16 +151,14 @@ def run(
     described = read_pipeline(pipeline, overrides)
     if resume and described.engine is None:
         raise InputError("only a run over parts can be resumed: `execution: {engine: local}`")
-    if described.levels is not None:
-        with time_limit(described.execution.plugin_seconds):
+    with time_limit(described.execution.plugin_seconds):
+        if described.levels is not None:
             record = run_levels(described, listener, clock, PRIVATE)
-    elif described.engine is not None:
-        with time_limit(described.execution.plugin_seconds):
+        elif described.engine is not None:
             record = run_parted(described, listener, clock, PRIVATE, resume=resume)
-    else:
-        with time_limit(described.execution.plugin_seconds):
+        else:
             record = _run(described, listener, clock)
-    act_after_release(described, record, listener)
+        act_after_release(described, record, listener)
     return RunResult(True, record.to_json())
 
 

@@ -143,7 +143,9 @@ class GoverningPart:
     Attributes
     ----------
     condition : Expression
-        Any condition. `condition_parts` is its conjunction of analysable parts, or None when it is not one.
+        Any condition.
+    condition_parts : tuple of Part, or None
+        The condition as a conjunction of parts that algebra works on, or None when it is not one.
     consequent, otherwise : tuple of Part
         Conjunctions; `otherwise` is empty when there is no else branch.
     refusal_parts : tuple of tuples of Part, or None

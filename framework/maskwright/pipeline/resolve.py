@@ -31,6 +31,7 @@ from maskwright.pipeline.resolved import (
 )
 from maskwright.pipeline.steps import resolve_measures, resolve_steps, resolve_thresholds
 from maskwright.pipeline.waivers import resolve_waivers
+from maskwright.plugins.absent import reasons_once
 from maskwright.plugins.measure import needs_levels
 from maskwright.plugins.parameter_markers import files_named
 from maskwright.plugins.registry import allow_only, plugins
@@ -229,7 +230,7 @@ class _Reading:
             message = f"output.data: {output.data.name} cannot hold records inside each other, as the data do"
             self.problems.append(Problem(message, place, "Name an XML file: masked.xml."))
         if self.problems or data is None or execution is None or plain is None or output is None or release is None:
-            problems = in_order(self.problems, self.root.place.file or "")
+            problems = reasons_once(in_order(self.problems, self.root.place.file or ""), self.registry.absent)
             raise UnfinishedPipelineError(
                 problems, openable if self.check_data else None, edits, uses, levels if self.check_data else None
             )

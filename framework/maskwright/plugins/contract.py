@@ -101,10 +101,10 @@ def version_error(module: object, distribution: str, version: str) -> str | None
     module : object
         That its entry point names.
     distribution, version : str
-        Of the package.
+        Of the package; "" for a version that is not known.
     """
     written_for: object = getattr(module, "CONTRACT", None)
-    package = f"package {distribution} {version}"
+    package = f"package {distribution} {version}".rstrip()
     if written_for is None:
         return f"{package} does not say which contract it is written for: write CONTRACT = {CONTRACT} beside its hooks"
     if not isinstance(written_for, int) or isinstance(written_for, bool) or written_for < 1:

@@ -274,9 +274,10 @@ class _Collection:
         try:
             with output_apart(package):
                 module = entry_point.load()
-            # First: a later contract may have hooks that are not known here.
             if (wrong := version_error(module, distribution, version)) is not None:
-                self.broken(entry_point.name, UNKNOWN_KIND, distribution, version, wrong)
+                # Once, however many entry points it has.
+                if not any((each.distribution, each.error) == (distribution, wrong) for each in self.infos):
+                    self.broken(entry_point.name, UNKNOWN_KIND, distribution, version, wrong)
                 self.missing(entry_point, wrong)
                 return
             _verify_hooks(module)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maskwright.plugins.aggregation import Aggregation
+from maskwright.plugins.command import Command
 from maskwright.plugins.constraint_kind import ConstraintKind
 from maskwright.plugins.edit_reader import EditReader
 from maskwright.plugins.engine import Engine
@@ -38,6 +39,15 @@ RULE_FUNCTIONS = frozenset(
 """Functions of the language of rules, and its words."""
 RULE_KEYS = frozenset({"rule"})
 RULE_FILE_KEYS = frozenset({"file"})
+COMMANDS = frozenset(
+    {
+        "advise", "compare", "completion", "demo", "describe", "edits", "explain", "init", "localize",
+        "measure", "plan", "plugins", "run", "schema", "tune", "validate",
+    }
+)  # fmt: skip
+"""Commands that come with Maskwright."""
+COMMAND_OPTIONS = frozenset({"h", "help", "traceback"})
+"""Options of every command."""
 
 
 def reserved_name_error(kind: str, plugin: object) -> str | None:
@@ -63,6 +73,10 @@ def reserved_name_error(kind: str, plugin: object) -> str | None:
         case EditReader():
             wrong = _name_error("an edit reader", plugin.name, RULE_KEYS, "edits")
             wrong = wrong or _fields_error("an option", plugin.params, RULE_FILE_KEYS, "it names the file of rules")
+        case Command():
+            taken = f"a command cannot be called {plugin.name!r}: Maskwright has one of this name, which would be run"
+            wrong = taken if plugin.name in COMMANDS else None
+            wrong = wrong or _fields_error("an option", plugin.params, COMMAND_OPTIONS, "every command has it")
         case _ if kind == "method":
             params = getattr(plugin, "params", None)
             wrong = _fields_error("a parameter", params, STEP_PARAMETERS, "the planner reads it")

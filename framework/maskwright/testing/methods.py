@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.foundation.errors import MaskwrightError
+from maskwright.data.variable import Variable
+from maskwright.foundation.errors import MaskwrightError, PluginFailed
+from maskwright.plugins.guarding.wrapping import guarded
 from maskwright.plugins.method import Masked
 from maskwright.plugins.parameter_markers import PromisesK
 from maskwright.plugins.remover import AnyMethod, Removed, Remover
@@ -76,6 +78,7 @@ def _checks(method: AnyMethod, given: Params) -> Iterator[tuple[str, Check]]:
     yield "parameters", partial(params_of, method, given)
     yield "documented", partial(check_documented, method)
     yield "example", partial(_example, method)
+    yield "planning", partial(_planning, method, given)
     yield (
         "picklable",
         partial(check_picklable, method, _function(method)),
@@ -114,6 +117,28 @@ def _checks(method: AnyMethod, given: Params) -> Iterator[tuple[str, Check]]:
     yield "any_cut", partial(_any_cut, method, given, usual)
     for claim in sorted(method.preserves & set(CLAIMS)):
         yield f"preserves_{claim}", partial(CLAIMS[claim], method, params_of, given)
+
+
+def _planning(method: AnyMethod, given: Params) -> None:
+    """Require that what is asked before any data are read has an answer, and one of the right type."""
+    params = params_of(method, given)
+    if isinstance(method, Remover):
+        return
+    asked = guarded(method, "method", "", "")
+    variables = tuple(Variable(f"x{number}") for number in (1, 2, 3))
+    questions: dict[str, tuple[Any, ...]] = {
+        "fewest_records": (params, 3), "mean_cluster_size": (params, 100), "limits": (params, variables),
+        "publishes": (params, variables[0]),
+    }  # fmt: skip
+    for name, arguments in questions.items():
+        function = getattr(asked, name)
+        try:
+            if function is not None:
+                function(*arguments)
+        except PluginFailed as error:
+            raise AssertionError(f"{name}: {error.problems[0].message}") from None
+        except MaskwrightError as error:
+            require(bool(str(error).strip()), "a refusal must say why")
 
 
 def _function(method: AnyMethod) -> Callable[..., Any]:

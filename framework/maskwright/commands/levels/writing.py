@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.commands.levels.arriving import linked_as
 from maskwright.commands.running.read_back import read_as_meant
+from maskwright.data.codebooks.as_meant import refuse_otherwise
 from maskwright.data.codebooks.writing import write_codebook
 from maskwright.foundation.progress import stage
 from maskwright.masking.suppressing.rule_file import rule_file
@@ -227,4 +228,5 @@ class LevelFiles:
         written = self.release.temporary("codebook")
         with writing(written):
             write_codebook(written, book, as_table=target.suffix.lower() == ".csv")
+        refuse_otherwise(written, book)
         self.release.sealed("codebook")

@@ -26,6 +26,11 @@ SUMMARIES = {
     "source": "A JSON object in each line.",
     "edit_reader": "One rule a line, with comments.",
     "report": "The outcome in a few lines of plain text.",
+    "rule_writer": "One edit a line, with its name.",
+    "plan_check": "Asks for files beside the masked data.",
+    "report_section": "How many records and edits there are, and what was measured.",
+    "action": "Lists the files that may be passed on.",
+    "command": "Counts the lines of a text file.",
 }
 NEEDS = {
     "method": ("numpy>=1.26", "pydantic>=2.9"),
@@ -36,10 +41,16 @@ NEEDS = {
     "source": ("pyarrow>=24", "pydantic>=2.9"),
     "edit_reader": (),
     "report": (),
+    "rule_writer": (),
+    "plan_check": ("pydantic>=2.9",),
+    "report_section": (),
+    "action": ("pydantic>=2.9",),
+    "command": ("pydantic>=2.9",),
 }
 TESTING = {
-    "constraint": "RunPipeline, Verdicts, constraint_checks",
     "edit_reader": "RightRules, RunPipeline, WrongRules, edit_reader_checks",
+    "command": "command_checks",
+    "constraint": "RunPipeline, Verdicts, constraint_checks",
 }
 UNTYPED = '\n[[tool.mypy.overrides]]\nmodule = ["pyarrow.*"]\nignore_missing_imports = true\n'
 """pyarrow has no types."""
@@ -58,8 +69,7 @@ def write_plugin_package(folder: Path, name: str, kind: str = "method") -> tuple
     name : str
         Of the package, and so of the plugin.
     kind : str, default "method"
-        ``method``, ``measure``, ``partition``, ``aggregation``, ``constraint``, ``source``, ``edit_reader``,
-        ``report``.
+        One of `maskwright.commands.new_plugin.names.KINDS`.
 
     Returns
     -------
@@ -156,4 +166,9 @@ def _usage(names: PluginNames) -> str:
         "waive: [{doubt: written-file-not-read-twice, because: the kit tests that it is read as written}]",
         "edit_reader": f"edits:\n  - {names.plugin}: people.{names.plugin}",
         "report": f"output: {{data: masked.csv, {names.plugin}: outcome.txt}}",
+        "rule_writer": f"output: {{data: masked.csv, edits: published.{names.plugin}}}",
+        "plan_check": f"checks: [{names.plugin}]",
+        "report_section": f"sections: [{names.plugin}]\noutput: {{data: masked.csv, report: report.html}}",
+        "action": f"after: [{names.plugin}]",
+        "command": f"# maskwright {names.plugin} --file FILE",
     }[names.kind]

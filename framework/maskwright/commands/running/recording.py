@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.edits.expression import KindCondition, nodes
 from maskwright.pipeline.resolved import RuleFile
+from maskwright.plugins.guarding.origin import origin_of
 from maskwright.plugins.parameter_markers import files_named
 from maskwright.plugins.registry import plugins
 from maskwright.release.facts import data_facts, file_facts
@@ -33,7 +34,7 @@ from maskwright.release.record.run_record import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from maskwright.commands.running.ready import ReadyRun
     from maskwright.data.dataset import Layout
@@ -162,7 +163,24 @@ def _plugins(described: Pipeline, edits: EditSet) -> dict[str, PluginRecord]:
     used |= {("report_section", each.plugin.name) for each in described.sections}
     used |= {("action", each.plugin.name) for each in described.after}
     infos = {f"{kind} {name}": registry.info(kind, name) for kind, name in sorted(used)}
-    return {key: PluginRecord(distribution=info.distribution, version=info.version) for key, info in infos.items()}
+    found = {key: PluginRecord(distribution=info.distribution, version=info.version) for key, info in infos.items()}
+    return found | observer_records(registry.observers)
+
+
+def observer_records(observers: Mapping[str, Sequence[Callable[..., None]]]) -> dict[str, PluginRecord]:
+    """Packages that are told of steps: each could have failed the run.
+
+    Parameters
+    ----------
+    observers : mapping of hook to sequence of callable
+    """
+    origins = (origin_of(each, "observer", hook) for hook, told in sorted(observers.items()) for each in told)
+    return {
+        f"observer {each.name} of {each.distribution}": PluginRecord(
+            distribution=each.distribution, version=each.version
+        )
+        for each in origins
+    }
 
 
 def _variables(run: MeasuredRun) -> Iterator[VariableRecord]:

@@ -8,7 +8,7 @@ import pickle
 import subprocess
 import sys
 from queue import Empty, SimpleQueue
-from threading import Lock
+from threading import Event, Lock, Timer
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from maskwright.foundation.errors import MaskwrightError
@@ -59,7 +59,13 @@ class FunctionWorkers:
     def __exit__(self, *_: object) -> None:
         self.end()
 
-    def call(self, function: Callable[..., Any], *arguments: Any, progress: Progress = silent) -> Any:
+    def call(
+        self,
+        function: Callable[..., Any],
+        *arguments: Any,
+        progress: Progress = silent,
+        seconds: float | None = None,
+    ) -> Any:
         """Result of ``function(progress, *arguments)``.
 
         Parameters
@@ -70,9 +76,13 @@ class FunctionWorkers:
             Whatever can be pickled.
         progress : callable, optional
             Told here of what the function tells there.
+        seconds : float, optional
+            After which the process is killed.
 
         Raises
         ------
+        TimeoutError
+            It was killed for the time it took; all are ended then.
         ProcessEndedError
             A process was ended from outside; unless it is replaced, all are ended then, and no call is answered.
         Exception
@@ -80,7 +90,12 @@ class FunctionWorkers:
         """
         asked = pickle.dumps((function, arguments), protocol=pickle.HIGHEST_PROTOCOL)
         worker = self._worker()
+        late = Event()
+        clock = None if seconds is None else Timer(seconds, _kill_late, (worker, late))
         try:
+            if clock is not None:
+                clock.daemon = True
+                clock.start()
             kind, said = worker.ask(asked, progress)
         except ProcessEndedError as ended:
             if self._replaced:
@@ -91,7 +106,12 @@ class FunctionWorkers:
             with self._lock:
                 self._lost = self._lost or ended
             self.end()
+            if late.is_set():
+                raise TimeoutError from None
             raise self._lost from None
+        finally:
+            if clock is not None:
+                clock.cancel()
         self._idle.put(worker)
         if kind == "raised":
             raise _received(said)
@@ -147,13 +167,17 @@ class _Worker:
 
     def end(self) -> None:
         """End the process, also while another thread waits for its answer."""
-        self._process.kill()
+        self.kill()
         self._code()
         for stream in (self._process.stdin, self._process.stdout):
             # What is left to be written to a process that is gone cannot be.
             with contextlib.suppress(OSError):
                 if stream is not None:
                     stream.close()
+
+    def kill(self) -> None:
+        """Have it end, without waiting until it has."""
+        self._process.kill()
 
     def _send(self, message: object) -> None:
         assert self._process.stdin is not None
@@ -166,6 +190,11 @@ class _Worker:
         except subprocess.TimeoutExpired:
             self._process.kill()
             return self._process.wait()
+
+
+def _kill_late(worker: _Worker, late: Event) -> None:
+    late.set()
+    worker.kill()
 
 
 def sendable(error: BaseException) -> tuple[type[BaseException], tuple[Any, ...], dict[str, Any]]:
