@@ -9,6 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from maskwright.commands.describe_data import Description as Description
     from maskwright.commands.describe_data import describe as describe
     from maskwright.commands.linked import linked_data as linked_data
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.errors import EvaluationsDisagree as EvaluationsDisagree
     from maskwright.foundation.errors import InputError as InputError
     from maskwright.foundation.errors import MaskwrightError as MaskwrightError
+    from maskwright.foundation.errors import NoRecords as NoRecords
     from maskwright.foundation.errors import PipelineError as PipelineError
     from maskwright.foundation.errors import Place as Place
     from maskwright.foundation.errors import PluginError as PluginError
@@ -85,6 +88,8 @@ if TYPE_CHECKING:
     from maskwright.foundation.errors import ReadAgain as ReadAgain
     from maskwright.foundation.errors import UnpairedRecords as UnpairedRecords
     from maskwright.foundation.errors import WrittenOtherwise as WrittenOtherwise
+    from maskwright.foundation.memory_sizes import MemorySize as MemorySize
+    from maskwright.foundation.processes.processors import processors as processors
     from maskwright.foundation.progress import Progress as Progress
     from maskwright.foundation.refusals import EditViolation as EditViolation
     from maskwright.foundation.refusals import OpenDoubts as OpenDoubts
@@ -96,11 +101,25 @@ if TYPE_CHECKING:
     from maskwright.masking.aggregation import aggregate as aggregate
     from maskwright.planning.plan import Plan as Plan
     from maskwright.plugins.action import Action as Action
+    from maskwright.plugins.aggregation import Aggregation as Aggregation
+    from maskwright.plugins.aggregation import ChosenAggregation as ChosenAggregation
+    from maskwright.plugins.aggregation import ClusterCells as ClusterCells
     from maskwright.plugins.block import Block as Block
     from maskwright.plugins.command import Command as Command
     from maskwright.plugins.command import Positional as Positional
     from maskwright.plugins.compared_levels import ComparedLevels as ComparedLevels
+    from maskwright.plugins.constraint_kind import ConstraintKind as ConstraintKind
+    from maskwright.plugins.constraint_kind import MovableRows as MovableRows
     from maskwright.plugins.edit_reader import EditReader as EditReader
+    from maskwright.plugins.engine import Engine as Engine
+    from maskwright.plugins.engine import EngineLost as EngineLost
+    from maskwright.plugins.engine import EngineTerms as EngineTerms
+    from maskwright.plugins.engine import Receipt as Receipt
+    from maskwright.plugins.engine import ScratchFull as ScratchFull
+    from maskwright.plugins.engine import Stage as Stage
+    from maskwright.plugins.engine import TaskFailed as TaskFailed
+    from maskwright.plugins.engine import Workers as Workers
+    from maskwright.plugins.engines.attempts import several_tries as several_tries
     from maskwright.plugins.format_facts import FormatFacts as FormatFacts
     from maskwright.plugins.hooks import hookimpl as hookimpl
     from maskwright.plugins.limit import Limit as Limit
@@ -110,6 +129,8 @@ if TYPE_CHECKING:
     from maskwright.plugins.measure import MeasurePart as MeasurePart
     from maskwright.plugins.measure_table import MeasureTable as MeasureTable
     from maskwright.plugins.measurement import Measurement as Measurement
+    from maskwright.plugins.merging import Further as Further
+    from maskwright.plugins.merging import Merging as Merging
     from maskwright.plugins.method import Masked as Masked
     from maskwright.plugins.method import Method as Method
     from maskwright.plugins.parameter_markers import CompanionVariables as CompanionVariables
@@ -125,6 +146,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.partition import Partition as Partition
     from maskwright.plugins.plan_check import PlanCheck as PlanCheck
     from maskwright.plugins.plan_check import PlanFinding as PlanFinding
+    from maskwright.plugins.record_draws import uniform_by_record as uniform_by_record
     from maskwright.plugins.registry import find_measure as find_measure
     from maskwright.plugins.registry import find_method as find_method
     from maskwright.plugins.registry import find_partition as find_partition
@@ -137,6 +159,8 @@ if TYPE_CHECKING:
     from maskwright.plugins.rule_writer import RulesFor as RulesFor
     from maskwright.plugins.rule_writer import RuleWriter as RuleWriter
     from maskwright.plugins.source import Source as Source
+    from maskwright.plugins.task import perform as perform
+    from maskwright.plugins.task import receipt_of as receipt_of
     from maskwright.release import wording as wording
     from maskwright.release.record.measure_record import MeasureRecord as MeasureRecord
     from maskwright.release.record.measure_record import TableRecord as TableRecord
@@ -148,6 +172,11 @@ __version__ = "0.1.0"
 # Imported on first use: ``maskwright --help`` must not wait for pandas or numba.
 _HOME = {
     "aggregate": "maskwright.masking.aggregation",
+    "Aggregation": "maskwright.plugins.aggregation",
+    "ChosenAggregation": "maskwright.plugins.aggregation",
+    "ClusterCells": "maskwright.plugins.aggregation",
+    "ConstraintKind": "maskwright.plugins.constraint_kind",
+    "MovableRows": "maskwright.plugins.constraint_kind",
     "Band": "maskwright.data.band",
     "CategoryHierarchy": "maskwright.data.hierarchies.hierarchy",
     "CategoryLevel": "maskwright.data.hierarchies.hierarchy",
@@ -194,6 +223,18 @@ _HOME = {
     "Converted": "maskwright.edits.languages.conversion.converted",
     "SectionRecord": "maskwright.release.record.run_record",
     "convert_edits": "maskwright.edits.languages.conversion.convert",
+    "Engine": "maskwright.plugins.engine",
+    "EngineLost": "maskwright.plugins.engine",
+    "EngineTerms": "maskwright.plugins.engine",
+    "Receipt": "maskwright.plugins.engine",
+    "ScratchFull": "maskwright.plugins.engine",
+    "Stage": "maskwright.plugins.engine",
+    "TaskFailed": "maskwright.plugins.engine",
+    "Workers": "maskwright.plugins.engine",
+    "MemorySize": "maskwright.foundation.memory_sizes",
+    "several_tries": "maskwright.plugins.engines.attempts",
+    "perform": "maskwright.plugins.task",
+    "receipt_of": "maskwright.plugins.task",
     "EditViolation": "maskwright.foundation.refusals",
     "evaluate": "maskwright.edits.evaluation.check",
     "find_method": "maskwright.plugins.registry",
@@ -218,10 +259,13 @@ _HOME = {
     "Masked": "maskwright.plugins.method",
     "EvaluationsDisagree": "maskwright.foundation.errors",
     "MaskwrightError": "maskwright.foundation.errors",
+    "NoRecords": "maskwright.foundation.errors",
     "Measure": "maskwright.plugins.measure",
     "measure": "maskwright.commands.measure",
     "Measurable": "maskwright.plugins.measure",
     "Measurement": "maskwright.plugins.measurement",
+    "Merging": "maskwright.plugins.merging",
+    "Further": "maskwright.plugins.merging",
     "MeasurePart": "maskwright.plugins.measure",
     "MeasureTable": "maskwright.plugins.measure_table",
     "MeasureRecord": "maskwright.release.record.measure_record",
@@ -280,6 +324,8 @@ _HOME = {
     "year_month_day": "maskwright.data.dates",
     "completed_years": "maskwright.data.dates",
     "first_of": "maskwright.data.dates",
+    "processors": "maskwright.foundation.processes.processors",
+    "uniform_by_record": "maskwright.plugins.record_draws",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 - a test compares it with the imports above
@@ -289,6 +335,13 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
     raise AttributeError(f"module 'maskwright' has no attribute {name!r}")
+
+
+def _constraint_kinds() -> Mapping[str, Any]:
+    """Kinds of constraints that plugins offer: rules, which know no plugins, ask the package for them."""
+    registry: Any = importlib.import_module("maskwright.plugins.registry")
+    found: Mapping[str, Any] = registry.plugins().constraints
+    return found
 
 
 def __dir__() -> list[str]:

@@ -13,7 +13,20 @@ from maskwright import hookimpl
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from maskwright import Action, Measure, Method, Partition, PlanCheck, Remover, Report, ReportSection, Source
+    from maskwright import (
+        Action,
+        Aggregation,
+        ConstraintKind,
+        Engine,
+        Measure,
+        Method,
+        Partition,
+        PlanCheck,
+        Remover,
+        Report,
+        ReportSection,
+        Source,
+    )
 
 CONTRACT = 1
 
@@ -59,6 +72,22 @@ def register_reports() -> Sequence[Report]:
 
 
 @hookimpl
+def register_aggregations() -> Sequence[Aggregation]:
+    """Offer the built-in ways to make representatives of clusters."""
+    from maskwright_builtin.aggregations import AGGREGATIONS
+
+    return AGGREGATIONS
+
+
+@hookimpl
+def register_constraints() -> Sequence[ConstraintKind]:
+    """Offer the built-in kinds of constraints."""
+    from maskwright_builtin.constraints import CONSTRAINTS
+
+    return CONSTRAINTS
+
+
+@hookimpl
 def register_plan_checks() -> Sequence[PlanCheck]:
     """Offer the built-in checks of plans."""
     from maskwright_builtin.plan_checks import PLAN_CHECKS
@@ -80,3 +109,11 @@ def register_actions() -> Sequence[Action]:
     from maskwright_builtin.actions import ACTIONS
 
     return ACTIONS
+
+
+@hookimpl
+def register_engines() -> Sequence[Engine]:
+    """Offer the built-in engines that need a package of their own."""
+    from maskwright_builtin.engines import ENGINES
+
+    return ENGINES

@@ -48,7 +48,12 @@ def fixed_width() -> Path:
 
 @pytest.mark.parametrize(
     "check",
-    source_checks([REGISTRY.sources["fixed_width"]], params=PARAMS, samples={"fixed_width": fixed_width()}),
+    source_checks(
+        [REGISTRY.sources["fixed_width"]],
+        params=PARAMS,
+        samples={"fixed_width": fixed_width()},
+        records={"fixed_width": 4},
+    ),
 )
 def test_a_source_that_writes_what_it_has_read_keeps_the_contract(check: Callable[[], object]) -> None:
     check()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -10,15 +12,24 @@ import pytest
 from maskwright.commands.new_plugin.names import KINDS, plugin_names
 from maskwright.commands.new_plugin.write import package_files
 from maskwright.plugins.hooks import HOOKS
+from maskwright.plugins.registry import plugins
+from maskwright.testing import offered
 
 PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
 NAMES = {
     "method": "maskwright-my-noise",
     "measure": "maskwright-my-shift",
     "partition": "maskwright-my-order",
+    "aggregation": "maskwright-my-middle",
+    "constraint": "maskwright-my-multiples",
     "source": "maskwright-my-lines",
     "edit_reader": "maskwright-my-rules",
     "report": "maskwright-my-outcome",
+    "rule_writer": "maskwright-my-list",
+    "plan_check": "maskwright-my-policy",
+    "report_section": "maskwright-my-counts",
+    "action": "maskwright-my-files",
+    "command": "maskwright-my-count",
 }
 
 
@@ -40,7 +51,7 @@ def test_the_other_files_of_the_page_are_written_too() -> None:
     page = shown()
     assert page["src/maskwright_my_noise/__init__.py"] == of_method["src/maskwright_my_noise/__init__.py"]
     assert page["tests/test_my_rules.py"] == of_reader["tests/test_my_rules.py"]
-    assert len(page) == len(KINDS) + 3
+    assert len(page) == len(KINDS) + 4
 
 
 def test_the_table_names_every_kind_and_hook() -> None:
@@ -48,4 +59,17 @@ def test_the_table_names_every_kind_and_hook() -> None:
     for kind, hook in HOOKS.items():
         assert f"| {kind.replace('_', ' ')} |" in text
         assert f"`{hook}`" in text
-        assert (f"`{kind}_checks`" in text) == (kind in KINDS)
+        assert f"`{kind}_checks`" in text
+        assert kind in {*KINDS, "engine"}
+
+
+def test_a_package_with_several_kinds_is_loaded_as_the_page_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    page, modules = shown(), {}
+    for name in ("maskwright_my_office.office", "maskwright_my_office"):
+        file = "office.py" if name.endswith(".office") else "__init__.py"
+        modules[name] = types.ModuleType(name)
+        monkeypatch.setitem(sys.modules, name, modules[name])
+        exec(compile(page[f"src/maskwright_my_office/{file}"], file, "exec"), vars(modules[name]))
+    with offered([modules["maskwright_my_office"]]):
+        found = {info.kind for info in plugins().infos if info.distribution == "maskwright-my-office"}
+    assert found == {"rule_writer", "plan_check", "report_section", "action", "command"}

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from maskwright.data.parts.addresses import address_of, is_remote, refuse_address
 from maskwright.foundation.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -29,6 +30,11 @@ def refuse_addresses(chosen: argparse.Namespace) -> None:
     for given in vars(chosen).values():
         for each in given if isinstance(given, list) else [given]:
             if isinstance(each, Path) and _ADDRESS.match(str(each)):
+                wrong = refuse_address(str(each))
+                if wrong is not None:
+                    raise InputError(wrong)
+                if is_remote(str(each)) or address_of(str(each)) != str(each):
+                    continue
                 hint = (
                     "Of a table on a server give the name of the database, --format postgresql, and --option "
                     "host=NAME. The password stands in the environment (PGPASSWORD), never in a command."

@@ -148,8 +148,9 @@ def _print_levels(advice: LevelAdvice) -> None:
         print(f"The same in {100 * share:.4g} % of the groups: {name} (differs in {other:,})")
     print(f"Differs: {', '.join(advice.varying) or 'none'}")
     print(f"Tells the records of a group apart: {advice.member_key or 'none'}")
-    if advice.pointers:
-        print(f"Names another record of the group: {', '.join(advice.pointers)}")
+    for name, count in advice.pointers.items():
+        but = f", but for {count:,} {'cell' if count == 1 else 'cells'}" if count else ""
+        print(f"Names another record of the group: {name}{but}")
     print("To paste once you have read it (what is the same may be so by chance, what nearly is, but for an error):")
     print(advice.section)
 

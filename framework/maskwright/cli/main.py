@@ -102,6 +102,7 @@ def build_parser() -> argparse.ArgumentParser:
     demo.add_argument("--levels", action="store_true",
                       help="write a survey of households and persons instead: flat, linked, nested")  # fmt: skip
     run = add("run", _run, "Run a pipeline: mask, validate, measure, release.")
+    run.add_argument("--resume", action="store_true", help="go on from what a run over parts that was cut off finished")
     plan = add("plan", _plan, "Show what a pipeline would do, and who keeps each edit.")
     for sub in (run, plan):
         sub.add_argument("pipeline", type=Path, metavar="PIPELINE")
@@ -110,6 +111,8 @@ def build_parser() -> argparse.ArgumentParser:
         with_json(sub)
     run.add_argument("--quiet", action="store_true", help="print nothing but errors")
     plan.add_argument("--no-data", action="store_true", help="plan from the declarations alone, without the data file")
+    plan.add_argument("--assume-records", type=_count, metavar="N",
+                      help="say what memory and time N records would take, in place of those of the file")  # fmt: skip
     add_rule_commands(add, with_json)
     measure = add("measure", _measure, "Measure information loss and disclosure risk of a masked file.")
     measure.add_argument("original", type=Path, metavar="ORIGINAL")
@@ -142,6 +145,14 @@ def build_parser() -> argparse.ArgumentParser:
     completion.add_argument("shell", choices=SHELLS)
     add_looking(add, with_json)
     return parser
+
+
+def _count(text: str) -> int:
+    """Whole number above 0, as options take it."""
+    digits = text.replace(",", "").replace("_", "")
+    if not digits.isdecimal() or int(digits) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number above 0, not {text!r}")
+    return int(digits)
 
 
 def _schema_arguments(schema: argparse.ArgumentParser) -> None:
@@ -196,7 +207,8 @@ def _run(chosen: argparse.Namespace) -> int:
     from maskwright.cli.show.terminal import print_result
     from maskwright.commands.run import run
 
-    result = run(chosen.pipeline, chosen.overrides, reporter(quiet=chosen.quiet or chosen.json))
+    shown = reporter(quiet=chosen.quiet or chosen.json)
+    result = run(chosen.pipeline, chosen.overrides, shown, resume=chosen.resume)
     if chosen.json:
         print_json(result.to_json())
     elif not chosen.quiet:
@@ -209,8 +221,9 @@ def _plan(chosen: argparse.Namespace) -> int:
     from maskwright.commands.plan import plan_pipeline
 
     plan = plan_pipeline(
-        chosen.pipeline, chosen.overrides, with_data=not chosen.no_data, reporter=reporter(quiet=chosen.json)
-    )
+        chosen.pipeline, chosen.overrides, with_data=not chosen.no_data, assume_records=chosen.assume_records,
+        reporter=reporter(quiet=chosen.json),
+    )  # fmt: skip
     if chosen.json:
         print_json(plan)
     else:

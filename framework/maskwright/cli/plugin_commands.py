@@ -38,7 +38,8 @@ def run_plugin_command(words: Sequence[str]) -> int:
         Options that its parameters do not allow.
     """
     command = plugins().commands[words[0]]
-    parser = _parser(command)
+    info = plugins().info("command", command.name)
+    parser = command_parser(command, f"From the package {info.distribution} {info.version}.")
     given = {name: value for name, value in vars(parser.parse_args(words[1:])).items() if value is not None}
     given.pop("traceback")
     text = command.work(_params(command, given))
@@ -47,15 +48,24 @@ def run_plugin_command(words: Sequence[str]) -> int:
     return EXIT_FINE
 
 
-def _parser(command: Command) -> argparse.ArgumentParser:
-    info = plugins().info("command", command.name)
-    parser = argparse.ArgumentParser(
-        prog=f"maskwright {command.name}", description=command.summary,
-        epilog=f"From the package {info.distribution} {info.version}.",
-    )  # fmt: skip
+def option_name(field: str) -> str:
+    """Option of a command for a field of its parameters."""
+    return f"--{field.replace('_', '-')}"
+
+
+def command_parser(command: Command, says: str = "") -> argparse.ArgumentParser:
+    """Parser of the options of a command.
+
+    Parameters
+    ----------
+    command : Command
+    says : str, optional
+        Last line of its help.
+    """
+    parser = argparse.ArgumentParser(prog=f"maskwright {command.name}", description=command.summary, epilog=says)
     parser.add_argument("--traceback", action="store_true", help="show a traceback when something goes wrong")
     for name, field in command.params.model_fields.items():
-        flag = f"--{name.replace('_', '-')}"
+        flag = option_name(name)
         said = field.description or ""
         if any(isinstance(each, Positional) for each in field.metadata):
             parser.add_argument(name, nargs=None if field.is_required() else "?", metavar=name.upper(), help=said)

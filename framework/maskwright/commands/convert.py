@@ -89,14 +89,18 @@ def _on_levels(
     from maskwright.commands.levels.file_of_levels import linked_sources
     from maskwright.edits.languages.conversion.convert import convert_edits
     from maskwright.edits.levels.as_schematron import nested_schematron_file
+    from maskwright.edits.levels.written_rules import as_stated
 
-    if target == "yaml":
+    if target == "yaml" and all(edit.assertion is None or edit.assertion.rule is None for edit in rules):
         return convert_edits(rules, "yaml")
-    if target != "schematron":
+    if target not in ("yaml", "schematron"):
         find_rule_writer(target)  # a name that nobody has is the first mistake
         raise InputError(f"rules on data of several levels are written in yaml and schematron, not in {target}")
     with stage(reporter, "Reading the levels") as progress:
         linked = linked_sources(levels, progress)
+    rules = as_stated(rules, linked)
+    if target == "yaml":
+        return convert_edits(rules, "yaml")
     return nested_schematron_file(rules, linked, decimals)
 
 

@@ -16,11 +16,14 @@ from maskwright.commands.plan import plan_pipeline
 from maskwright.commands.starting_text import PlannedDoubt, pipeline_text
 from maskwright.data.dataset import Column
 from maskwright.data.missing import is_code_number
+from maskwright.data.parts.addresses import address_of, is_remote
+from maskwright.data.parts.finding import is_pattern
 from maskwright.edits.suggestions.suggest import suggest
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.file_identity import reads_noted, refuse_to_overwrite
 from maskwright.foundation.progress import Quiet, Reporter, stage
 from maskwright.foundation.whole_files import write_text
+from maskwright.pipeline.parts_section import place_in
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
@@ -106,7 +109,7 @@ class StartedPipeline:
 
 
 def is_data(path: Path, file_format: str | None = None) -> bool:
-    """Whether a name is of a data file rather than of a folder: a file, or a name that a format claims.
+    """Whether a name is of data rather than of a folder to make: a file, or a name that a format claims.
 
     Parameters
     ----------
@@ -114,7 +117,12 @@ def is_data(path: Path, file_format: str | None = None) -> bool:
     file_format : str, optional
         Stated: then it is.
     """
-    claimed = any(path.name.lower().endswith(each.suffixes) for each in plugins().sources.values())
+    place = place_in(Path(), str(path))
+    if is_remote(place) or is_pattern(place):
+        return True
+    # A folder holds data where one of its files has a name that a format claims.
+    names = [each.name for each in path.rglob("*") if each.is_file()] if path.is_dir() else [path.name]
+    claimed = any(name.lower().endswith(each.suffixes) for each in plugins().sources.values() for name in names)
     return file_format is not None or path.is_file() or claimed
 
 
@@ -149,7 +157,7 @@ def start_pipeline(
     """
     shown = reporter or Quiet()
     if to.exists() and not force:
-        raise _exists(to)
+        raise already_there(to)
     (file,) = data_files((data,), options)
     refuse_to_overwrite({"the pipeline": to}, {"data file": data})
     looked = looked_at(file, shown)
@@ -165,11 +173,13 @@ def start_pipeline(
     with stage(shown, "Planning"):
         active, doubts, problem = _planned(told, data, {**codebook, **stated}, suggested)
     folder = Path(os.path.abspath(to)).parent  # noqa: PTH100 - links in the path stay as they are
-    source = Path(os.path.relpath(os.path.abspath(data), folder)).as_posix()  # noqa: PTH100
+    source = address_of(str(data))
+    if not is_remote(source):
+        source = Path(os.path.relpath(os.path.abspath(source), folder)).as_posix()  # noqa: PTH100
     codebook = {name: Path(os.path.relpath(path, folder)).as_posix() for name, path in codebook.items()}
     stated = {**codebook, **stated}
     text = pipeline_text(told, source, stated, suggested, active=active, doubts=doubts, problem=problem)
-    _put(to, text, force=force)
+    put_pipeline(to, text, force=force)
     said = tuple(f"{each.variable}: {each.said}" if each.variable else each.said for each in doubts)
     return StartedPipeline(to, text, description, said, problem)
 
@@ -209,15 +219,15 @@ def _planned(
     """Plan the pipeline, with its edits or, where that fails, without: whether with, its doubts, why there is none."""
     problem = ""
     for active in (True, False):
-        text = pipeline_text(description, str(data.absolute()), stated, suggested, active=active)
+        text = pipeline_text(description, place_in(Path(), str(data)), stated, suggested, active=active)
         try:
-            return active, _doubts_of_plan(text), ""
+            return active, doubts_of_plan(text), ""
         except InputError as error:
             problem = error.problems[0].message
     return False, [], problem
 
 
-def _doubts_of_plan(text: str) -> list[PlannedDoubt]:
+def doubts_of_plan(text: str) -> list[PlannedDoubt]:
     """Doubts of the plan of a pipeline, each with the variable that it is about, or ''."""
     # The trial is nobody's file, and a file that is made later may get its number on the disk.
     with reads_noted(), tempfile.TemporaryDirectory(prefix="maskwright-") as folder:
@@ -248,11 +258,11 @@ def write_starting_pipeline(folder: Path, *, force: bool = False) -> Path:
         When the file exists or cannot be written.
     """
     path = folder / "pipeline.yaml"
-    _put(path, STARTING_PIPELINE, force=force)
+    put_pipeline(path, STARTING_PIPELINE, force=force)
     return path
 
 
-def _put(path: Path, text: str, *, force: bool) -> None:
+def put_pipeline(path: Path, text: str, *, force: bool) -> None:
     """Write a pipeline; without force, one that is there is left alone."""
     if force:
         write_text(path, text)
@@ -261,7 +271,7 @@ def _put(path: Path, text: str, *, force: bool) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.open("x").close()  # the name is ours, or the file is somebody's
     except FileExistsError:
-        raise _exists(path) from None
+        raise already_there(path) from None
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from error
     try:
@@ -271,7 +281,8 @@ def _put(path: Path, text: str, *, force: bool) -> None:
         raise
 
 
-def _exists(path: Path) -> InputError:
+def already_there(path: Path) -> InputError:
+    """Say that a pipeline was left alone."""
     return InputError(
         Problem(f"{path} exists; it was left alone", hint="--force replaces it, --to names another file.")
     )

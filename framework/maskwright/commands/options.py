@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from maskwright.data.parts.addresses import address_of
 from maskwright.edits.edit_set import EditSet, WrongRulesError
 from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
 from maskwright.foundation.yaml_document import Node, load_yaml
@@ -14,6 +15,7 @@ from maskwright.foundation.yaml_subtrees import only, without
 from maskwright.pipeline.data_section import resolve_data
 from maskwright.pipeline.names import in_order
 from maskwright.pipeline.overrides import value_of
+from maskwright.pipeline.parts_section import source_of
 from maskwright.pipeline.resolve import HELP, text_of
 from maskwright.plugins.registry import find_edit_reader, find_source, plugins
 
@@ -125,17 +127,17 @@ def data_files(paths: Sequence[Path], options: ReadingOptions, rules: Sequence[P
         declared = declared.with_entry("variables", options.variables)
     if options.cluster is not None:
         declared = declared.with_entry("cluster", _text(options.cluster))
-    sources = [find_source(options.file_format or path) for path in paths]
+    sources = [source_of(str(path), file_format=options.file_format) for path in paths]
     models = [source.params for source in sources] + [find_edit_reader(path).params for path in rules]
     known = {name for model in models if model is not None for name in model.model_fields}
     problems += [
         Problem(_unknown_option(name, known), node.place) for name, node in options.values.items() if name not in known
     ]
     found: list[DataSource] = []
-    own = _format_of(section)
+    own = _format_of(section, Path() if options.pipeline is None else options.pipeline.absolute().parent)
     for path, source in zip(paths, sources, strict=True):
         is_own = own in (None, source.name)
-        chosen = declared.with_entry("source", _text(str(path)))
+        chosen = declared.with_entry("source", _text(address_of(str(path))))
         chosen = chosen.with_entry("format", _text(source.name))
         stated = {key.raw: node for key, node in section.entries} if is_own else {}
         for name, node in (stated | dict(options.values)).items():
@@ -269,13 +271,15 @@ def _pipeline_section(pipeline: Path | None) -> Node:
     return section
 
 
-def _format_of(section: Node) -> str | None:
-    """Name of the format of a pipeline's data; None where it is not known."""
+def _format_of(section: Node, folder: Path) -> str | None:
+    """Name of the format of a pipeline's data, which is relative to its folder; None where it is not known."""
     named = section.get("format") or section.get("source")
     if named is None or not isinstance(named.value, str):
         return None
     try:
-        return find_source(named.value if section.get("format") is not None else Path(named.value)).name
+        if section.get("format") is not None:
+            return find_source(named.value).name
+        return source_of(named.value, folder).name
     except InputError:
         return None
 

@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.levels.planning import plan_in_words
+from maskwright.commands.parted.running import plan_parted
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
 from maskwright.commands.running.arrive import read_rules
+from maskwright.commands.running.foreseen import costs_of_plan, limit_of
 from maskwright.commands.running.plan_checks import plan_findings
 from maskwright.commands.running.ready import dropped_edits, plan_of_steps, prepare, refuse_impossible_limits
 from maskwright.data.frame_libraries import taken_in
@@ -17,6 +19,7 @@ from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Logged, Reporter
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.planning.applicable_edits import refuse_contradictions
+from maskwright.planning.costs import MEGABYTE
 from maskwright.planning.recoded_edits import (
     recoded_edit_notices,
 )
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
     from maskwright.data.frame_libraries import Data
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.plan import Plan
+
+_ONE_LEVEL = "Leave out `--assume-records`."
 
 
 def plan(
@@ -89,6 +94,7 @@ def plan_pipeline(
     overrides: Mapping[str, object] | Sequence[str] = (),
     *,
     with_data: bool = True,
+    assume_records: int | None = None,
     reporter: Reporter | None = None,
 ) -> dict[str, Any]:
     """Plan of a pipeline, as ``maskwright plan --json`` prints it.
@@ -104,6 +110,8 @@ def plan_pipeline(
         Put over the settings of the file.
     with_data : bool, default True
         Whether the data file is read.
+    assume_records : int, optional
+        Records that expected memory and time are said of, in place of those of the file.
     reporter : Reporter, optional
         Told of stages; the logger ``maskwright`` is by default.
 
@@ -114,14 +122,19 @@ def plan_pipeline(
     """
     request = read_pipeline(pipeline, overrides, check_data=with_data)
     if request.levels is not None:
+        if assume_records is not None:
+            raise InputError(Problem("what records of several levels cost is not estimated", hint=_ONE_LEVEL))
         return _plan_of_levels(request, reporter or Logged(), with_data=with_data)
+    if with_data and request.engine is not None:
+        return plan_parted(request, reporter or Logged())
     if with_data:
         ready = prepare(request, reporter or Logged())
         judgement = judge(ready.doubts, request.waivers)
         doubts = [each.to_json() for each in doubt_records(judgement)]
         planned = ready.plan.to_json()
         checks = {"checks": plan_findings(request, planned)} if request.checks else {}
-        return planned | {"doubts": doubts, "notices": list(ready.notices)} | checks
+        costs = _costs(request, ready.plan, len(ready.original.names), assume_records)
+        return planned | {"doubts": doubts, "notices": list(ready.notices)} | checks | costs
     edits = read_rules(request)
     refuse_ranges(edits)
     named = [name for step in request.steps for name in step.named]
@@ -136,7 +149,27 @@ def plan_pipeline(
     refuse_impossible_limits(plan)
     dropped = dropped_edits(edits, plan)
     said = recoded_edit_notices(plan.translations, dropped)
-    return plan.to_json() | {"notices": [*edits.notes, *rule_notices, *said]}
+    costs = _costs(request, plan, len(variables), assume_records)
+    return plan.to_json() | {"notices": [*edits.notes, *rule_notices, *said]} | costs
+
+
+def _costs(request: Pipeline, plan: Plan, variables: int, assumed: int | None) -> dict[str, Any]:
+    """Expected memory and time of the run; nothing where nobody knows how many records there are."""
+    records = plan.records if assumed is None else assumed
+    if records is None:
+        return {}
+    costs, limit = costs_of_plan(request, plan, variables, records), limit_of(request)
+    stages = [
+        {"stage": each.stage, "megabytes": round(each.bytes / MEGABYTE, 1), "seconds": round(each.seconds, 2)}
+        for each in costs.stages
+    ]
+    return {
+        "costs": {
+            "records": records, "stages": stages, "peak_megabytes": round(costs.peak.bytes / MEGABYTE, 1),
+            "seconds": round(costs.seconds, 2), "memory_megabytes": None if limit is None else limit / MEGABYTE,
+            "fits": limit is None or costs.peak.bytes <= limit,
+        }
+    }  # fmt: skip
 
 
 def _plan_of_levels(request: Pipeline, reporter: Reporter, *, with_data: bool) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from dataclasses import replace
 from pathlib import Path
@@ -24,9 +25,10 @@ from maskwright.data.frame_libraries import taken_in
 from maskwright.data.frames import dataset_from_frame
 from maskwright.data.households import with_household_role, with_households
 from maskwright.data.inference import read_dataset
+from maskwright.data.parts.places import in_its_part
 from maskwright.data.written_batch import WrittenBatch
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
+from maskwright.foundation.errors import DataError, InputError, Place, Problem, unknown_name
 from maskwright.foundation.file_identity import note_read
 from maskwright.foundation.progress import Progress, silent
 from maskwright.pipeline.names import names_in
@@ -35,10 +37,11 @@ from maskwright.plugins.registry import find_edit_reader
 from maskwright.plugins.source import number_notation, written_batches_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from maskwright.data.frame_libraries import Data
     from maskwright.edits.edit_set import EditSet
+    from maskwright.plugins.source import Reading
 
 MayLack = Literal["nothing", "identifiers", "anything"]
 
@@ -290,16 +293,29 @@ def _from_file(
         names = first.cells.schema.names
         hidden = frozenset(names) & left_out
         kept = (_without(batch, hidden) for batch in itertools.chain((first,), batches))
-        of_file: Mapping[str, VariableDeclaration] = getattr(reading, "declared", {})
+        of_file: Mapping[str, VariableDeclaration] | None = getattr(reading, "declared", None)
         absent = data.described_only - frozenset(names)
         there = {name: each for name, each in declared.items() if name not in absent}
-        together = declared_together(of_file, there)
+        together = declared_together(of_file or {}, there)
         stated = {name: each for name, each in together.items() if name not in hidden}
         known = with_missing_codes(_present(stated, may_lack, names), data.missing, frozenset(names) - hidden)
         said, notation = codebook_notices(data, names), number_notation(reading)
-        with codebook_named(data.codebook):
+        with codebook_named(data.codebook), told_by_part(reading):
             read = read_dataset(kept, lambda: reading.layout, known, file=data.name, notation=notation)
-        return without_extremes(replace(read, notes=(*said, *read.notes)), data)
+        told = None if of_file is None else {name: each for name, each in of_file.items() if name not in hidden}
+        return without_extremes(replace(read, notes=(*said, *read.notes), of_file=told), data)
+
+
+@contextlib.contextmanager
+def told_by_part(reading: Reading) -> Iterator[None]:
+    """Name with a mistake in a record of a dataset in parts the file that it is in, and its row there."""
+    try:
+        yield
+    except DataError as error:
+        parts = reading.layout.details.get("parts")
+        if parts is None:
+            raise
+        raise type(error)([in_its_part(each, parts) for each in error.problems]) from None
 
 
 def _without(batch: WrittenBatch, hidden: frozenset[str]) -> WrittenBatch:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.levels.running import run_levels
+from maskwright.commands.parted.running import run_parted
 from maskwright.commands.running.after_release import act_after_release
 from maskwright.commands.running.arrive import Clock
 from maskwright.commands.running.plan_checks import heed_checks
@@ -14,6 +15,7 @@ from maskwright.commands.running.publish import publish, refuse_doubts, refuse_r
 from maskwright.commands.running.ready import prepare
 from maskwright.commands.running.recording import MeasuredRun, run_json, run_record
 from maskwright.commands.running.stages import PipelineRun
+from maskwright.foundation.errors import InputError
 from maskwright.foundation.file_identity import reads_noted
 from maskwright.foundation.html_tables import block, sentence, table
 from maskwright.foundation.progress import Logged, Reporter
@@ -24,6 +26,7 @@ from maskwright.plugins.guarding.time_limit import time_limit
 from maskwright.plugins.registry import pipelines_own_plugins, plugins
 from maskwright.release.files import Release
 from maskwright.release.gate import judge
+from maskwright.release.in_parts import folders_that_tell, refuse_changed_original
 from maskwright.release.last_look import unchanged_cells, unchanged_doubts
 from maskwright.release.measures.usual_losses import with_usual_losses
 from maskwright.release.record.run_record import RunRecord
@@ -93,6 +96,8 @@ def run(
     pipeline: str | Path | Mapping[str, object],
     overrides: Mapping[str, object] | Sequence[str] = (),
     reporter: Reporter | None = None,
+    *,
+    resume: bool = False,
 ) -> RunResult:
     """Run a pipeline.
 
@@ -105,6 +110,8 @@ def run(
         Put over these settings: ``{"protect.0.params.k": 10}``.
     reporter : Reporter, optional
         Told of stages and notices; the logger ``maskwright`` is by default.
+    resume : bool, default False
+        Of a run over parts (``execution: {engine: ...}``): whether to go on from what an earlier run has finished.
 
     Returns
     -------
@@ -142,13 +149,16 @@ def run(
     """
     listener, clock = reporter or Logged(), Clock()
     described = read_pipeline(pipeline, overrides)
-    if described.levels is not None:
-        with time_limit(described.execution.plugin_seconds):
+    if resume and described.engine is None:
+        raise InputError("only a run over parts can be resumed: `execution: {engine: local}`")
+    with time_limit(described.execution.plugin_seconds):
+        if described.levels is not None:
             record = run_levels(described, listener, clock, PRIVATE)
-    else:
-        with time_limit(described.execution.plugin_seconds):
+        elif described.engine is not None:
+            record = run_parted(described, listener, clock, PRIVATE, resume=resume)
+        else:
             record = _run(described, listener, clock)
-    act_after_release(described, record, listener)
+        act_after_release(described, record, listener)
     return RunResult(True, record.to_json())
 
 
@@ -157,12 +167,14 @@ def _run(described: Pipeline, listener: Reporter, clock: Clock) -> RunRecord:
     ready = prepare(described, listener, clock)
     described = with_usual_losses(described, ready.plan, plugins())
     seed = fresh_seed() if described.seed is None else described.seed
-    with Release(described.output.paths, PRIVATE) as release:
+    output = described.output
+    with Release(output.paths, PRIVATE, frozenset({"data"} if output.is_folder else ())) as release:
         running = PipelineRun(described, ready, release, seed, listener, clock)
         running.tell((*release.notices, *ready.notices))
         if described.checks:
             heed_checks(described, ready.plan.to_json(), listener)
         refuse_doubts(described, judge(ready.doubts, described.waivers))
+        folders_that_tell(ready.original.layout, output, ready.plan.masked, ready.original.names)
         result = running.mask()
         result = running.arrange(result)
         released = running.read_back(result, running.write(result))
@@ -175,6 +187,7 @@ def _run(described: Pipeline, listener: Reporter, clock: Clock) -> RunRecord:
         left = undecided_doubts(outcome, ready.arrival)
         judgement = judge((*ready.doubts, *result.doubts, *left, *seen), described.waivers)
         running.tell(judgement.notices)
+        refuse_changed_original(ready.original.layout)
         record = run_record(
             MeasuredRun(described, ready, result, outcome, found, unchanged, judgement, seed, clock.seconds)
         )

@@ -47,6 +47,25 @@ class PlannedDoubt:
     remedy: str
 
 
+@dataclass(frozen=True)
+class LinkedFiles:
+    """Two files of a pipeline that is being written: one of groups, and one of their members.
+
+    Attributes
+    ----------
+    levels : mapping of level name to mapping
+        As ``data: levels:`` has them, the upper first.
+    """
+
+    levels: Mapping[str, Mapping[str, object]]
+
+    @property
+    def output(self) -> str:
+        """Names of the masked files."""
+        named = {level: PurePosixPath(str(each["source"])) for level, each in self.levels.items()}
+        return _flow({level: f"{path.stem}-masked{path.suffix}" for level, path in named.items()})
+
+
 DECLARE = (
     "Add `role: other` to its braces to publish it as it is; `role: identifier` drops it; `role: quasi_identifier`, "
     "with its name in a step, protects it."
@@ -65,6 +84,7 @@ def pipeline_text(
     active: bool,
     doubts: Sequence[PlannedDoubt] = (),
     problem: str = "",
+    linked: LinkedFiles | None = None,
 ) -> str:
     """Text of a pipeline.
 
@@ -83,6 +103,8 @@ def pipeline_text(
         What would stop it: beside the lines that they are about, and listed with the numbers of these at the top.
     problem : str
         Why there is no plan.
+    linked : LinkedFiles, optional
+        In place of the one file.
     """
     found = _with_new_household(_with_something_to_mask(found))
     top = [
@@ -98,10 +120,10 @@ def pipeline_text(
     below = [
         "maskwright: 1",
         "",
-        *_data(found, source, options, doubts),
+        *_data(found, source, options, doubts, linked),
         *_edits(suggested, active=active),
         *_protection(found),
-        *_rest(found, source),
+        *_rest(found, source, linked),
     ]
     lines = top + below
     while (numbered := [*top, *_to_decide(found, doubts, lines), *below]) != lines:
@@ -125,9 +147,19 @@ def _to_decide(found: Description, doubts: Sequence[PlannedDoubt], lines: Sequen
         yield from _comments(where, [f"{each.said}. {DECLARE if undeclared else each.remedy}"], "", first="#   ")
 
 
-def _data(found: Description, source: str, options: Mapping[str, Any], doubts: Sequence[PlannedDoubt]) -> Iterator[str]:
+def _data(
+    found: Description,
+    source: str,
+    options: Mapping[str, Any],
+    doubts: Sequence[PlannedDoubt],
+    linked: LinkedFiles | None,
+) -> Iterator[str]:
     yield "data:"
-    yield f"  source: {_scalar(source)}"
+    if linked is None:
+        yield f"  source: {_scalar(source)}"
+    else:
+        yield "  levels:  # records of one file belong to those of the other: maskwright explain levels"
+        yield from (f"    {level}: {_flow(each)}" for level, each in linked.levels.items())
     for said in found.tried:
         yield from _comments("tried", [said], "  ")
     for name, value in options.items():
@@ -205,14 +237,18 @@ def _protection(found: Description) -> Iterator[str]:
     yield ""
 
 
-def _rest(found: Description, source: str) -> Iterator[str]:
+def _rest(found: Description, source: str, linked: LinkedFiles | None) -> Iterator[str]:
     amounts = any(each.role == "confidential" and each.is_numeric for each in found.variables)
     keys = any(each.role == "quasi_identifier" for each in found.variables)
     measures = [
         *(["pil", "distance_record_linkage"] if amounts else []),
         *(["k_anonymity", "uniqueness"] if keys else []),
     ]
-    path = PurePosixPath(source)
+    path, masked = PurePosixPath(source), "masked/"
+    if "*" in path.name or "?" in path.name or "[" in path.name:
+        path = PurePosixPath(path.parent.name or "data")
+    elif path.suffix:
+        masked = f"{path.stem}-masked{path.suffix}"
     yield f"measure: {_flow(measures)}"
     yield "# thresholds: {uniqueness: 5}  # nothing is released on the wrong side"
     yield ""
@@ -220,7 +256,7 @@ def _rest(found: Description, source: str) -> Iterator[str]:
     yield "#   - {doubt: published-undeclared, variable: NAME, because: why it may be published}"
     yield ""
     yield "output:"
-    yield f"  data: {_scalar(f'{path.stem}-masked{path.suffix}')}"
+    yield f"  data: {_scalar(masked) if linked is None else linked.output}"
     yield f"  report: {_scalar(f'{path.stem}-report.html')}"
     yield f"  record: {_scalar(f'{path.stem}-run.json')}        # holds the seed: confidential"
     yield f"  public_record: {_scalar(f'{path.stem}-about.json')}  # may be published with the data"

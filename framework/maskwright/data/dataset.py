@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from maskwright.data.declaration import VariableDeclaration
     from maskwright.data.variable import Variable
     from maskwright.foundation.doubts import Doubt
 
@@ -202,6 +203,8 @@ class Dataset:
         What reading did not surely understand.
     notes : tuple of str
         What reading did that a person should know: cells coerced, missing cells counted, identifiers dropped.
+    of_file : mapping of name to VariableDeclaration, or None
+        What the file itself says of its variables; None: its format says nothing.
 
     Examples
     --------
@@ -223,6 +226,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     cluster: str | None = None
+    of_file: Mapping[str, VariableDeclaration] | None = None
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]

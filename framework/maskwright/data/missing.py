@@ -186,7 +186,10 @@ def _same_number(code: str) -> str:
 
 def is_code_number(values: NDArray[np.float64], codes: Sequence[str]) -> NDArray[np.bool_]:
     """Whether numbers equal one of the codes that are numbers; shape (n,)."""
-    if not codes:
-        return np.zeros(len(values), dtype=np.bool_)
+    return np.isin(values, code_numbers(codes)) if codes else np.zeros(len(values), dtype=np.bool_)
+
+
+def code_numbers(codes: Sequence[str]) -> NDArray[np.float64]:
+    """Those of the codes that are numbers."""
     spoken = read_numbers(pa.array(list(codes), pa.string()))
-    return np.isin(values, spoken.values[spoken.is_number])
+    return np.asarray(spoken.values[spoken.is_number], dtype=np.float64)

@@ -352,6 +352,17 @@ def libxml2_numbers(values: NDArray[np.float64], decimals: int | None) -> NDArra
     return np.where(scaled < 2.0**53, np.copysign(whole + fraction, values), values)
 
 
+def canonical_text(code: str) -> str:
+    """A code that is a number as the shortest text of that number, any other as it is.
+
+    Parameters
+    ----------
+    code : str
+    """
+    said = read_numbers(pa.array([code], pa.string()))
+    return plain_text(float(said.values[0])) if bool(said.is_number[0]) else code
+
+
 def plain_text(value: float) -> str:
     """Shortest decimal text without exponent that reads back as `value`; ``0`` for negative zero."""
     if value == 0:

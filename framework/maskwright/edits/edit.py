@@ -143,7 +143,9 @@ class GoverningPart:
     Attributes
     ----------
     condition : Expression
-        Any condition. `condition_parts` is its conjunction of analysable parts, or None when it is not one.
+        Any condition.
+    condition_parts : tuple of Part, or None
+        The condition as a conjunction of parts that algebra works on, or None when it is not one.
     consequent, otherwise : tuple of Part
         Conjunctions; `otherwise` is empty when there is no else branch.
     refusal_parts : tuple of tuples of Part, or None
@@ -229,6 +231,8 @@ class Assertion:
         Attributes of the assert.
     diagnostics, properties : tuple of (id, text)
         Further messages that the assert refers to.
+    rule, when : str or None
+        Rule of the YAML language, and its condition, that the test was written from.
     """
 
     test: str
@@ -241,6 +245,8 @@ class Assertion:
     flag: str | None = None
     diagnostics: tuple[tuple[str, str], ...] = ()
     properties: tuple[tuple[str, str], ...] = ()
+    rule: str | None = None
+    when: str | None = None
 
 
 @dataclass(frozen=True)

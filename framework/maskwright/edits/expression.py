@@ -217,6 +217,25 @@ class GroupFunction:
 
 
 @dataclass(frozen=True, slots=True)
+class KindCondition:
+    """``at_most_nonzero(2, wages, pension)``: a condition of a kind that a plugin brings.
+
+    Attributes
+    ----------
+    name : str
+        Of the kind: `maskwright.edits.constraint_kinds` finds it.
+    numbers : tuple of Fraction
+        Its parameters.
+    columns : tuple of Expression
+        Numbers of the record.
+    """
+
+    name: str
+    numbers: tuple[Fraction, ...]
+    columns: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class EngineCondition:
     """A condition that only an engine can evaluate; its text."""
 
@@ -245,6 +264,7 @@ Expression = (
     | IsNumber
     | IsInteger
     | GroupFunction
+    | KindCondition
     | EngineCondition
 )
 
@@ -252,7 +272,7 @@ Expression = (
 def children(expression: Expression) -> tuple[Expression, ...]:  # noqa: PLR0911 - one return for each kind of node
     """Operands of a node, in written order."""
     match expression:
-        case Function(_, arguments):
+        case Function(_, arguments) | KindCondition(_, _, arguments):
             return arguments
         case Arithmetic(_, left, right) | Comparison(_, left, right):
             return (left, right)
@@ -295,6 +315,24 @@ def variable_names(expression: Expression) -> tuple[str, ...]:
     return tuple(found)
 
 
+def unquoted_text(expression: Expression, name: str) -> str | None:
+    """Hint that a name which no variable has may be a text, where it is compared with a variable; else None."""
+    stack: list[Expression] = [expression]
+    while stack:
+        node = stack.pop()
+        match node:
+            case Comparison("==" | "!=" as operator, VariableReference(one), VariableReference(other)) if (
+                name in (one, other) and one != other
+            ):
+                variable = one if other == name else other
+                return f"If {name} is a text, put it in quotes: {variable} {operator} '{name}'."
+            case GroupFunction(condition=condition) if condition is not None:
+                stack.append(condition)
+            case _:
+                stack.extend(children(node))
+    return None
+
+
 def has_ranges(expression: Expression) -> bool:
     """Whether a range of variables is still to be written out."""
     stack = [expression]
@@ -306,7 +344,7 @@ def has_ranges(expression: Expression) -> bool:
     return False
 
 
-def rewritten(  # noqa: C901 - one case for each kind of node
+def rewritten(  # noqa: C901, PLR0912 - one case for each kind of node
     expression: Expression, change: Callable[[Expression], Expression]
 ) -> Expression:
     """Tree with `change` applied to every node, operands first.
@@ -317,6 +355,8 @@ def rewritten(  # noqa: C901 - one case for each kind of node
     match expression:
         case Function(name, arguments):
             node: Expression = Function(name, tuple(rewritten(argument, change) for argument in arguments))
+        case KindCondition(name, numbers, columns):
+            node = KindCondition(name, numbers, tuple(rewritten(column, change) for column in columns))
         case Arithmetic(operator, left, right):
             node = Arithmetic(operator, rewritten(left, change), rewritten(right, change))
         case Comparison(comparison, left, right):

@@ -11,6 +11,7 @@ from maskwright.edits.expression import (
     Arithmetic,
     Expression,
     Function,
+    KindCondition,
     VariableRange,
     VariableReference,
     children,
@@ -132,15 +133,20 @@ def _problems(edit: Edit, positions: Mapping[str, int], hidden: Collection[str])
 
 def _written_out(edit: Edit, names: Sequence[str], positions: Mapping[str, int]) -> Edit:
     def change(node: Expression) -> Expression:
-        if not (isinstance(node, Function) and any(isinstance(one, VariableRange) for one in node.arguments)):
+        if not isinstance(node, Function | KindCondition):
+            return node
+        written = node.arguments if isinstance(node, Function) else node.columns
+        if not any(isinstance(one, VariableRange) for one in written):
             return node
         arguments: list[Expression] = []
-        for argument in node.arguments:
+        for argument in written:
             if isinstance(argument, VariableRange):
                 first, last = positions[argument.first], positions[argument.last]
                 arguments.extend(VariableReference(name) for name in names[first : last + 1])
             else:
                 arguments.append(argument)
+        if isinstance(node, KindCondition):
+            return replace(node, columns=tuple(arguments))
         if node.name == "sum":
             return _balanced_sum(arguments)
         return arguments[0] if len(arguments) == 1 else Function(node.name, tuple(arguments))

@@ -47,6 +47,7 @@ class Keys:
                 "versions": [
                     _version("method", step.method.name),
                     None if step.partition is None else _version("partition", step.partition.partition.name),
+                    None if step.aggregation is None else _version("aggregation", str(step.aggregation)),
                 ],
             }
             for step in active.steps

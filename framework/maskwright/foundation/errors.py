@@ -16,7 +16,7 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -142,6 +142,20 @@ class MaskwrightError(Exception):
         self.problems: tuple[Problem, ...] = tuple(problems)
         super().__init__("\n".join(dict.fromkeys(str(problem) for problem in self.problems)))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """To another process: as it is, whatever its constructor takes; not what a plugin raised."""
+        state = {name: None if name == "error" else value for name, value in vars(self).items()}
+        return _made_again, (type(self), self.args, state)
+
+
+def _made_again(
+    kind: type[MaskwrightError], arguments: tuple[object, ...], state: dict[str, object]
+) -> MaskwrightError:
+    error = kind.__new__(kind, *arguments)
+    error.args = arguments
+    vars(error).update(state)
+    return error
+
 
 class InputError(MaskwrightError):
     """Bad input or usage: nothing was written (exit code 2).
@@ -168,6 +182,21 @@ class DataError(InputError):
     ... except mw.DataError as error:
     ...     print(error.problems[0].message)
     there is no such file
+    """
+
+
+class NoRecords(DataError):  # noqa: N818 - the state by its name
+    """A data file is whole, and there are no records in it: a part of a dataset may be so, and keeps its place.
+
+    Examples
+    --------
+    A source whose files cannot say their columns without records raises it when such a file is opened:
+
+    >>> from maskwright import NoRecords
+    >>> raise NoRecords("the file has no records")
+    Traceback (most recent call last):
+    ...
+    maskwright.foundation.errors.NoRecords: the file has no records
     """
 
 

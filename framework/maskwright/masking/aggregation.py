@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskwright.foundation.errors import InputError, unknown_name
+from maskwright.plugins.aggregation import ChosenAggregation, ClusterCells
 
 
 def aggregate(
     values: NDArray[np.float64],
     missing: NDArray[np.bool_],
     labels: NDArray[np.int64],
-    operators: Sequence[str],
+    operators: Sequence[str | ChosenAggregation],
     weights: NDArray[np.float64] | None = None,
     clusters: int | None = None,
 ) -> NDArray[np.float64]:
@@ -34,10 +35,10 @@ def aggregate(
         Cells without a value: they are left out.
     labels : ndarray of shape (n,), integer
         Cluster of each record, 0..c-1; clusters may be empty.
-    operators : sequence of p str
+    operators : sequence of p str or ChosenAggregation
         ``mean``; ``geometric_mean``, of the sizes with the sign of the cluster: 0 when all are 0, and the arithmetic
         mean when signs are mixed; ``lower_median``, the element at the middle of the sorted cluster, the lower of two;
-        ``mode``, the most frequent value, the lowest of several.
+        ``mode``, the most frequent value, the lowest of several. An aggregation of a plugin makes them itself.
     weights : ndarray of shape (n,), float64, optional
         Weights of the records in means of both kinds, finite and >= 0. In a cluster whose weights sum to 0 all
         records count alike. Medians and modes are not weighted. Default: all alike.
@@ -84,7 +85,12 @@ def aggregate(
             continue
         runs = _runs(labels[present])
         column_weights = None if weights is None else _positive_weights(np.asarray(weights)[present], runs)
-        representatives[runs.labels, column] = _OPERATORS[operator](values[present, column], runs, column_weights)
+        cells = values[present, column]
+        if isinstance(operator, ChosenAggregation):
+            own = ClusterCells(cells, runs.starts, column_weights)
+            representatives[runs.labels, column] = operator.aggregation.represent(own, operator.params)
+        else:
+            representatives[runs.labels, column] = _OPERATORS[operator](cells, runs, column_weights)
     return representatives
 
 
@@ -214,7 +220,7 @@ def _checked(
     values: NDArray[np.float64],
     missing: NDArray[np.bool_],
     labels: NDArray[Any],
-    operators: Sequence[str],
+    operators: Sequence[str | ChosenAggregation],
     weights: NDArray[np.float64] | None,
     clusters: int | None,
 ) -> int:
@@ -227,7 +233,7 @@ def _checked(
     if isinstance(operators, str) or len(operators) != p:
         raise InputError(f"there must be one operator for each of the {p} columns")
     for operator in operators:
-        if operator not in _OPERATORS:
+        if not isinstance(operator, ChosenAggregation) and operator not in _OPERATORS:
             raise InputError(unknown_name("operator", operator, _OPERATORS))
     lowest, highest = (int(labels.min()), int(labels.max())) if n else (0, -1)
     count = highest + 1 if clusters is None else int(clusters)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -50,6 +50,30 @@ class Execution:
 
 
 @dataclass(frozen=True, eq=False)
+class WholeFile:
+    """What is known of a whole file of which only some records are here.
+
+    Attributes
+    ----------
+    records : int
+    present : mapping of name to int
+        Cells with a value, of each numeric variable.
+    measured : int
+        Masked numeric variables that have a value.
+    domain : Domain
+        Combinations that occur in it, for domain edits.
+    first : int
+        Number of the first of the records here, where they follow each other in the file.
+    """
+
+    records: int
+    present: Mapping[str, int]
+    measured: int
+    domain: Domain
+    first: int = 0
+
+
+@dataclass(frozen=True, eq=False)
 class MaskingContext:
     """What every step of one masking reads and none changes.
 
@@ -70,6 +94,8 @@ class MaskingContext:
         In which the edits on recoded variables are said; None: no variable is recoded yet.
     workers : FunctionWorkers or None
         Processes that methods run in; None: they run in threads.
+    whole : WholeFile or None
+        Of which `original` holds some records; None: it holds all.
     """
 
     original: Dataset
@@ -81,6 +107,7 @@ class MaskingContext:
     observe: Observer | None = None
     terms: PublishedTerms | None = None
     workers: FunctionWorkers | None = None
+    whole: WholeFile | None = None
 
     @property
     def reference(self) -> Dataset:
@@ -90,4 +117,6 @@ class MaskingContext:
     @cached_property
     def domain(self) -> Domain:
         """Combinations of values in the original, for domain edits."""
+        if self.whole is not None:
+            return self.whole.domain
         return Domain.from_dataset(self.reference, domain_tuples(self.edits))

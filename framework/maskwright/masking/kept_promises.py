@@ -12,8 +12,7 @@ from maskwright.planning.criteria import is_zero
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from maskwright.data.dataset import Dataset
-    from maskwright.planning.limits import StepLimit
+    from maskwright.data.dataset import Column, Dataset
     from maskwright.planning.plan import Plan
 
 RELATIVE = 1e-9
@@ -21,41 +20,51 @@ RELATIVE = 1e-9
 
 
 def promise_doubts(
-    plan: Plan, promised: Sequence[StepLimit], original: Dataset, masked: Dataset, k: Mapping[str, Any]
+    plan: Plan, original: Dataset, masked: Dataset, k: Mapping[str, Any], off: Mapping[str, Sequence[str]]
 ) -> Iterator[Doubt]:
     """Doubts about promises that do not hold.
 
     Parameters
     ----------
     plan : Plan
-    promised : sequence of StepLimit
-        Declared, and found in the data.
+        With the limits that were found in the data.
     original : Dataset
         The records that are published.
     masked : Dataset
     k : mapping
         Smallest classes of the masked file, as in `run.json`.
+    off : mapping of name to sequence of edit names
+        Edits that no promised multiples of a variable could be found for.
     """
-    yield from _multiples(plan, promised, masked)
+    yield from _multiples(plan, masked, off)
     yield from _structural_zeros(plan, original, masked)
     yield from _classes(plan, masked, k)
 
 
-def _multiples(plan: Plan, promised: Sequence[StepLimit], masked: Dataset) -> Iterator[Doubt]:
-    for each in promised:
+def _multiples(plan: Plan, masked: Dataset, off: Mapping[str, Sequence[str]]) -> Iterator[Doubt]:
+    for each in plan.promised:
         base, column = each.limit.multiple_of, masked[each.limit.variable]
         if base is None or not column.variable.is_numeric:
             continue
         values = column.values[~column.missing].astype(np.float64)
-        off = np.abs(values - np.rint(values / base) * base) > RELATIVE * np.maximum(np.abs(values), base)
-        if off.any():
-            count = int(off.sum())
+        beside = np.abs(values - np.rint(values / base) * base) > RELATIVE * np.maximum(np.abs(values), base)
+        if beside.any():
+            count = int(beside.sum())
+            edits = ", ".join(off.get(column.name, ()))
+            why = f", since adjusting found none that satisfy {edits}" if edits else ""
             yield Doubt(
                 "promise-not-kept", str(each.step),
-                f"{count} of {len(values)} values of {column.name} are no multiples of its base",
-                count=count, total=len(values), place=plan.steps[each.step - 1].place,
-                hint="give the variables of an equality one base, or round a total no further than its parts",
+                f"{count} of {len(values)} values of {column.name} are no multiples of its base{why}",
+                count=count, total=len(values), place=plan.steps[each.step - 1].place, hint=_way_out(edits, column),
             )  # fmt: skip
+
+
+def _way_out(edits: str, column: Column) -> str:
+    if edits:
+        return "take a smaller base, or one that the numbers in these edits are multiples of"
+    if column.variable.decimals is None:
+        return "declare its decimals: values without a grid are adjusted without regard to multiples"
+    return "give the variables of an equality one base, or round a total no further than its parts"
 
 
 def _structural_zeros(plan: Plan, original: Dataset, masked: Dataset) -> Iterator[Doubt]:

@@ -33,6 +33,7 @@ from maskwright.masking.masking_notices import (
     zero_notices,
 )
 from maskwright.masking.masking_result import MaskingResult
+from maskwright.masking.protecting.aggregation_claims import broken_aggregation_claims
 from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.processes import worker_processes
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.context import Execution, Observer
-    from maskwright.planning.model import AdjustmentUnit, Group, Step
+    from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
     from maskwright.planning.plan import Plan
 
 
@@ -116,6 +117,7 @@ class _Protected:
     standardisation: Standardisation
     doubts: tuple[Doubt, ...] = ()
     coded: tuple[CodedValues, ...] = ()
+    unkept: tuple[Keeper, ...] = ()
 
     def limits(self, plan: Plan) -> tuple[StepLimit, ...]:
         """Limits that methods found in the data, of variables that are published as values."""
@@ -137,7 +139,8 @@ def _with_found_limits(context: MaskingContext, protected: _Protected) -> Maskin
         return replace(unit, edits=(*unit.edits, *(edit.name for edit in found.on(unit.variables))))
 
     units = tuple(bound(unit) for unit in plan.units)
-    return replace(context, edits=context.edits + found, plan=replace(plan, units=units))
+    promised = (*plan.promised, *protected.limits(plan))
+    return replace(context, edits=context.edits + found, plan=replace(plan, units=units, promised=promised))
 
 
 def _protect(context: MaskingContext) -> _Protected:
@@ -165,7 +168,7 @@ def _protect_step(
             group = with_fewer_records(context.plan, planned, context.original.taken(before.data.origin))
         share = part(progress, position / len(groups), (position + 1) / len(groups))
         with step.placed(f"step {number} ({step.method.name}): "):
-            result = protect_group(before.data, _work(group, step, context.edits), standardisation, context, share)
+            result = protect_group(before.data, group_work(group, step, context.edits), standardisation, context, share)
         if result.kept_rows is not None:
             results = [each.taken(result.kept_rows) for each in results]
         results.append(result)
@@ -179,18 +182,38 @@ def _protect_step(
     ]
     found = [limit for result in results[len(before.results) :] for limit in result.limits]
     coded = coded_values(number, found, before.data, data) if not step.only_removes else ()
-    return _Protected(data, tuple(results), standardisation, (*before.doubts, *doubts), (*before.coded, *coded))
+    unkept = [
+        keeper
+        for group, result in zip(groups, results[len(before.results) :], strict=True)
+        for keeper in broken_aggregation_claims(step, group, result, context.edits)
+    ]
+    return _Protected(
+        data, tuple(results), standardisation, (*before.doubts, *doubts), (*before.coded, *coded),
+        (*before.unkept, *unkept),
+    )  # fmt: skip
 
 
-def _work(group: Group, step: Step, edits: EditSet) -> GroupWork:
+def group_work(group: Group, step: Step, edits: EditSet) -> GroupWork:
+    """What is to be done with a variable group.
+
+    Parameters
+    ----------
+    group : Group
+        With its strata.
+    step : Step
+    edits : EditSet
+        All that hold.
+    """
     assert group.strata is not None
     inside = EditSet(tuple(edit for edit in edits if edit.name in group.edits))
     companions = step.companions
     if step.method.companions_of_edits:
         tied = (name for name in inside.variables if name not in group.variables)
         companions = tuple(dict.fromkeys([*companions, *tied]))
+    chosen = step.aggregation
+    operators = tuple(chosen if chosen is not None and name == str(chosen) else name for name in group.operators)
     return GroupWork(
-        group.step, step.method, step.params, group.variables, group.operators, inside, group.strata.codes,
+        group.step, step.method, step.params, group.variables, operators, inside, group.strata.codes,
         companions,
     )  # fmt: skip
 
@@ -229,7 +252,6 @@ def _result(
     numeric = [name for name in plan.masked if adjusted[name].variable.is_numeric]
     k = smallest_classes(masked, plan)
     left = context.original if removal.data.origin is None else context.original.taken(removal.data.origin)
-    promised = (*plan.promised, *protected.limits(plan))
     zeros = tuple(structural_zeros(context.original, masked, plan))
     drift = drift_of(protected.data, adjusted, numeric, protected.standardisation.scale)
     return MaskingResult(
@@ -249,6 +271,7 @@ def _result(
         zeros=zeros,
         notices=(
             *method_warnings(plan, results),
+            *(f"edit {each.edit}: {each.how}" for each in protected.unkept),
             *zero_notices(zeros),
             *range_notices(context.original, masked, numeric, edits),
             *conflict_notices(units),
@@ -262,17 +285,28 @@ def _result(
             *protected.doubts,
             *method_doubts(plan, results),
             *published_note_doubts(plan, results, categories),
-            *promise_doubts(plan, promised, left, masked, k),
+            *promise_doubts(plan, left, masked, k, _off_multiples(units)),
             *household_doubts(context.original, masked, plan),
             *removal.doubts,
             *value_as_code_doubts(removal.data),
         ),
-        keepers=tuple(limit_keeper(edit) for edit in edits if edit.name not in {each.edit for each in plan.keepers}),
+        keepers=(
+            *(limit_keeper(edit) for edit in edits if edit.name not in {each.edit for each in plan.keepers}),
+            *protected.unkept,
+        ),
         cost=sum((each.cost for each in units), Cost()),
         drift=drift,
         removal=removal,
         terms=context.terms,
     )
+
+
+def _off_multiples(units: tuple[AdjustedUnit, ...]) -> dict[str, tuple[str, ...]]:
+    """Edits for which variables could not be kept among promised multiples, by variable."""
+    return {
+        name: each.unit.edits
+        for each in units if each.adjustment.without_multiples.any() for name in each.unit.variables
+    }  # fmt: skip
 
 
 def _notices_of_edits(context: MaskingContext) -> tuple[str, ...]:

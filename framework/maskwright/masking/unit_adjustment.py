@@ -15,6 +15,7 @@ from maskwright.masking.adjusting.adjust import Adjustment, adjust
 from maskwright.masking.adjusting.cost import Cost, cost_of
 from maskwright.masking.adjusting.domain_values import domain_values
 from maskwright.masking.adjusting.targets import Targets
+from maskwright.planning.limits import promised_units
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column, Dataset
+    from maskwright.masking.adjusting.donors import Donors
     from maskwright.masking.context import MaskingContext
     from maskwright.masking.protecting.assembling import GroupResult
     from maskwright.masking.standardisation import Standardisation
@@ -60,6 +62,7 @@ def adjust_unit(
     current: Dataset,
     standardisation: Standardisation,
     context: MaskingContext,
+    donors: Donors | None = None,
 ) -> AdjustedUnit:
     """Bring the variables of one unit onto their edits: its representatives where it has them, else its records.
 
@@ -72,6 +75,8 @@ def adjust_unit(
         Masked; the units before this one adjusted.
     standardisation : Standardisation
     context : MaskingContext
+    donors : Donors, optional
+        Of the whole file, where the records are some of it.
 
     Raises
     ------
@@ -88,16 +93,19 @@ def adjust_unit(
         node.operand.name for edit in edits for node in nodes(edit.expression) if isinstance(node, MissingAs)
     }  # fmt: skip
     moving = {name: column_cells(current[name]) for name in unit.variables if name in asked}
+    multiples = promised_units(context.plan.promised, variables)
     scale = np.array([standardisation.scale[name] for name in unit.variables])
     weight = np.sqrt(_adjustment_weights(unit, context.plan))
     adjustment = adjust(
-        values, Targets(variables, companions, members, context.domain, moving), edits, scale / weight,
+        values, Targets(variables, companions, members, context.domain, moving, multiples), edits, scale / weight,
         generator(context.seed, "adjust", *unit.variables),
-        sets=domain_values(edits, unit, context.plan, context.original), computed=frozenset(unit.computed),
+        sets=domain_values(edits, unit, context.plan, context.original, context.whole),
+        computed=frozenset(unit.computed), donors=donors,
     )  # fmt: skip
     adjustment = replace(adjustment, cost=adjustment.cost / weight)
     true = [_true_values(context.original, current, name) for name in unit.variables]
-    cost = cost_of(adjustment, values, members, true, scale, _measured_variables(context))
+    present = None if context.whole is None else [context.whole.present[name] for name in unit.variables]
+    cost = cost_of(adjustment, values, members, true, scale, _measured_variables(context), present)
     return AdjustedUnit(unit, adjustment, members, cost)
 
 
@@ -122,6 +130,8 @@ def _adjustment_weights(unit: AdjustmentUnit, plan: Plan) -> list[float]:
 def _measured_variables(context: MaskingContext) -> int:
     """Number of masked numeric variables that have a value: loss is the mean over them."""
     plan = context.plan
+    if context.whole is not None:
+        return context.whole.measured
     return sum(plan.variables[name].is_numeric and not context.original[name].missing.all() for name in plan.masked)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from maskwright.data.codebooks.reading import read_codebook_file
 from maskwright.data.declaration import declared_together
-from maskwright.foundation.errors import InputError, PluginError, Problem, unknown_name
+from maskwright.data.parts.addresses import address_of, is_remote
+from maskwright.data.parts.finding import is_pattern
+from maskwright.foundation.errors import DataError, InputError, PluginError, Problem, unknown_name
 from maskwright.foundation.file_identity import note_read
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only, texts, without
@@ -16,9 +18,9 @@ from maskwright.pipeline.file_model import DataSection, Declarations
 from maskwright.pipeline.file_paths import existing_file
 from maskwright.pipeline.hierarchy_files import categories_kept, with_hierarchy_files
 from maskwright.pipeline.levels_section import resolve_levels
+from maskwright.pipeline.parts_section import place_in, source_of
 from maskwright.pipeline.resolved import DataSource, LevelSources
 from maskwright.pipeline.secrets import secrets_in
-from maskwright.plugins.guarding.origin import BUILT_IN
 from maskwright.plugins.registry import find_source, plugins
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
         # Another mistake on the same line would show that line.
         problems.extend(secrets)
         return FoundData(None, None)
+    section = _with_path(section)
     declared = read_model(DataSection, texts_kept(only(section, tuple(DataSection.model_fields))), problems)
     named = section.get("source")
     if declared is not None:
@@ -78,10 +81,7 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
         if key.raw not in source.params.model_fields:
             problems.append(_unknown_option(key, source))
     params = read_model(source.params, only(options, tuple(source.params.model_fields)), problems)
-    if source.content is None:
-        path = existing_file(named, folder, "data", problems, must_exist=must_exist, or_folder=source.reads_folders)
-    else:
-        path = Path(str(named.value))
+    path = _path_of(source, named, folder, problems, must_exist=must_exist)
     if params is None or path is None:
         return FoundData(None, None)
     params = _found_files(params, folder)
@@ -94,6 +94,24 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
         path, source, params, variables, declared.cluster, named.place, declared.missing, codebook, declared.variables,
     )  # fmt: skip
     return FoundData(whole, openable)
+
+
+def _path_of(source: Source, named: Node, folder: Path, problems: list[Problem], *, must_exist: bool) -> Path | None:
+    """What the data are read from: a file, a folder, a pattern, an address, or what a server calls them."""
+    if source.content is not None:
+        return Path(str(named.value))
+    place = place_in(folder, str(named.value))
+    if is_remote(place) or is_pattern(place):
+        return Path(place)
+    return existing_file(named, folder, "data", problems, must_exist=must_exist, or_folder=source.reads_folders)
+
+
+def _with_path(section: Node) -> Node:
+    """Section in which ``file:///folder`` is the path that it means."""
+    named = section.get("source")
+    if named is None or not isinstance(named.value, str) or address_of(named.value) == named.value:
+        return section
+    return section.with_entry("source", replace(named, value=address_of(named.value)))
 
 
 def _without_source(section: Node) -> list[Problem]:
@@ -153,9 +171,12 @@ def _source(section: Node, folder: Path, problems: list[Problem]) -> Source | No
     if node is None or not isinstance(node.value, str) or not node.value:
         return None
     try:
-        if node is chosen:
+        if named is None or not isinstance(named.value, str):
             return find_source(node.value)
-        return _source_of_folder(folder / node.value) or find_source(Path(node.value))
+        return source_of(named.value, folder, node.value if node is chosen else None)
+    except DataError as error:
+        problems.extend(replace(problem, place=node.place, message=_placed(problem)) for problem in error.problems)
+        return None
     except PluginError as error:
         names = ", ".join(plugins().sources)
         hint = f"Name the format with `format:` ({names})." if names and node is named else None
@@ -163,12 +184,8 @@ def _source(section: Node, folder: Path, problems: list[Problem]) -> Source | No
         return None
 
 
-def _source_of_folder(path: Path) -> Source | None:
-    """Source that reads folders, where this is one."""
-    packages = plugins().packages("source")
-    readers = [source for source in plugins().sources.values() if source.reads_folders]
-    readers.sort(key=lambda source: packages[source.name] != BUILT_IN)
-    return readers[0] if readers and os.path.isdir(path) else None  # noqa: PTH112 - no name is a mistake here
+def _placed(problem: Problem) -> str:
+    return problem.message if problem.place is None else f"{problem.place}: {problem.message}"
 
 
 def _found_files(params: BaseModel, folder: Path) -> BaseModel:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field, model_validator
 from maskwright.data.declaration import CodeMeanings, VariableDeclaration
 from maskwright.data.levels.declaration import LevelDeclaration
 from maskwright.edits.rule_language.rule_entry import RuleEntry
+from maskwright.foundation.memory_sizes import MemorySize
 from maskwright.pipeline.waivers import Waiver
 
 FORMAT = 1
@@ -55,7 +56,9 @@ class DataSection(Declarations, extra="allow", frozen=True):
 
     source: FileName | None = Field(
         default=None,
-        description="The data file, relative to the pipeline file. Required, unless each of the `levels` has its own.",
+        description="The data file, relative to the pipeline file: or a folder, a pattern (census/*.parquet) or the "
+        "address of either in an object store (s3://bucket/census/*.parquet), whose files are one dataset in parts. "
+        "Required, unless each of the `levels` has its own.",
     )
     levels: dict[Name, LevelDeclaration] | None = Field(
         default=None,
@@ -128,8 +131,13 @@ class OutputSection(BaseModel, extra="allow", frozen=True):
     """Files to write, relative to the pipeline file. Further keys are reports offered by plugins."""
 
     data: FileName | dict[Name, FileName] = Field(
-        description="The masked data; the ending tells the file format. Of levels that have a file each: a file name "
-        "for each level."
+        description="The masked data; the ending tells the file format. A name that ends in '/' is a folder of parts. "
+        "Of levels that have a file each: a file name for each level."
+    )
+    parts: Annotated[int, Field(ge=1)] | tuple[Name, ...] | None = Field(
+        default=None,
+        description="Of a folder: records of each part (1000000), or variables of whose published values its folders "
+        "are made ([region]: region=12/part-1.parquet). Left out: the parts of the original.",
     )
     svrl: FileName | None = Field(
         default=None, description="Validation result as Schematron processors write it (.xml, .svrl); confidential."
@@ -169,12 +177,12 @@ class OutputSection(BaseModel, extra="allow", frozen=True):
     )
 
 
-OUTPUT_SETTINGS = ("format", "formulas", "numbers")
+OUTPUT_SETTINGS = ("format", "formulas", "numbers", "parts")
 """Keys of the output section that name no file."""
 
 
 class ExecutionSection(BaseModel, extra="forbid", frozen=True):
-    """How the work is done. `workers` and `plugin_seconds` never change a result; `block_size` does."""
+    """How the work is done. `block_size` changes results, and `engine` being there; the others never do."""
 
     workers: int = Field(
         default=1,
@@ -192,6 +200,22 @@ class ExecutionSection(BaseModel, extra="forbid", frozen=True):
         strict=True,
         description="Mask the blocks in as many processes as there are workers, instead of threads: for methods in "
         "pure Python, which threads of one process run in turns. The results are the same.",
+    )
+    engine: Name | None = Field(
+        default=None,
+        description="Run in stages over parts of the data, for files larger than memory, and have their tasks done by "
+        "an engine of this name: `local`, `processes`, `dask`. It may have further keys here. The results are the "
+        "same for all engines. Left out: all data are in memory.",
+    )
+    scratch: FileName | None = Field(
+        default=None,
+        description="Folder for what an engine's tasks write on the way, which all workers see; it holds confidential "
+        "data, for the owner only, and is emptied at the end. Left out: the folder of the masked data.",
+    )
+    memory_limit: MemorySize | None = Field(
+        default=None,
+        description="Memory that a run may need, such as 4GB, or each worker of an engine: a run that is expected to "
+        "need more is refused before it begins. Left out: that of the machine, or what the process is given of it.",
     )
     plugin_seconds: float | None = Field(
         default=None,

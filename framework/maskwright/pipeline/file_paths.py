@@ -6,13 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskwright.foundation.errors import PluginError, Problem
+from maskwright.data.parts.finding import could_match, is_pattern, is_several
+from maskwright.data.parts.manifest import foreign_file
+from maskwright.foundation.errors import PluginError, Problem, unknown_name
 from maskwright.foundation.file_identity import file_identity
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only
 from maskwright.pipeline.file_model import OUTPUT_SETTINGS, OutputSection
 from maskwright.pipeline.resolved import Output
 from maskwright.pipeline.secrets import is_address, without_text
+from maskwright.plugins.parts_reading import parts_source
+from maskwright.plugins.parts_writing import writing_parts
 from maskwright.plugins.registry import find_source, plugins
 
 if TYPE_CHECKING:
@@ -110,6 +114,7 @@ def resolve_output(
     new_rules: bool = False,
     levels: Sequence[str] = (),
     across_levels: bool = False,
+    original: Source | None = None,
 ) -> Output | None:
     """Files of the ``output:`` section.
 
@@ -128,6 +133,8 @@ def resolve_output(
         Names of the levels that have a file each.
     across_levels : bool
         Whether the data have several levels: their rules are written as text.
+    original : Source, optional
+        That reads the data: it writes the parts of a folder, unless the section names a format.
     """
     before = len(problems)
     reports = plugins().reports
@@ -136,7 +143,8 @@ def resolve_output(
     taken = {file_identity(path): what for what, path in inputs.items()}
     paths: dict[str, Path] = {}
     entries = _of_levels(section, levels, problems)
-    named = _named_format(section, problems)
+    is_folder = _is_folder(section, folder)
+    named = _named_format(section, problems, original if is_folder else None)
     for key, node in entries:
         if key.raw not in core and key.raw not in reports and not key.raw.startswith("data."):
             valid = sorted({*core, *reports})
@@ -147,24 +155,20 @@ def resolve_output(
         path = absolute_path(node, folder, problems)
         if path is None:
             continue
-        _check_place(key.raw, path, node, folder, taken, problems)
-        if any(each.is_dir() and path.is_relative_to(each) for each in inputs.values()):
-            hint = "It would be read with the data the next time."
-            problems.append(Problem(f"output.{key.raw} would be written into the folder of the data", node.place, hint))
-        _check_suffix(key.raw, path, node, reports, named, problems)
+        has_parts = is_folder and key.raw == "data"
+        _check_place(key.raw, path, node, folder, taken, problems, is_folder=has_parts)
+        _check_apart(key.raw, path, node, inputs, problems, named if has_parts else None)
+        if not has_parts or named is not None:
+            _check_suffix(key.raw, path, node, reports, named, problems)
         taken.setdefault(file_identity(path), f"output.{key.raw}")
         paths[key.raw] = path
-    # Where each level has a file, the rules stand beside that of the lowest one.
-    beside = paths.get("data") or next((paths[f"data.{name}"] for name in levels[-1:] if f"data.{name}" in paths), None)
-    if new_rules and beside is not None and "edits" not in paths and len(problems) == before:
-        of_records = (named or find_source(beside)).name == "xml" and not across_levels
-        ending = ".edits.sch" if of_records else ".edits.yaml"
-        paths["edits"] = beside.with_name(beside.name.split(".")[0] + ending)
-        _check_place("edits", paths["edits"], section, folder, taken, problems)
-    elif across_levels and "edits" in paths and paths["edits"].suffix.lower() == ".sch":
-        place = next(node.place for key, node in section.entries if key.raw == "edits")
-        hint = "Name a .yaml file: output: {edits: masked.edits.yaml}."
-        problems.append(Problem("output.edits: rules on data of several levels are written in YAML", place, hint))
+    if is_folder and (across_levels or named is None):
+        hint = "Name a file: output: {data: masked.csv}; or one for each level."
+        told = [Problem("output.data: levels are written into files, not into parts", section.place, hint)]
+        problems.extend(told if across_levels else ())
+        return None
+    needs, xml = new_rules and len(problems) == before, None if named is None else named.name == "xml"
+    _place_rules(section, folder, paths, levels, taken, problems, needs=needs, across_levels=across_levels, is_xml=xml)
     of_levels = {name: paths.pop(f"data.{name}") for name in levels if f"data.{name}" in paths}
     if of_levels:
         paths["data"] = of_levels[levels[-1]]
@@ -183,11 +187,63 @@ def resolve_output(
         escapes_formulas=settings.formulas == "escape",
         reports=tuple((reports[key], path) for key, path in paths.items() if key not in core),
         numbers=settings.numbers,
+        is_folder=is_folder,
+        parts=settings.parts,
     )
 
 
-def _named_format(section: Node, problems: list[Problem]) -> Source | None:
-    """Source of the format that the section names; None: it names none, or one that is not there."""
+def _place_rules(
+    section: Node, folder: Path, paths: dict[str, Path], levels: Sequence[str], taken: Mapping[object, str],
+    problems: list[Problem], *, needs: bool, across_levels: bool, is_xml: bool | None,
+) -> None:  # fmt: skip
+    """Add the file of the rules that hold in the published data, where they need one and the section names none.
+
+    `is_xml` says whether the data are written as XML; None: the ending of their name tells.
+    """
+    # Where each level has a file, the rules stand beside that of the lowest one.
+    beside = paths.get("data") or next((paths[f"data.{name}"] for name in levels[-1:] if f"data.{name}" in paths), None)
+    if needs and beside is not None and "edits" not in paths:
+        of_records = (find_source(beside).name == "xml" if is_xml is None else is_xml) and not across_levels
+        paths["edits"] = beside.with_name(beside.name.split(".")[0] + (".edits.sch" if of_records else ".edits.yaml"))
+        _check_place("edits", paths["edits"], section, folder, taken, problems)
+    elif across_levels and "edits" in paths and paths["edits"].suffix.lower() == ".sch":
+        place = next(node.place for key, node in section.entries if key.raw == "edits")
+        hint = "Name a .yaml file: output: {edits: masked.edits.yaml}."
+        problems.append(Problem("output.edits: rules on data of several levels are written in YAML", place, hint))
+
+
+def _is_folder(section: Node, folder: Path) -> bool:
+    """Whether the masked data are a folder of parts: its name ends in '/' or has no ending, or it is one already."""
+    data, stated = section.get("data"), section.get("format")
+    if data is None or not isinstance(data.value, str) or not data.value:
+        return False
+    name = Path(data.value).name
+    has_no_ending = "." not in name and stated is None
+    return data.value.endswith("/") or has_no_ending or "parts" in section or (folder / data.value).is_dir()
+
+
+def _check_apart(
+    key: str, path: Path, node: Node, inputs: Mapping[str, Path], problems: list[Problem], of_parts: Source | None
+) -> None:
+    """Add what is wrong where an output would be among the data that are read, or around them."""
+    if of_parts is not None and any(each.is_relative_to(path) for each in inputs.values()):
+        wrong = f"output.{key}: files that are read lie in this folder"
+        problems.append(Problem(wrong, node.place, "Give the masked data a folder of their own."))
+    written = (path,) if of_parts is None else (path, path / f"part-1{of_parts.suffixes[0]}")
+    several = [str(each) for each in inputs.values() if is_several(str(each))]
+    if any(could_match(each, file) for each in several for file in written):
+        hint = "It would be read with the data the next time."
+        problems.append(Problem(f"output.{key} would be written into the folder of the data", node.place, hint))
+
+
+def _named_format(section: Node, problems: list[Problem], of_parts: Source | None) -> Source | None:
+    """Source of the format that the section names; None: it names none, or one that is not there.
+
+    Of a folder the section need not name one: its parts are written by the source `of_parts` then.
+    """
+    if of_parts is not None:
+        named = _named_format(section, problems, None)
+        return writing_parts(parts_source(named or find_source(of_parts.name)))
     node = section.get("format")
     if node is None or not isinstance(node.value, str) or not node.value:
         return None
@@ -205,7 +261,10 @@ def _of_levels(section: Node, levels: Sequence[str], problems: list[Problem]) ->
     if not levels or not data.is_mapping or set(data.keys) != set(levels):
         named = ", ".join(f"{name}: FILE" for name in levels)
         wanted = f"a file of each level: {{{named}}}" if levels else "one file name"
-        problems.append(Problem(f"output.data: expected {wanted}", data.place))
+        strange = [key for key, _ in data.entries if key.raw not in levels] if levels else []
+        problems += [Problem(f"output.data: {unknown_name('level', key.raw, levels)}", key.place) for key in strange]
+        if not strange:
+            problems.append(Problem(f"output.data: expected {wanted}", data.place))
         return tuple(entry for entry in section.entries if entry[0].raw != "data")
     others = tuple(entry for entry in section.entries if entry[0].raw != "data")
     of_levels = tuple(
@@ -215,13 +274,24 @@ def _of_levels(section: Node, levels: Sequence[str], problems: list[Problem]) ->
 
 
 def _check_place(
-    key: str, path: Path, node: Node, folder: Path, taken: Mapping[object, str], problems: list[Problem]
-) -> None:
+    key: str, path: Path, node: Node, folder: Path, taken: Mapping[object, str], problems: list[Problem],
+    *, is_folder: bool = False,
+) -> None:  # fmt: skip
     other = taken.get(file_identity(path))
-    if other is not None:
+    if is_pattern(str(path)) and {"*", "?"}.intersection(str(path)):
+        problems.append(Problem(f"output.{key}: {node.raw!r} is a pattern; expected one name", node.place))
+    elif other is not None:
         problems.append(Problem(f"output.{key} would overwrite {other}", node.place, "Give it another file name."))
+    elif is_folder and path.is_dir():
+        foreign = foreign_file(path)
+        if foreign is not None:
+            hint = "Only a folder is replaced in which each file is listed in its manifest.json: name another one."
+            message = f"output.{key}: Maskwright did not write {foreign} in {node.raw!r}"
+            problems.append(Problem(message, node.place, hint))
     elif path.is_dir():
         problems.append(Problem(f"output.{key}: {node.raw!r} is a folder; expected a file name", node.place))
+    elif is_folder and path.exists():
+        problems.append(Problem(f"output.{key}: {node.raw!r} is a file; expected a folder of parts", node.place))
     elif path.exists() and not path.is_file():
         problems.append(Problem(f"output.{key}: {node.raw!r} is no regular file", node.place))
     elif not path.parent.is_dir():

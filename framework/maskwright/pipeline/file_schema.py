@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from maskwright.edits.rule_language.rule_entry import RuleEntry
-from maskwright.pipeline.file_model import DataSection, OutputSection, PipelineFile, StepEntry
+from maskwright.pipeline.file_model import DataSection, ExecutionSection, OutputSection, PipelineFile, StepEntry
 from maskwright.pipeline.steps import LABEL, PER_RECORD
 from maskwright.planning.params import PlanningParams
 from maskwright.plugins.guarding.origin import BUILT_IN
@@ -71,6 +71,7 @@ class _Builder:
             "measure": self.list_of(PipelineFile, "measure", self.measure()),
             "checks": self.list_of(PipelineFile, "checks", self.listed("plan_check", self.registry.plan_checks)),
             "output": self.output(),
+            "execution": self.execution(),
             "sections": self.list_of(
                 PipelineFile, "sections", self.listed("report_section", self.registry.report_sections)
             ),
@@ -187,6 +188,19 @@ class _Builder:
         }
         params["properties"] = params.get("properties", {}) | {LABEL: label, PER_RECORD: details}
         return _single_key(measure.name, params, measure.summary)
+
+    def execution(self) -> Schema:
+        section: Schema = {**self.model(ExecutionSection, "execution"), "additionalProperties": False}
+        engines = self.chosen("engine", self.registry.engines)
+        section["properties"]["engine"] |= {"enum": [engine.name for engine in engines]}
+        options: dict[str, list[Schema]] = {}
+        for engine in engines:
+            for name, option in self.model(engine.params, f"engine.{engine.name}").get("properties", {}).items():
+                said = f"{engine.name}: {option.get('description', name)}"
+                own = [section["properties"][name]] if name in ExecutionSection.model_fields else []
+                options.setdefault(name, own).append(option | {"description": said})
+        section["properties"].update({name: _any_of(found) for name, found in options.items()})
+        return section
 
     def output(self) -> Schema:
         section = self.model(OutputSection, "output") | {"additionalProperties": False}

@@ -122,7 +122,8 @@ def structure_problems(declared: Mapping[str, LevelDeclaration], node: Node) -> 
     above = [each.above for each in declared.values()]
     if above[1:] == names[:-1] and above[0] is None and len(names) == 2:
         return []
-    stray = [Problem(f"level {name}: `in`: {unknown_name('level', each.above, names)}", node.place, EXAMPLE)
+    stray = [Problem(f"level {name}: `in`: {unknown_name('level', each.above, names)}",
+                     (node.at((name, "in")) or node).place, EXAMPLE)
              for name, each in declared.items() if each.above is not None and each.above not in names]  # fmt: skip
     if stray:
         return stray

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import PipelineError
 from maskwright.pipeline.names import further_problems, in_order, names_in
+from maskwright.pipeline.names_of_levels import further_level_problems
 from maskwright.pipeline.python_settings import resolve_mapping
 from maskwright.pipeline.resolve import UnfinishedPipelineError, resolve_file
 
@@ -41,6 +42,9 @@ def read_pipeline(
             return resolve_mapping(pipeline, overrides, check_data=check_data)
         return resolve_file(pipeline, overrides, check_data=check_data)
     except UnfinishedPipelineError as error:
-        further = further_problems(names_in(error.data), error.edits, error.uses)
+        if error.levels is None:
+            further = further_problems(names_in(error.data), error.edits, error.uses)
+        else:
+            further = further_level_problems(error.levels, error.edits, error.uses)
         file = "" if isinstance(pipeline, Mapping) else str(pipeline)
         raise PipelineError(in_order([*error.problems, *further], file)) from error

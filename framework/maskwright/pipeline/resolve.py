@@ -12,16 +12,26 @@ from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only
 from maskwright.pipeline.data_section import FoundData, resolve_data
 from maskwright.pipeline.edits_section import resolve_edits
-from maskwright.pipeline.file_model import ExecutionSection, PipelineFile, SingleSettings
+from maskwright.pipeline.execution_section import resolve_execution
+from maskwright.pipeline.file_model import PipelineFile, SingleSettings
 from maskwright.pipeline.file_paths import resolve_output
 from maskwright.pipeline.names import in_order, variable_uses
 from maskwright.pipeline.overrides import Overrides, apply_overrides
 from maskwright.pipeline.plugin_lists import Chosen, Listed, resolve_list
 from maskwright.pipeline.plugins_section import allowed_packages
 from maskwright.pipeline.release_section import resolve_release
-from maskwright.pipeline.resolved import DataSource, Output, Pipeline, RuleFile, RuleText, VariableUse
+from maskwright.pipeline.resolved import (
+    DataSource,
+    LevelSources,
+    Output,
+    Pipeline,
+    RuleFile,
+    RuleText,
+    VariableUse,
+)
 from maskwright.pipeline.steps import resolve_measures, resolve_steps, resolve_thresholds
 from maskwright.pipeline.waivers import resolve_waivers
+from maskwright.plugins.absent import reasons_once
 from maskwright.plugins.measure import needs_levels
 from maskwright.plugins.parameter_markers import files_named
 from maskwright.plugins.registry import allow_only, plugins
@@ -31,6 +41,7 @@ if TYPE_CHECKING:
 
     from maskwright.planning.model import Step
     from maskwright.plugins.registered import Registry
+    from maskwright.plugins.source import Source
 
 
 class UnfinishedPipelineError(PipelineError):
@@ -42,6 +53,8 @@ class UnfinishedPipelineError(PipelineError):
         None where the data file cannot be opened or is not to be.
     edits : tuple of RuleText or RuleFile
     uses : tuple of VariableUse
+    levels : LevelSources or None
+        Where the data have several.
     """
 
     def __init__(
@@ -50,9 +63,10 @@ class UnfinishedPipelineError(PipelineError):
         data: DataSource | None,
         edits: tuple[RuleText | RuleFile, ...],
         uses: tuple[VariableUse, ...],
+        levels: LevelSources | None = None,
     ) -> None:
         super().__init__(problems)
-        self.data, self.edits, self.uses = data, edits, uses
+        self.data, self.edits, self.uses, self.levels = data, edits, uses, levels
 
 
 HELP = "`maskwright init` writes a pipeline to start from."
@@ -182,7 +196,7 @@ class _Reading:
         labels = [each.label for each in measures] if all_read else None
         stated = len(self.section("protect").elements)
         waivers = resolve_waivers(self.section("waive"), self.problems, stated, labels)
-        execution = read_model(ExecutionSection, self.section("execution"), self.problems)
+        execution, engine = resolve_execution(self.section("execution"), self.registry, self.folder, self.problems)
         known = {} if data is None else data.variables
         release = resolve_release(self.section("release"), known, None if data is None else data.cluster, self.problems)
         checks = self.plugin_list("checks", "plan_check", self.registry.plan_checks)
@@ -199,7 +213,8 @@ class _Reading:
         inputs |= {f"the rules {edit.path.name}": edit.path for edit in edits if isinstance(edit, RuleFile)}
         for params in (*(step.params for step in steps), *(measure.params for measure in measures)):
             inputs |= {f"the file {path.name}": path for path in files_named(params).values()}
-        output = self.output(inputs, new_rules=any(step.method.removes & {"cells", "detail"} for step in steps))
+        new_rules = any(step.method.removes & {"cells", "detail"} for step in steps)
+        output = self.output(inputs, None if data is None else data.source, new_rules=new_rules)
         if output is not None and output.record is None:
             self.problems.extend(
                 Problem(
@@ -215,8 +230,10 @@ class _Reading:
             message = f"output.data: {output.data.name} cannot hold records inside each other, as the data do"
             self.problems.append(Problem(message, place, "Name an XML file: masked.xml."))
         if self.problems or data is None or execution is None or plain is None or output is None or release is None:
-            problems = in_order(self.problems, self.root.place.file or "")
-            raise UnfinishedPipelineError(problems, openable if self.check_data else None, edits, uses)
+            problems = reasons_once(in_order(self.problems, self.root.place.file or ""), self.registry.absent)
+            raise UnfinishedPipelineError(
+                problems, openable if self.check_data else None, edits, uses, levels if self.check_data else None
+            )
         return Pipeline(
             path=self.path,
             folder=self.folder,
@@ -236,17 +253,18 @@ class _Reading:
             output=output,
             seed=plain.seed,
             execution=execution,
+            engine=engine,
             waivers=waivers,
             uses=uses,
             file=self.root.place.file or "",
         )
 
-    def output(self, inputs: Mapping[str, Path], *, new_rules: bool) -> Output | None:
+    def output(self, inputs: Mapping[str, Path], original: Source | None, *, new_rules: bool) -> Output | None:
         if "output" not in self.root:
             return None
         return resolve_output(
             self.section("output"), self.folder, inputs, self.problems, new_rules=new_rules, levels=self.level_names(),
-            across_levels="levels" in self.section("data"),
+            across_levels="levels" in self.section("data"), original=original,
         )  # fmt: skip
 
     def plugin_list(self, key: str, kind: str, offered: Mapping[str, Listed]) -> tuple[Chosen[Listed], ...]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from maskwright.data.levels.declaration import LevelDeclaration
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
+    from maskwright.pipeline.execution_section import ChosenEngine
     from maskwright.pipeline.file_model import ExecutionSection
     from maskwright.pipeline.plugin_lists import Chosen
     from maskwright.pipeline.waivers import Waiver
@@ -205,6 +206,10 @@ class Output:
         The masked data where each level has its own file; `data` is that of the lowest one then.
     numbers : {"as read", "canonical"}
         How numbers are written.
+    is_folder : bool
+        Whether `data` is a folder of parts.
+    parts : int, tuple of str or None
+        Of a folder: records of each part, or variables whose published values name its folders; None: as the original.
     """
 
     data: Path
@@ -219,6 +224,8 @@ class Output:
     escapes_formulas: bool = False
     numbers: Literal["as read", "canonical"] = "as read"
     level_data: Mapping[str, Path] = field(default_factory=dict)
+    is_folder: bool = False
+    parts: int | tuple[str, ...] | None = None
 
     @property
     def paths(self) -> Mapping[str, Path]:
@@ -306,6 +313,8 @@ class Pipeline(MaskingRequest):
         Of the report, besides its own.
     after : tuple of Chosen
         What is done once everything is released.
+    engine : ChosenEngine or None
+        Who has the tasks done of a run in stages; None: all data are in memory.
     """
 
     path: Path | None
@@ -321,6 +330,7 @@ class Pipeline(MaskingRequest):
     checks: tuple[Chosen[PlanCheck], ...] = ()
     sections: tuple[Chosen[ReportSection], ...] = ()
     after: tuple[Chosen[Action], ...] = ()
+    engine: ChosenEngine | None = None
 
     @property
     def name(self) -> str:

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from maskwright.data.parts.addresses import address_of, is_remote, refuse_address
 from maskwright.foundation.errors import Place, Problem
 
 if TYPE_CHECKING:
@@ -37,6 +38,11 @@ def secrets_in(section: Node, options: Container[str]) -> list[Problem]:
     ]
     named = section.get("source")
     if named is not None and is_address(named):
+        wrong = refuse_address(str(named.value))
+        if wrong is not None:
+            return [*found, replace(wrong, place=without_text(named.place))]
+        if is_remote(str(named.value)) or address_of(str(named.value)) != str(named.value):
+            return found
         hint = "Of a table on a server: `format: postgresql`, its database as `source:`, and `host:`."
         found.append(Problem("expected the name of a data file, not an address", without_text(named.place), hint))
     return found

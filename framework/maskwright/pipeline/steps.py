@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from maskwright.foundation.errors import Problem, unknown_name
+from maskwright.foundation.errors import InputError, Problem, unknown_name
 from maskwright.foundation.renamed_fields import unknown_field
 from maskwright.foundation.yaml_document import Node, from_python
 from maskwright.foundation.yaml_models import read_model
@@ -74,9 +74,16 @@ def _step(node: Node, registry: Registry, problems: list[Problem], folder: Path)
     partition = _partition(params, method, own, registry, problems)
     if len(problems) > before or entry is None or own is None or planning is None:
         return None
-    return Step(
+    step = Step(
         method.with_params(own), own, planning, entry.variables, entry.groups or (), partition, node.place, entry.unit
     )
+    try:
+        with step.placed():
+            _ = step.aggregation
+    except InputError as error:
+        problems.extend(error.problems)
+        return None
+    return step
 
 
 def _without_empty_params(node: Node) -> Node:

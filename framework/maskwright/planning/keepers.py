@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit import DomainPart, Edit, GoverningPart, LinearPart, ProductPart, RangePart
+from maskwright.planning.aggregations import keeps
 from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from maskwright.edits.edit_set import EditSet
+    from maskwright.plugins.aggregation import ChosenAggregation
 
 
 def keeper_of(
@@ -139,7 +141,8 @@ def _only_checked(edit: Edit, touched: Collection[str]) -> str | None:
 def _keeper_in_group(edit: Edit, group: Group, step: Step, broken: int) -> Keeper:
     """Keeper of an edit whose variables one group masks."""
     computed = any(isinstance(part, ProductPart) and part.total in group.computed for part in edit.parts)
-    how = _how(edit, dict(zip(group.variables, group.operators, strict=True)))
+    operators = dict(zip(group.variables, group.operators, strict=True))
+    how = _aggregated(edit, operators, step.aggregation) or _how(edit, operators)
     claim = "linear" if edit.kind == "governing" else edit.kind
     if broken:
         reason = f"{broken} original record(s) violate it"
@@ -155,6 +158,16 @@ def _keeper_in_group(edit: Edit, group: Group, step: Step, broken: int) -> Keepe
         return Keeper(edit.name, "construction", how)
     acting_on = "records" if not step.makes_groups else "representatives"
     return Keeper(edit.name, "adjustment", f"{reason}: {acting_on} are moved onto it")
+
+
+def _aggregated(edit: Edit, operators: Mapping[str, str], chosen: ChosenAggregation | None) -> str | None:
+    """Sentence on an aggregation that claims to keep the edit; None where none does."""
+    used = {operators.get(name) for name in edit.variables} - {None}
+    if chosen is None or used != {str(chosen)} or edit.kind == "checked" or not keeps(chosen, edit):
+        return None
+    if edit.kind == "governing" and not _is_convex(edit):
+        return None
+    return f"{str(chosen).replace('_', ' ')} of the same clusters, as the aggregation claims; looked at in the run"
 
 
 def _how(edit: Edit, operators: Mapping[str, str]) -> str | None:

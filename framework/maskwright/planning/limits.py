@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from fractions import Fraction
+from math import lcm
 from typing import TYPE_CHECKING, Literal
 
 from maskwright.edits.date_arithmetic import with_dates
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
     from maskwright.planning.model import Step
     from maskwright.planning.step_variables import StepVariables
     from maskwright.plugins.limit import Limit
+
+
+MOST_UNITS = 10**12
+"""Larger steps of a grid are no rounding any more."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,29 @@ def declared_limits(
         with step.placed(f"step {number}: "):
             found.extend(StepLimit(number, each) for each in step.method.limits(step.params, variables))
     return tuple(found)
+
+
+def promised_units(limits: Iterable[StepLimit], variables: Iterable[Variable]) -> dict[str, int]:
+    """Of how many units of their grid the published values of variables are promised to be multiples.
+
+    Parameters
+    ----------
+    limits : iterable of StepLimit
+    variables : iterable of Variable
+        Those without a grid are left out.
+    """
+    grids = {each.name: each.decimals for each in variables if each.is_numeric and each.decimals is not None}
+    found: dict[str, int] = {}
+    for each in limits:
+        base, places = each.limit.multiple_of, grids.get(each.limit.variable)
+        if base is None or places is None or base <= 0:
+            continue
+        # The smallest number that is a multiple of the base and of a unit, counted in units.
+        units = (Fraction(repr(float(base))) * 10**places).numerator
+        units = lcm(units, found.get(each.limit.variable, 1))
+        if 1 < units <= MOST_UNITS:
+            found[each.limit.variable] = units
+    return found
 
 
 def limit_edits(limits: Iterable[StepLimit], variables: Mapping[str, Variable], *, found: bool = False) -> EditSet:

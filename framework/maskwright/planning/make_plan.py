@@ -13,6 +13,7 @@ from maskwright.edits.edit import GoverningPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import variable_names
 from maskwright.foundation.errors import InputError
+from maskwright.planning.aggregations import aggregation_notices, with_aggregation
 from maskwright.planning.category_units import category_units
 from maskwright.planning.criteria import Criterion, criteria
 from maskwright.planning.grouping import Components, choose_operators, group_variables
@@ -27,6 +28,7 @@ from maskwright.planning.keepers import (
 from maskwright.planning.limits import declared_limits, limit_edits
 from maskwright.planning.model import Group, Keeper, Step
 from maskwright.planning.plan import Plan
+from maskwright.planning.projected_kinds import kind_keeper
 from maskwright.planning.recoded_edits import RecodedVariables
 from maskwright.planning.step_variables import StepVariables, variables_of_steps
 from maskwright.planning.strata import Strata, stratify
@@ -119,11 +121,16 @@ def make_plan(
     )  # fmt: skip
     moving = moving_edits(edits, groups, (*categories, *units), steps, masked, arrival or {})
 
+    movable = {name for unit in units for name in unit.variables}
+
     def keeper(edit: Edit) -> Keeper:
         if edit.name in moving:
             return moving_keeper(edit)
         if recoded.intersection(edit.variables) and not (remasked - recoded).intersection(edit.variables):
             return recoded_keeper(edit, remasked, (arrival or {}).get(edit.name, 0))
+        of_kind = kind_keeper(edit, edits + limits, movable)
+        if of_kind is not None and not edit.shadowed:
+            return of_kind
         return (
             category_keeper(edit)
             if edit.name in adjusted
@@ -141,6 +148,7 @@ def make_plan(
     changed = frozenset(name for group in shaping if group is not None for name in group.variables)
     said = (
         *dangers(edits, known, changed, groups, steps, data),
+        *aggregation_notices(groups, steps),
         *missing_pattern_notices(groups, steps, data),
         *sign_notices(groups, steps, edits, data, promised),
         *rare_missing_notices(groups, steps, data),
@@ -200,6 +208,8 @@ def _plan_group(
 ) -> Group:
     own = EditSet(tuple(edit for edit in edits if set(edit.variables) & masked <= set(group)))
     operators = choose_operators(group, known, own)
+    if step.aggregation is not None:
+        operators = with_aggregation(operators, group, known, own, step.aggregation)
     # What a method could never change if it cut the records, adjustment keeps for categories.
     cutting = EditSet(tuple(edit for edit in edits if edit.name not in adjusted or not _governed_by(edit, group)))
     cut_by = _criteria(step, group, operators.names, cutting, masked)
@@ -221,7 +231,7 @@ def _criteria(
     step: Step, group: tuple[str, ...], operators: Sequence[str], edits: EditSet, masked: frozenset[str]
 ) -> tuple[Criterion, ...]:
     """What cuts the records of a group; nothing but missing cells for a method that needs all of them."""
-    whole = step.method.cut == "none"
+    whole = not step.method.within_strata
     # Where whole records move or are drawn, missing cells move with the others.
     moving = whole and ("combinations" in step.method.preserves or step.method.draws_records)
     geometric = [name for name, how in zip(group, operators, strict=True) if how == "geometric_mean"]

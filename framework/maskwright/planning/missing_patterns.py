@@ -74,7 +74,8 @@ def without_holes(
         Records of each stratum and block.
     missing : ndarray of shape (n, p), bool
     method : Method
-        Takes no missing cells; one of cut "none" sees, with every pattern, all records that have its cells.
+        Takes no missing cells; one that is not masked within strata sees, with every pattern, all records that have its
+        cells.
     params : pydantic.BaseModel
         Of the method.
 
@@ -110,12 +111,12 @@ def _method_call(
     columns = np.flatnonzero(~pattern)
     needed = 1 if method.fewest_records is None else method.fewest_records(params, len(columns))
     least = max(needed, LEAST)
-    if len(own) >= least and method.cut != "none":
+    if len(own) >= least and method.within_strata:
         return MethodCall(own, own, columns)
     seen = own
     for pool in (block, np.arange(len(missing))):
         others = pool[~missing[np.ix_(pool, columns)].any(axis=1) & ~np.isin(pool, own)]
-        if method.cut != "none":
+        if method.within_strata:
             others = _some(others, max(ENOUGH, 4 * least))
         seen = np.concatenate([own, others])
         if len(seen) >= least:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from maskwright.foundation.errors import InputError, Place, Problem
+from maskwright.planning.aggregations import read_aggregation, refuse_aggregation
 from maskwright.planning.params import PlanningParams
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.planning.criteria import Criterion
     from maskwright.planning.strata import Strata
+    from maskwright.plugins.aggregation import ChosenAggregation
     from maskwright.plugins.partition import Partition
     from maskwright.plugins.remover import AnyMethod
 
@@ -96,6 +98,15 @@ class Step:
     def makes_groups(self) -> bool:
         """Whether it puts a representative in the place of each group of records."""
         return self.method.makes_clusters
+
+    @cached_property
+    def aggregation(self) -> ChosenAggregation | None:
+        """How it makes representatives, where it asks for that."""
+        if self.planning.aggregation is None:
+            return None
+        chosen = read_aggregation(self.planning.aggregation, self.place)
+        refuse_aggregation(self, chosen)
+        return chosen
 
     @property
     def only_removes(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -34,6 +34,12 @@ class PlanningParams(BaseModel, extra="forbid", frozen=True):
         default="all_edits",
         description="'all_edits': every edit binds its variables into one group. 'equalities': only equalities, "
         "products and governing edits do; inequalities are left to adjustment.",
+    )
+    aggregation: str | dict[str, dict[str, Any]] | None = Field(
+        default=None,
+        description="How clusters become representatives, instead of by means: the name of an aggregation (median), or "
+        "{name: {its parameters}}. Of numeric variables whose edits it keeps; others keep the operator of the plan, "
+        "which `maskwright plan` shows. Left out: the operator that keeps the edits.",
     )
     k_guarantee: Literal["require", "report"] = Field(
         default="require",

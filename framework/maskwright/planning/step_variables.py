@@ -143,7 +143,7 @@ def _step_variables(step: Step, known: Mapping[str, Variable], problems: list[Pr
 def _wrong_zeros(step: Step, known: Mapping[str, Variable], wanted: Sequence[str], number: int) -> Iterator[Problem]:
     """Mistakes in the list of variables with structural zeros."""
     names = step.planning.structural_zeros
-    if names and step.method.cut == "none":
+    if names and not step.method.within_strata:
         yield Problem(f"step {number}: structural_zeros cuts records apart, and {step.method.name!r} needs all of them")
     for name in names:
         if name in known and name not in wanted:

@@ -17,7 +17,7 @@ from maskwright.foundation.errors import InputError
 from maskwright.planning.criteria import cut, label
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -115,25 +115,15 @@ def _merge(
     counts = sizes if data.households is None else _households_in(codes, data.households, len(combinations))
     target = np.arange(len(combinations))
     if (counts < k).any() and len(combinations) > 1:
+        households = data.households
+
+        def counted(target: NDArray[np.int64]) -> NDArray[np.float64]:
+            assert households is not None
+            # A household with records in both strata counts once.
+            return _households_in(target[codes], households, len(combinations)).astype(np.float64)
+
         centres = _centres(data, group, codes, len(combinations))
-        total = counts.astype(np.float64)
-        alive = sizes > 0
-        if np.sum(counts < k) > _MOST_MERGED_ONE_BY_ONE:
-            _merge_many(counts, centres, target, alive, total, k)
-            if data.households is not None:
-                total = _households_in(target[codes], data.households, len(combinations)).astype(np.float64)
-        while (total[alive] < k).any() and alive.sum() > 1:
-            small = int(min(np.flatnonzero(alive), key=lambda number: (total[number], number)))
-            others = np.array([number for number in np.flatnonzero(alive) if number != small])
-            distance = np.sum((centres[others] - centres[small]) ** 2, axis=1)
-            into = int(others[np.argmin(distance)])
-            weight = total[small] + total[into]
-            centres[into] = (centres[into] * total[into] + centres[small] * total[small]) / weight
-            total[into], alive[small] = weight, False
-            target[target == small] = into
-            if data.households is not None:
-                # A household with records in both strata counts once.
-                total[into] = len(np.unique(data.households[target[codes] == into]))
+        target = join_small(counts, sizes, centres, k, None if households is None else counted)
     kept, renumbered = np.unique(target, return_inverse=True)
     merged = np.array([int(np.sum(target == target[number])) > 1 for number in range(len(combinations))])
     labels = [label(cuts, row) for row in combinations.tolist()]
@@ -153,6 +143,53 @@ def _merge(
         frozenset(mixed),
         k,
     )
+
+
+def join_small(
+    counts: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    centres: NDArray[np.float64],
+    k: int,
+    counted: Callable[[NDArray[np.int64]], NDArray[np.float64]] | None = None,
+) -> NDArray[np.int64]:
+    """Join each stratum with fewer than k to the one with the nearest centre, the smallest first.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (s,), int64
+        What k counts: records, or households.
+    sizes : ndarray of shape (s,), int64
+        Records.
+    centres : ndarray of shape (s, p), float64
+        Standardised means.
+    k : int
+    counted : callable, optional
+        Counts again once strata are joined, where counts of several are not their sum.
+
+    Returns
+    -------
+    ndarray of shape (s,), int64
+        Stratum that each of them is in then.
+    """
+    target, centres = np.arange(len(counts)), centres.copy()
+    total = counts.astype(np.float64)
+    alive = sizes > 0
+    if np.sum(counts < k) > _MOST_MERGED_ONE_BY_ONE:
+        _merge_many(counts, centres, target, alive, total, k)
+        if counted is not None:
+            total = counted(target)
+    while (total[alive] < k).any() and alive.sum() > 1:
+        small = int(min(np.flatnonzero(alive), key=lambda number: (total[number], number)))
+        others = np.array([number for number in np.flatnonzero(alive) if number != small])
+        distance = np.sum((centres[others] - centres[small]) ** 2, axis=1)
+        into = int(others[np.argmin(distance)])
+        weight = total[small] + total[into]
+        centres[into] = (centres[into] * total[into] + centres[small] * total[small]) / weight
+        total[into], alive[small] = weight, False
+        target[target == small] = into
+        if counted is not None:
+            total[into] = counted(target)[into]
+    return target
 
 
 def _households_in(codes: NDArray[np.int64], households: NDArray[np.int64], count: int) -> NDArray[np.int64]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from maskwright.foundation.errors import Problem
+
 MOST_FILES = 200
 LARGEST_FILE = 1 << 20
+OFFERED = "would have offered it"
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,30 @@ def about_absent(absent: Iterable[AbsentPackage], name: str) -> str:
     packages = tuple(absent)
     offering = [each for each in packages if each.speaks_of(name)]
     if offering:
-        return "; " + ", and ".join(f"{each.called} would have offered it: {each.why}" for each in offering)
+        return "; " + ", and ".join(dict.fromkeys(f"{each.called} {OFFERED}: {each.why}" for each in offering))
     if packages:
         listed = ", ".join(dict.fromkeys(each.called for each in packages))
         return f" (plugins that could not be had, and `maskwright plugins` says why: {listed})"
     return ""
+
+
+def reasons_once(problems: Iterable[Problem], absent: Iterable[AbsentPackage]) -> list[Problem]:
+    """The same problems; why a package cannot be had is said with the first name that it would have offered.
+
+    Parameters
+    ----------
+    problems : iterable of Problem
+    absent : iterable of AbsentPackage
+    """
+    sentences = {f"{each.called} {OFFERED}: {each.why}" for each in absent}
+    told: set[str] = set()
+    found = []
+    for problem in problems:
+        message = problem.message
+        for said in sentences:
+            if said in message and said in told:
+                message = message.replace(said, said.partition(f"{OFFERED}:")[0] + f"{OFFERED} too")
+            elif said in message:
+                told.add(said)
+        found.append(replace(problem, message=message))
+    return found

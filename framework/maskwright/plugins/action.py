@@ -26,7 +26,8 @@ class Action:
         ``(outputs, record, params) -> str or None``: `outputs` maps the keys of ``output:`` to absolute paths, without
         those that are confidential (``record``, ``svrl``, ``key_map``); `record` is the public record as plain data
         that cannot be changed. The text is told as a notice. An action that fails does not take the release back: the
-        run says so, and its exit code is that of the failure.
+        run says so, and its exit code is that of the failure. It may move files of the release away, and not change
+        them: one that is changed is taken away.
     params : type of pydantic.BaseModel
         Parameters; every field with a description.
     summary : str

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.variable import Variable
+    from maskwright.plugins.aggregation import ChosenAggregation
 
 
 MOST_CATEGORIES = 200
@@ -35,8 +36,9 @@ class Block:
     variables : tuple of Variable, length p
     edits : EditSet
         The edits that lie inside these variables.
-    operators : tuple of str, length p
-        How the plan wants each variable aggregated: ``mean``, ``geometric_mean``, ``lower_median``, ``mode``.
+    operators : tuple of str or ChosenAggregation, length p
+        How the plan wants each variable aggregated: ``mean``, ``geometric_mean``, ``lower_median``, ``mode``, or an
+        aggregation that the step asks for. `maskwright.aggregate` takes them as they are.
     weights : ndarray of shape (n,), float64, or None
         Sampling weights, when declared.
     households : ndarray of shape (n,), int64, or None
@@ -47,6 +49,8 @@ class Block:
         blocks. A constant variable has scale 1, so that it contributes nothing to a distance.
     file_n : int
         Number of records of the whole file, of which the block may be a part; 0 when it is not known.
+    records : ndarray of shape (n,), int64, or None
+        Position of each record in the file, from 0. None: the block is the whole file.
     missing_kinds : ndarray of shape (n, p), int64, or None
         Of missing cells: 0 what suppressed cells have, 1, 2, ... other missing codes of the variable. Whoever reads the
         file can tell these apart. None: all are 0.
@@ -78,12 +82,13 @@ class Block:
     missing: NDArray[np.bool_]
     variables: tuple[Variable, ...]
     edits: EditSet = field(default_factory=EditSet)
-    operators: tuple[str, ...] = ()
+    operators: tuple[str | ChosenAggregation, ...] = ()
     weights: NDArray[np.float64] | None = None
     households: NDArray[np.int64] | None = None
     center: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     scale: NDArray[np.float64] = field(default_factory=lambda: np.ones(0))
     file_n: int = 0
+    records: NDArray[np.int64] | None = None
     missing_kinds: NDArray[np.int64] | None = None
     companions: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     companion_variables: Mapping[str, Variable] = field(default_factory=dict)

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from maskwright.plugins.action import Action
+from maskwright.plugins.aggregation import Aggregation
 from maskwright.plugins.command import Command
+from maskwright.plugins.constraint_kind import ConstraintKind
 from maskwright.plugins.edit_reader import EditReader
+from maskwright.plugins.engine import Engine
 from maskwright.plugins.legal_values import illegal_value_error
 from maskwright.plugins.measure import Measure
 from maskwright.plugins.method import Method
@@ -35,7 +38,7 @@ OLDEST_CONTRACT = 1
 
 Plugin = (
     Source | EditReader | Partition | Method | Remover | Measure | Report
-    | RuleWriter | PlanCheck | ReportSection | Action | Command
+    | Aggregation | ConstraintKind | RuleWriter | PlanCheck | ReportSection | Action | Command | Engine
 )  # fmt: skip
 
 KINDS: Mapping[str, tuple[type[Plugin], ...]] = {
@@ -45,11 +48,14 @@ KINDS: Mapping[str, tuple[type[Plugin], ...]] = {
     "method": (Method, Remover),
     "measure": (Measure,),
     "report": (Report,),
+    "aggregation": (Aggregation,),
+    "constraint": (ConstraintKind,),
     "rule_writer": (RuleWriter,),
     "plan_check": (PlanCheck,),
     "report_section": (ReportSection,),
     "action": (Action,),
     "command": (Command,),
+    "engine": (Engine,),
 }
 """The records of each kind of plugin. A remover is named as a method is, and asked for by the same hook."""
 
@@ -62,11 +68,14 @@ _FUNCTIONS: Mapping[type[Plugin], Mapping[str, tuple[str, ...]]] = {
     Remover: {"remove": ("block", "params", "rng")},
     Measure: {"compute": ("comparison", "params", "rng")},
     Report: {"write": ("path", "record")},
+    Aggregation: {"represent": ("cells", "params")},
+    ConstraintKind: {"evaluate": ("values", "params")},
     RuleWriter: {"write": ("edits", "about")},
     PlanCheck: {"check": ("plan", "params")},
     ReportSection: {"compose": ("record", "params")},
     Action: {"act": ("outputs", "record", "params")},
     Command: {"work": ("params",)},
+    Engine: {"start": ("terms", "params")},
 }
 # Functions that it may have or not.
 _MAY_HAVE: Mapping[type[Plugin], Mapping[str, tuple[str, ...]]] = {
@@ -75,6 +84,7 @@ _MAY_HAVE: Mapping[type[Plugin], Mapping[str, tuple[str, ...]]] = {
         "publishes": ("params", "variable"), "variant": ("params",),
     },
     Remover: {"variant": ("params",)},
+    ConstraintKind: {"project": ("rows", "params")},
     Measure: {"uses": ("params", "measurable"), "components": ("params",), "check": ("params", "measurable")},
 }  # fmt: skip
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -91,10 +101,10 @@ def version_error(module: object, distribution: str, version: str) -> str | None
     module : object
         That its entry point names.
     distribution, version : str
-        Of the package.
+        Of the package; "" for a version that is not known.
     """
     written_for: object = getattr(module, "CONTRACT", None)
-    package = f"package {distribution} {version}"
+    package = f"package {distribution} {version}".rstrip()
     if written_for is None:
         return f"{package} does not say which contract it is written for: write CONTRACT = {CONTRACT} beside its hooks"
     if not isinstance(written_for, int) or isinstance(written_for, bool) or written_for < 1:
@@ -133,6 +143,8 @@ def contract_error(kind: str, plugin: object) -> str | None:
         return _promise_error(plugin)
     if wrong is None and isinstance(plugin, Measure):
         return _measure_error(plugin)
+    if wrong is None and isinstance(plugin, ConstraintKind):
+        return _constraint_error(plugin)
     return wrong
 
 
@@ -196,4 +208,12 @@ def _measure_error(measure: Measure) -> str | None:
     for name, use in taken.items():
         if name in measure.params.model_fields:
             return f"a parameter cannot be called {name!r}: pipelines use it for {use}"
+    return None
+
+
+def _constraint_error(kind: ConstraintKind) -> str | None:
+    if not kind.name.isidentifier():
+        return "the name of a kind of constraint must be letters, digits and '_': rules call it as a function"
+    if kind.fewest < 1 or (kind.most is not None and kind.most < kind.fewest):
+        return "fewest must be 1 or more, and most not less than fewest"
     return None

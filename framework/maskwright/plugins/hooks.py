@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from maskwright.plugins.action import Action
+    from maskwright.plugins.aggregation import Aggregation
     from maskwright.plugins.block import Block
     from maskwright.plugins.command import Command
+    from maskwright.plugins.constraint_kind import ConstraintKind
     from maskwright.plugins.edit_reader import EditReader
+    from maskwright.plugins.engine import Engine
     from maskwright.plugins.measure import Measure
     from maskwright.plugins.method import Masked
     from maskwright.plugins.partition import Partition
@@ -48,11 +51,14 @@ HOOKS = {
     "method": "register_methods",
     "measure": "register_measures",
     "report": "register_reports",
+    "aggregation": "register_aggregations",
+    "constraint": "register_constraints",
     "rule_writer": "register_rule_writers",
     "plan_check": "register_plan_checks",
     "report_section": "register_report_sections",
     "action": "register_actions",
     "command": "register_commands",
+    "engine": "register_engines",
 }
 """The hook that asks for each kind of plugin."""
 
@@ -89,6 +95,14 @@ class Hooks:
         """Offer reports."""
 
     @hookspec
+    def register_aggregations(self) -> Sequence[Aggregation]:  # type: ignore[empty-body]
+        """Offer ways to make representatives of clusters."""
+
+    @hookspec
+    def register_constraints(self) -> Sequence[ConstraintKind]:  # type: ignore[empty-body]
+        """Offer conditions that rules call by name."""
+
+    @hookspec
     def register_rule_writers(self) -> Sequence[RuleWriter]:  # type: ignore[empty-body]
         """Offer languages that rules are written in."""
 
@@ -107,6 +121,10 @@ class Hooks:
     @hookspec
     def register_commands(self) -> Sequence[Command]:  # type: ignore[empty-body]
         """Offer commands of ``maskwright``."""
+
+    @hookspec
+    def register_engines(self) -> Sequence[Engine]:  # type: ignore[empty-body]
+        """Offer engines that have the tasks of large runs done."""
 
     @hookspec
     def before_step(self, step: int, method: str, block: Block) -> None:

@@ -17,14 +17,17 @@ Scope = Literal["variable", "group", "all"]
 """What a block of a method holds: one variable at a time, one variable group of the plan, or all of the step."""
 
 Cut = Literal["near", "any", "none"]
-"""Whether a file may be cut: into blocks of records near each other; so that each part is like the file, since the
-method changes less among neighbours; or not at all."""
+"""How a file may be cut into blocks: into records near each other; anyhow, since each record is masked by itself; or
+not at all."""
 
 Preserved = Literal[
     "linear", "product", "inequality", "range", "domain", "mean", "covariance", "k", "combinations", "households",
     "equals",
 ]  # fmt: skip
 """What holds in the output of a method when it holds in each record of its input."""
+
+KeptByAggregation = Literal["linear", "order", "product", "range", "domain"]
+"""What holds of representatives of clusters when it holds in each record of them."""
 
 CoarserOrEmpty = Literal["detail", "cells"]
 """What a method may take away while it changes values: categories that are finer, or single cells."""
@@ -51,6 +54,7 @@ LEGAL_VALUES: Mapping[str, tuple[str, ...]] = {
         "Scope": Scope,
         "Cut": Cut,
         "Preserved": Preserved,
+        "KeptByAggregation": KeptByAggregation,
         "CoarserOrEmpty": CoarserOrEmpty,
         "RecordsOrCells": RecordsOrCells,
         "MeasureKind": MeasureKind,
@@ -69,9 +73,9 @@ MEANINGS: Mapping[str, Mapping[str, str]] = {
         "all": "all variables of the step",
     },
     "Cut": {
-        "near": "a file may be cut into strata and into blocks of records near each other",
-        "any": "into strata; among neighbours it changes less, so that a run in blocks is refused",
-        "none": "it sees all records at once",
+        "near": "into records that are near each other",
+        "any": "anyhow: each record is masked by itself, and any cut gives the same values",
+        "none": "not at all: a run in blocks is refused",
     },
     "Preserved": {
         "linear": "linear equalities hold in the output when they hold in each record of the input",
@@ -85,6 +89,13 @@ MEANINGS: Mapping[str, Mapping[str, str]] = {
         "combinations": "each record comes out with the values that one record had together",
         "households": "what is the same within a household stays so",
         "equals": "records that are equal in all variables of the block stay so",
+    },
+    "KeptByAggregation": {
+        "linear": "linear equalities and inequalities of any number of variables",
+        "order": "comparisons of two variables: one is at most a positive multiple of the other, plus a number",
+        "product": "products of positive factors",
+        "range": "values between a smallest and a largest one",
+        "domain": "every representative is a value of its cluster",
     },
     "CoarserOrEmpty": {
         "detail": "coarser categories are published in the place of values",

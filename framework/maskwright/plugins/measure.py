@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.compared_levels import ComparedLevels
     from maskwright.plugins.legal_values import Direction, Invariance, MeasureKind
     from maskwright.plugins.measurement import Measurement
+    from maskwright.plugins.merging import Merging
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,6 +320,8 @@ class Measure:
     check : callable or None
         ``(params, measurable) -> [(parameter, what is wrong), ...]``: mistakes that the variables show before there is
         anything to measure. Names in parameters marked `NamesVariables` have been looked up by then.
+    merging : Merging or None
+        How it is computed of a file in parts; None: it needs the whole file in memory.
     reference, summary : str
 
     Examples
@@ -351,6 +354,7 @@ class Measure:
     parts: Callable[[Any], Iterable[MeasurePart]] | None = None
     components: Callable[[Any], Sequence[tuple[Measure, BaseModel]]] | None = None
     check: Callable[[Any, Measurable], Iterable[tuple[str, str]]] | None = None
+    merging: Merging | None = None
     reference: str = ""
     summary: str = ""
 

@@ -92,9 +92,13 @@ class Method(ProtectionMethod):
     scope : {"variable", "group", "all"}
         What a block holds: one variable at a time, one variable group of the plan, or all variables of the step.
     cut : {"near", "any", "none"}
-        Whether records may be cut into blocks (``execution: {block_size: N}``) and strata. ``near``: yes, into records
-        that are near each other. ``any``: into strata, but it changes less among neighbours than in the whole file, so
-        that a run in blocks is refused. ``none``: it sees all records at once.
+        How records may be cut into blocks (``execution: {block_size: N}``). ``near``: into records that are near each
+        other, as methods with clusters need it. ``any``: anyhow, with the same values, because each record is masked by
+        itself; whatever it draws comes from `uniform_by_record`, and `rng` is the same in all blocks. ``none``: not at
+        all, because it would change less, or otherwise, in a part of the file; a run in blocks is refused.
+    within_strata : bool
+        Whether the strata of a file, in which edits hold alike, may be masked apart. A method for which they may not
+        sees all records at once.
     variable_types : set of str
         Types of variables that it can mask: ``continuous``, ``integer``, ``date``, ``datetime``, ``ordinal``,
         ``nominal``.
@@ -146,6 +150,7 @@ class Method(ProtectionMethod):
     protect: Callable[[Block, Any, np.random.Generator], Masked]
     scope: Scope = "group"
     cut: Cut = "near"
+    within_strata: bool = True
     variable_types: AbstractSet[VariableType] = frozenset({"continuous", "integer"})
     handles_missing: bool = False
     removes: AbstractSet[CoarserOrEmpty] = frozenset()

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from maskwright.plugins.action import Action
+    from maskwright.plugins.aggregation import Aggregation
     from maskwright.plugins.command import Command
+    from maskwright.plugins.constraint_kind import ConstraintKind
     from maskwright.plugins.edit_reader import EditReader
+    from maskwright.plugins.engine import Engine
     from maskwright.plugins.measure import Measure
     from maskwright.plugins.partition import Partition
     from maskwright.plugins.plan_check import PlanCheck
@@ -64,7 +67,9 @@ class Registry:
     ----------
     sources, edit_readers, partitions, methods, measures, reports : mapping of name to plugin
         Those that work.
-    rule_writers, plan_checks, report_sections, actions, commands : mapping of name to plugin
+    aggregations, constraints, rule_writers, plan_checks : mapping of name to plugin
+        Those that work.
+    report_sections, actions, commands, engines : mapping of name to plugin
         Those that work.
     infos : tuple of PluginInfo
         All, also the broken ones; sorted by kind and name.
@@ -80,11 +85,14 @@ class Registry:
     methods: Mapping[str, AnyMethod] = field(default_factory=dict)
     measures: Mapping[str, Measure] = field(default_factory=dict)
     reports: Mapping[str, Report] = field(default_factory=dict)
+    aggregations: Mapping[str, Aggregation] = field(default_factory=dict)
+    constraints: Mapping[str, ConstraintKind] = field(default_factory=dict)
     rule_writers: Mapping[str, RuleWriter] = field(default_factory=dict)
     plan_checks: Mapping[str, PlanCheck] = field(default_factory=dict)
     report_sections: Mapping[str, ReportSection] = field(default_factory=dict)
     actions: Mapping[str, Action] = field(default_factory=dict)
     commands: Mapping[str, Command] = field(default_factory=dict)
+    engines: Mapping[str, Engine] = field(default_factory=dict)
     infos: tuple[PluginInfo, ...] = ()
     absent: tuple[AbsentPackage, ...] = ()
     observers: Mapping[str, tuple[Callable[..., None], ...]] = field(default_factory=dict)

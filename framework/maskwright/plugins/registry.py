@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import pluggy
 
 from maskwright.foundation.errors import PluginError, Problem
-from maskwright.plugins import rule_languages
+from maskwright.plugins import engines, rule_languages
 from maskwright.plugins.absent import AbsentPackage, about_absent
 from maskwright.plugins.allowed import (
     ENVIRONMENT,
@@ -114,7 +114,8 @@ def discover(found: Iterable[EntryPoint], allowed: Allowed = EVERY) -> Registry:
         listed as broken.
     """
     collection = _Collection()
-    collection.add_offers(rule_languages, BUILT_IN, version(BUILT_IN), BUILT_IN)
+    for module in (rule_languages, engines):
+        collection.add_offers(module, BUILT_IN, version(BUILT_IN), BUILT_IN)
     ordered = sorted(found, key=_order)
     for entry_point in ordered:
         refusal = None if _origin(entry_point)[0] == BUILT_IN else allowed.refusal(_origin(entry_point)[0])
@@ -253,20 +254,10 @@ class _Collection:
 
     def registry(self) -> Registry:
         offered: dict[str, Any] = {
-            kind: {name: self.offered[kind][name] for name in sorted(self.offered[kind])} for kind in KINDS
+            f"{kind}s": {name: self.offered[kind][name] for name in sorted(self.offered[kind])} for kind in KINDS
         }
         return Registry(
-            sources=offered["source"],
-            edit_readers=offered["edit_reader"],
-            partitions=offered["partition"],
-            methods=offered["method"],
-            measures=offered["measure"],
-            reports=offered["report"],
-            rule_writers=offered["rule_writer"],
-            plan_checks=offered["plan_check"],
-            report_sections=offered["report_section"],
-            actions=offered["action"],
-            commands=offered["command"],
+            **offered,
             infos=tuple(
                 sorted(
                     (self.with_conflict(info) for info in self.infos),
@@ -283,9 +274,10 @@ class _Collection:
         try:
             with output_apart(package):
                 module = entry_point.load()
-            # First: a later contract may have hooks that are not known here.
             if (wrong := version_error(module, distribution, version)) is not None:
-                self.broken(entry_point.name, UNKNOWN_KIND, distribution, version, wrong)
+                # Once, however many entry points it has.
+                if not any((each.distribution, each.error) == (distribution, wrong) for each in self.infos):
+                    self.broken(entry_point.name, UNKNOWN_KIND, distribution, version, wrong)
                 self.missing(entry_point, wrong)
                 return
             _verify_hooks(module)

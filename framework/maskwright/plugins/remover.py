@@ -90,6 +90,7 @@ class Remover(ProtectionMethod):
     # What the planner asks of every protection method, and is the same of all removers.
     scope: ClassVar[Scope] = "all"
     cut: ClassVar[Cut] = "none"
+    within_strata: ClassVar[bool] = False
     variable_types: ClassVar[frozenset[VariableType]] = frozenset(get_args(VariableType))
     handles_missing: ClassVar[bool] = True
     changes_few: ClassVar[bool] = False

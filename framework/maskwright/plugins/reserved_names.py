@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from maskwright.plugins.aggregation import Aggregation
+from maskwright.plugins.command import Command
+from maskwright.plugins.constraint_kind import ConstraintKind
 from maskwright.plugins.edit_reader import EditReader
+from maskwright.plugins.engine import Engine
 from maskwright.plugins.report import Report
 from maskwright.plugins.source import Source
 
@@ -13,8 +17,8 @@ if TYPE_CHECKING:
 
 STEP_PARAMETERS = frozenset(
     {
-        "adjustment_weights", "allow_original_values", "group_size", "grouping", "k_guarantee", "missing",
-        "release_edits", "rare", "structural_zeros", "totals",
+        "adjustment_weights", "aggregation", "allow_original_values", "group_size", "grouping", "k_guarantee",
+        "missing", "release_edits", "rare", "structural_zeros", "totals",
     }
 )  # fmt: skip
 """Parameters of every step, which the planner reads."""
@@ -22,8 +26,28 @@ DATA_KEYS = frozenset({"cluster", "codebook", "format", "levels", "missing", "so
 OUTPUT_KEYS = frozenset(
     {"codebook", "data", "edits", "format", "formulas", "key_map", "numbers", "public_record", "record", "svrl"}
 )
+EXECUTION_KEYS = frozenset({"block_size", "engine", "plugin_seconds", "processes", "scratch", "workers"})
+OPERATORS = frozenset({"geometric_mean", "lower_median", "mean", "mode"})
+"""How the plan aggregates variables by itself."""
+RULE_FUNCTIONS = frozenset(
+    {
+        "abs", "age_at", "all", "and", "any", "ceiling", "count", "day", "else", "first", "floor", "hour", "if", "in",
+        "inf", "integer", "is", "max", "min", "missing", "mod", "month", "no", "not", "number", "one", "or", "original",
+        "quarter", "round", "sum", "then", "unique", "year",
+    }
+)  # fmt: skip
+"""Functions of the language of rules, and its words."""
 RULE_KEYS = frozenset({"rule"})
 RULE_FILE_KEYS = frozenset({"file"})
+COMMANDS = frozenset(
+    {
+        "advise", "compare", "completion", "demo", "describe", "edits", "explain", "init", "localize",
+        "measure", "plan", "plugins", "run", "schema", "tune", "validate",
+    }
+)  # fmt: skip
+"""Commands that come with Maskwright."""
+COMMAND_OPTIONS = frozenset({"h", "help", "traceback"})
+"""Options of every command."""
 
 
 def reserved_name_error(kind: str, plugin: object) -> str | None:
@@ -36,16 +60,37 @@ def reserved_name_error(kind: str, plugin: object) -> str | None:
     plugin : object
         A record of that kind.
     """
-    if isinstance(plugin, Report):
-        return _name_error("a report", plugin.name, OUTPUT_KEYS, "output")
-    if isinstance(plugin, Source):
-        return _fields_error("an option", plugin.params, DATA_KEYS, "the `data:` section has it itself")
-    if isinstance(plugin, EditReader):
-        wrong = _name_error("an edit reader", plugin.name, RULE_KEYS, "edits")
-        return wrong or _fields_error("an option", plugin.params, RULE_FILE_KEYS, "it names the file of rules")
-    if kind == "method":
-        return _fields_error("a parameter", getattr(plugin, "params", None), STEP_PARAMETERS, "the planner reads it")
-    return None
+    match plugin:
+        case Aggregation() | ConstraintKind():
+            wrong = _word_error(plugin)
+        case Report():
+            wrong = _name_error("a report", plugin.name, OUTPUT_KEYS, "output")
+        case Source():
+            wrong = _fields_error("an option", plugin.params, DATA_KEYS, "the `data:` section has it itself")
+        case Engine():
+            why = "the `execution:` section has it itself"
+            wrong = _fields_error("a parameter", plugin.params, EXECUTION_KEYS, why)
+        case EditReader():
+            wrong = _name_error("an edit reader", plugin.name, RULE_KEYS, "edits")
+            wrong = wrong or _fields_error("an option", plugin.params, RULE_FILE_KEYS, "it names the file of rules")
+        case Command():
+            taken = f"a command cannot be called {plugin.name!r}: Maskwright has one of this name, which would be run"
+            wrong = taken if plugin.name in COMMANDS else None
+            wrong = wrong or _fields_error("an option", plugin.params, COMMAND_OPTIONS, "every command has it")
+        case _ if kind == "method":
+            params = getattr(plugin, "params", None)
+            wrong = _fields_error("a parameter", params, STEP_PARAMETERS, "the planner reads it")
+        case _:
+            wrong = None
+    return wrong
+
+
+def _word_error(plugin: Aggregation | ConstraintKind) -> str | None:
+    if isinstance(plugin, Aggregation):
+        what, why = "an aggregation", "the plan itself has one of this name" if plugin.name in OPERATORS else None
+    else:
+        what, why = "a kind of constraint", "rules have this word" if plugin.name in RULE_FUNCTIONS else None
+    return None if why is None else f"{what} cannot be called {plugin.name!r}: {why}"
 
 
 def _name_error(what: str, name: str, keys: Collection[str], section: str) -> str | None:

@@ -101,6 +101,9 @@ class Source:
         ``variable -> {code: code}``, of a format whose files say themselves which cells mean "no value": each declared
         code of such a variable that can be held as missing, and what it is called there (``.a`` for ``-9`` in Stata).
         None: a cell with such a code is a value like any other to those who read the file.
+    labels_codes : bool
+        Whether files of the format say what codes mean (of variables of numbers, at least): labels that are known of
+        codes in the released file have then to be there when it is read back.
     holds : FormatFacts or None
         What files of the format hold and what they cannot, for ``maskwright explain formats``.
     refuse_unwritable : callable or None
@@ -146,6 +149,7 @@ class Source:
     not_written: str | None = None
     content: Callable[[Path, Any], Iterator[bytes]] | None = None
     missing_codes: Callable[[Variable], Mapping[str, str]] | None = None
+    labels_codes: bool = False
     holds: FormatFacts | None = None
     refuse_unwritable: Callable[[Path, tuple[Variable, ...], Layout], None] | None = None
     lost_when_replaced: Callable[[Path], str | None] | None = None

@@ -17,10 +17,11 @@ import pyarrow.csv as arrow_csv
 from maskwright.data.households import household_columns
 from maskwright.data.written_cells import rows_of
 from maskwright.foundation.randomness import generator
+from maskwright.plugins.parts_writing import WRITTEN
 from maskwright.release.new_keys import old_keys, renewed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -81,14 +82,29 @@ class Arranged:
         ----------
         path : Path
             CSV, with the columns ``record`` and ``original_record`` (both count from 1), and for each key ``KEY`` and
-            ``new KEY``.
+            ``new KEY``. Of data in parts, ``file`` and ``row``, and ``original_file`` and ``original_row``, too.
         """
         assert self.old.origin is not None
         count = np.arange(1, len(self.data) + 1)
         cells: dict[str, pa.Array] = {"record": pa.array(count), "original_record": pa.array(self.old.origin + 1)}
+        details = self.data.layout.details
+        written = details.get(WRITTEN, ())
+        cells |= _places("", [(each.name, each.records) for each in written], count - 1)
+        if "parts" in details:
+            cells |= _places("original_", [(each.name, each.records) for each in details["parts"]], self.old.origin)
         for old in self.old:
             cells |= {old.name: key_texts(old), f"new {old.name}": key_texts(self.data[old.name])}
         arrow_csv.write_csv(pa.table(cells), path)
+
+
+def _places(of: str, parts: Sequence[tuple[str, int]], records: NDArray[np.int64]) -> dict[str, pa.Array]:
+    """Columns of the file and the row, from 1, of each of these records; none where there are no parts."""
+    if not parts:
+        return {}
+    offsets = np.cumsum([0, *(n for _, n in parts)])
+    at = np.searchsorted(offsets[1:], records, side="right")
+    names = pa.array([name for name, _ in parts], pa.string())
+    return {f"{of}file": names.take(pa.array(at)), f"{of}row": pa.array(records - offsets[at] + 1)}
 
 
 def key_names(asked: ReleaseSection, variables: Iterable[Variable], cluster: str | None) -> tuple[str, ...]:

@@ -92,7 +92,10 @@ def check_file(
                 for batch in (batches if first is None else itertools.chain((first,), batches))
             )
             form = RecordForm.of_layout(reading.layout.details)
-            return check(chunks, stated, record_path(reading.layout), domain, svrl, fired=fired, form=form)
+            return check(
+                chunks, stated, record_path(reading.layout), domain, svrl, fired=fired, form=form,
+                places=lambda: getattr(reading, "places", None),
+            )  # fmt: skip
 
     note_read(path)
     if source.open_once is not None:

@@ -36,6 +36,7 @@ class _Count:
 
     edit: Edit
     is_of_member: bool
+    most: int = MOST_LISTED
     violations: int = 0
     fired: int = 0
     kept: int = 0
@@ -48,7 +49,7 @@ class _Count:
         numbers = numbers_of(of_records, before, member=self.is_of_member)
         self.violations += len(numbers) + len(found.failed) - len(of_records)
         self.fired += found.fired
-        shown = numbers[: MOST_LISTED - self.kept] + (0 if self.is_of_member else groups)
+        shown = numbers[: self.most - self.kept] + (0 if self.is_of_member else groups)
         self.kept += len(shown)
         self.listed.append(shown)
 
@@ -82,6 +83,7 @@ def check_nested(
     levels: tuple[str, str] | None = None,
     svrl: IO[bytes] | None = None,
     fired: Literal["summary", "all"] = "summary",
+    most_listed: int = MOST_LISTED,
 ) -> Outcome:
     """Verdict of every edit on every record of a file with records inside records.
 
@@ -100,6 +102,8 @@ def check_nested(
         That an SVRL report is written to.
     fired : {"summary", "all"}
         Whether that report says once of each rule that it fired, or once for each record.
+    most_listed : int, default 10,000
+        Numbers of violating records that are kept of each edit.
 
     Raises
     ------
@@ -116,7 +120,7 @@ def check_nested(
         messages = None if svrl is None else {edit.name: messages_of(edit) for edit in edits}
         checker = stack.enter_context(NestedChecker(edits, elements, limits, placed=fired == "all", messages=messages))
         writer = None if svrl is None else stack.enter_context(SvrlWriter(svrl, edits, None, fired))
-        counts = [_Count(edit, checker.is_about_members(edit)) for edit in edits]
+        counts = [_Count(edit, checker.is_about_members(edit), most_listed) for edit in edits]
         groups = members = 0
         for document in _documents(path, reading, checker.needs_whole):
             found = checker.check(document)

@@ -53,7 +53,7 @@ def write_dataset(
     """
     batches, layout, held = _published(data, source, original, canonical=canonical)
     source.write(path, batches, data.variables, layout)
-    if not path.is_file():
+    if not path.exists():
         refuse_written(source, "there is no file")
     return held
 

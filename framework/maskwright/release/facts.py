@@ -5,11 +5,16 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, TypedDict
 
+from maskwright.data.parts.addresses import address_of
+from maskwright.data.parts.file_systems import on_this_machine
+from maskwright.data.parts.finding import find_parts, is_several
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from maskwright.data.dataset import Layout
+    from maskwright.data.parts.model import FoundPart
     from maskwright.pipeline.resolved import DataSource
 
 
@@ -46,11 +51,27 @@ def data_facts(data: DataSource, layout: Layout | None = None) -> FileFacts:
     ------
     DataError
     """
+    if layout is not None and "parts" in layout.details:
+        return _facts_of_parts(layout.details["parts"])
+    place = address_of(str(data.path))
+    if data.source.content is None and data.source.reads_folders and is_several(place):
+        return _facts_of_parts(find_parts(place))
     if data.source.content is None:
         return file_facts(data.path)
     if layout is not None and "sha256" in layout.details:
         return {"sha256": layout.details["sha256"], "bytes": layout.details["bytes"]}
     return _facts(data.source.content(data.path, data.params))
+
+
+def _facts_of_parts(parts: Iterable[FoundPart]) -> FileFacts:
+    """As of a folder: the hash of names and hashes of its files in order."""
+    digest, size = hashlib.sha256(), 0
+    for part in parts:
+        with on_this_machine(part) as path:
+            own = file_facts(path)
+        digest.update(f"{part.name}\0{own['sha256']}\n".encode())
+        size += own["bytes"]
+    return {"sha256": digest.hexdigest(), "bytes": size}
 
 
 def _facts(pieces: Iterable[bytes]) -> FileFacts:

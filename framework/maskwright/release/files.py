@@ -23,6 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from maskwright.data.parts.manifest import foreign_file
 from maskwright.foundation.errors import DataError, InputError, Place, Problem
 from maskwright.foundation.file_identity import file_identity, refuse_to_overwrite
 from maskwright.foundation.processes.ending_signals import uninterrupted
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from types import TracebackType
 
+FOLDER = 0o777
+"""Before the user's mask."""
+
 
 class Release:
     """The files of one run. Leaving the context without `publish` removes what was written.
@@ -47,6 +51,8 @@ class Release:
         Final names, in the order of publication: the masked data last, so that whoever sees them sees the rest too.
     private : frozenset of str
         Keys of files that carry record values or the seed: readable by their owner only.
+    folders : frozenset of str
+        Keys of folders of parts: each is moved as a whole, and replaces one only that a manifest of ours lists.
 
     Attributes
     ----------
@@ -54,9 +60,12 @@ class Release:
         What was done about earlier runs that were cut off.
     """
 
-    def __init__(self, targets: Mapping[str, Path], private: frozenset[str]) -> None:
+    def __init__(
+        self, targets: Mapping[str, Path], private: frozenset[str], folders: frozenset[str] = frozenset()
+    ) -> None:
         self._targets = {key: Path(os.path.realpath(target)) for key, target in targets.items()}
         self._private = private
+        self._folders = folders
         self._stagings: dict[object, Staging] = {}
         self._sealed: dict[str, FileFacts] = {}
         self._is_unsettled = False
@@ -114,7 +123,8 @@ class Release:
             entries = [self._entry(key) for key in self._targets]
             for key, entry in zip(self._targets, entries, strict=True):
                 with self._explained(key):
-                    sync_file(entry.new)
+                    for file in entry.new.rglob("*") if entry.new.is_dir() else [entry.new]:
+                        sync_folder(file) if file.is_dir() else sync_file(file)
                     if not entry.is_staged():
                         raise InputError(
                             f"output {key}: the file was changed by another program while it was checked; "
@@ -138,19 +148,27 @@ class Release:
             raise InputError(
                 Problem(f"output {key}: the folder {target.parent} does not exist", hint="make it, or name another one")
             )
-        if target.exists() and not target.is_file():
-            raise InputError(f"output {key}: {target} is no regular file")
+        is_folder = key in self._folders
+        if target.exists() and not (target.is_dir() if is_folder else target.is_file()):
+            raise InputError(f"output {key}: {target} is no {'folder' if is_folder else 'regular file'}")
+        foreign = foreign_file(target) if is_folder and target.exists() else None
+        if foreign is not None:
+            hint = "Only a folder is replaced in which each file is listed in its manifest.json: name another one."
+            raise InputError(Problem(f"output {key}: Maskwright did not write {foreign} in {target}", hint=hint))
         with self._explained(key):
             folder = file_identity(target.parent)
             if folder not in self._stagings:
                 self._stagings[folder] = make_staging(target.parent, token)
-            os.close(os.open(self.temporary(key), os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
+            if is_folder:
+                self.temporary(key).mkdir(mode=0o700)
+            else:
+                os.close(os.open(self.temporary(key), os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
 
     def _staging(self, key: str) -> Staging:
         return self._stagings[file_identity(self._targets[key].parent)]
 
     def _entry(self, key: str) -> Entry:
-        mode = PRIVATE if key in self._private else masked_mode(PUBLIC)
+        mode = PRIVATE if key in self._private else masked_mode(FOLDER if key in self._folders else PUBLIC)
         return Entry(self._staging(key).path, self._targets[key].name, **self.sealed(key), mode=mode)
 
     def _undo(self, entries: list[Entry], error: OSError) -> None:

@@ -83,14 +83,18 @@ class Readable(Protocol):
         """Days or seconds since 1970-01-01, and which cells are to be looked at one by one."""
         ...
 
+    def taken(self, rows: NDArray[np.int64], /) -> Readable:
+        """Cells of these records, in this order."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class TextColumn:
     """Cells of a variable, of a text file: bytes of `data` from `starts` to `ends`."""
 
     data: NDArray[np.uint8]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
+    starts: NDArray[np.integer[Any]]
+    ends: NDArray[np.integer[Any]]
     notation: Notation | None = None
 
     def __len__(self) -> int:
@@ -103,6 +107,12 @@ class TextColumn:
             return None
         text = held.decode()
         return text if self.notation is None else self.notation.spelled_out(text)
+
+    def taken(self, rows: NDArray[np.int64]) -> TextColumn:
+        """Cells of these records, in this order."""
+        starts, ends = self.starts[rows], self.ends[rows]
+        first, last = (starts.min(), ends.max()) if len(rows) else (0, 0)
+        return replace(self, data=self.data[first:last], starts=starts - first, ends=ends - first)
 
     def numbers(self, _: int | None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Numbers, NaN for empty cells, and which cells are neither: those are to be looked at one by one."""
@@ -165,6 +175,10 @@ class BinaryColumn:
     def text(self, row: int) -> str | None:
         """Shortest decimal of a number; None: there is no cell."""
         return _plain(self.values[row])
+
+    def taken(self, rows: NDArray[np.int64]) -> BinaryColumn:
+        """Numbers of these records, in this order."""
+        return BinaryColumn(self.values[rows])
 
     def numbers(self, decimals: int | None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Numbers, which mean so many decimals, and where there are none."""
@@ -318,7 +332,17 @@ def _joined(rows: Sequence[Sequence[str | None]], p: int) -> list[TextColumn]:
     """Columns of records that another reader cut."""
     if any(len(row) != p for row in rows):
         raise CannotTell
-    return [_column([ABSENT if row[place] is None else str(row[place]).encode() for row in rows]) for place in range(p)]
+    return [text_column([row[place] for row in rows]) for place in range(p)]
+
+
+def text_column(texts: Sequence[str | None]) -> TextColumn:
+    """Column of these cells; None: there is no cell."""
+    return _column([ABSENT if each is None else str(each).encode() for each in texts])
+
+
+def constant_column(value: str | None, n: int) -> TextColumn:
+    """Column of n cells that are alike; None: there are no cells."""
+    return _column([ABSENT if value is None else value.encode()] * n)
 
 
 def _column(cells: Sequence[bytes]) -> TextColumn:

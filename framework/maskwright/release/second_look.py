@@ -22,7 +22,7 @@ from maskwright.edits.evaluation.second_vectors import DIGITS, Cells, ExactVecto
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import EvaluationsDisagree, Problem
 from maskwright.plugins.registry import plugins
-from maskwright.release.plain_blocks import plain_blocks
+from maskwright.release.in_parts import first_file, plain_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -111,7 +111,7 @@ def second_look(
     done = 0
     try:
         numeric = {each.name for each in masked.variables if each.is_numeric and not each.is_date}
-        for block in plain_blocks(path, source, details, masked.names, numeric):
+        for block in plain_parts(path, source, masked.layout, masked.names, numeric):
             n = len(block[masked.names[0]])
             here = wanted[(wanted >= done) & (wanted < done + n)] - done
             look(block, n, done, here.tolist(), looked, opinion, decimals)
@@ -161,7 +161,8 @@ def binary_columns(path: Path, source: Source, masked: Dataset) -> frozenset[str
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    return frozenset(field.name for field in pq.read_schema(path) if pa.types.is_floating(field.type))
+    schema = pq.read_schema(first_file(path, masked.layout))
+    return frozenset(field.name for field in schema if pa.types.is_floating(field.type))
 
 
 def combinations(original: Dataset, names: tuple[str, ...]) -> frozenset[Any]:

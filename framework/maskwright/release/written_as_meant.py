@@ -16,10 +16,11 @@ import pyarrow.compute as pc
 
 from maskwright.data.date_texts import write_dates
 from maskwright.data.missing import HAD_VALUE, NO_CELL, MissingCells
-from maskwright.data.number_text import plain_text, read_numbers, write_numbers
+from maskwright.data.number_text import canonical_text, write_numbers
 from maskwright.data.published import ROWS
 from maskwright.foundation.errors import DataError, Problem, WrittenOtherwise
 from maskwright.plugins.registry import plugins
+from maskwright.release.labels_as_meant import label_differences
 from maskwright.release.other_format import keeps_code
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ class _Difference:
 
 def refuse_difference(meant: Dataset, found: Dataset, source: Source, held: Mapping[str, Any] | None = None) -> None:
     """Stop unless a file holds what its source was given: the same columns, and the same cells in the same order.
+
+    A file that says of its variables what they and their codes mean has to say what was meant, too.
 
     Parameters
     ----------
@@ -85,6 +88,10 @@ def refuse_difference(meant: Dataset, found: Dataset, source: Source, held: Mapp
         said.append(f"row {each.first + 1}{more}, column {each.name}")
     if len(wrong) > MOST_TOLD:
         said.append(f"and {len(wrong) - MOST_TOLD} more columns")
+    otherwise = list(label_differences(meant, found, source))
+    if otherwise:
+        more = f", and {len(otherwise) - MOST_TOLD} more" if len(otherwise) > MOST_TOLD else ""
+        said.append(f"the file says otherwise: {', '.join(otherwise[:MOST_TOLD])}{more}")
     if said:
         refuse_written(source, "; ".join(said))
 
@@ -238,12 +245,9 @@ def _code_texts(column: Column, lost: Collection[str] = ()) -> NDArray[np.object
     blank = MissingCells((), np.zeros(0, dtype=np.int16)) if column.blank is None else column.blank
     emptied = blank.suppressed_text(column.variable.suppressed_as)
     texts = (*blank.texts, emptied, None)
-    return np.array(["" if text is None or text in lost else _canonical(text.strip()) for text in texts], dtype=object)
-
-
-def _canonical(code: str) -> str:
-    said = read_numbers(pa.array([code], pa.string()))
-    return plain_text(float(said.values[0])) if bool(said.is_number[0]) else code
+    return np.array(
+        ["" if text is None or text in lost else canonical_text(text.strip()) for text in texts], dtype=object
+    )
 
 
 def _lost_codes(column: Column, source: Source) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -11,31 +12,31 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
+from maskwright.foundation.errors import PluginFailed
 from maskwright.foundation.yaml_document import load_yaml
-from maskwright.plugins.contract import contract_error
-from maskwright.plugins.guarding.origin import BUILT_IN
-from maskwright.plugins.registry import plugins
+from maskwright.plugins.contract import contract_error, version_error
+from maskwright.plugins.guarding.origin import BUILT_IN, Origin
+from maskwright.plugins.hooks import PROJECT
+from maskwright.plugins.registry import Named, plugins
 
 if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet
 
-    from maskwright.plugins.measure import Measure
-    from maskwright.plugins.partition import Partition
-    from maskwright.plugins.remover import AnyMethod
 
 Check = Callable[[], object]
+FUNCTIONS = (
+    "protect", "remove", "compute", "cluster", "represent", "evaluate", "open", "read", "write", "check", "compose",
+    "act", "work", "start",
+)  # fmt: skip
+"""Functions by which records of plugins are told to be of the same package, the first that one has."""
 Params = Mapping[str, BaseModel | Mapping[str, Any]]
 Excuses = Mapping[str, str]
 AnyPlugin = TypeVar("AnyPlugin")
+Result = TypeVar("Result")
 
 
-class Checked(Protocol):
-    """What the kit needs of a plugin, whatever its kind."""
-
-    @property
-    def name(self) -> str:
-        """The plugin's name."""
-        ...
+class Checked(Named, Protocol):
+    """What the kit needs of a plugin with parameters, whatever its kind."""
 
     @property
     def params(self) -> type[BaseModel]:
@@ -43,10 +44,43 @@ class Checked(Protocol):
         ...
 
 
+class Documented(Checked, Protocol):
+    """What is looked at of a plugin that is from somewhere."""
+
+    @property
+    def summary(self) -> str:
+        """One sentence."""
+        ...
+
+    @property
+    def reference(self) -> str:
+        """Paper, section."""
+        ...
+
+
 def require(holds: bool | np.bool_, message: str) -> None:
     """Fail the check with `message` unless `holds`; unlike a statement, it also works under ``python -O``."""
     if not holds:
         raise AssertionError(message)
+
+
+def as_the_engine_takes_it(kind: str, plugin: Named, checked: Callable[[Origin, Any], Result], found: object) -> Result:
+    """What a function returned, looked at as in a run; what the engine would refuse fails in the same words.
+
+    Parameters
+    ----------
+    kind : str
+        As `maskwright.plugins.contract.KINDS` has it.
+    plugin : plugin
+    checked : callable
+        ``(origin, found) -> result``, of `maskwright.plugins.guarding`.
+    found : object
+        What its function returned.
+    """
+    try:
+        return checked(Origin(kind, plugin.name), found)
+    except PluginFailed as error:
+        raise AssertionError(str(error.problems[0].message)) from None
 
 
 def checks_of_all(
@@ -73,6 +107,19 @@ def checks_of_all(
 def _keeps_the_contract(kind: str, plugin: object) -> None:
     wrong = _refusal(kind, plugin)
     require(wrong is None, wrong or "")
+    package = _package(plugin)
+    for module in _modules_with_hooks(package):
+        unsaid = version_error(module, package, "")
+        require(unsaid is None, unsaid or "")
+
+
+def _modules_with_hooks(package: str) -> Iterator[object]:
+    """Modules of a package that are loaded and have functions marked as hooks."""
+    for name, module in sorted(sys.modules.items()):
+        if name.partition(".")[0] == package and any(
+            getattr(each, f"{PROJECT}_impl", None) is not None for each in list(vars(module).values())
+        ):
+            yield module
 
 
 def _refusal(kind: str, plugin: object) -> str | None:
@@ -91,7 +138,7 @@ def _refusal(kind: str, plugin: object) -> str | None:
 
 def _package(plugin: object) -> str:
     """Package of the function of a plugin."""
-    for attribute in ("protect", "remove", "compute", "cluster", "open", "read", "write"):
+    for attribute in FUNCTIONS:
         function = getattr(plugin, attribute, None)
         if function is not None:
             return str(getattr(function, "__module__", "")).partition(".")[0]
@@ -175,7 +222,7 @@ def leaves_alone(rng: np.random.Generator, work: Callable[[np.random.Generator],
     return pickle.dumps(rng.bit_generator.state) == before
 
 
-def check_picklable(plugin: AnyMethod | Measure | Partition, function: Callable[..., Any]) -> None:
+def check_picklable(plugin: Checked, function: Callable[..., Any]) -> None:
     """Work is sent to other processes, so its function must be importable by name.
 
     Raises
@@ -188,7 +235,7 @@ def check_picklable(plugin: AnyMethod | Measure | Partition, function: Callable[
         raise AssertionError(f"{plugin.name}: define its function at the top of a module ({error})") from None
 
 
-def check_documented(plugin: AnyMethod | Measure | Partition) -> None:
+def check_documented(plugin: Documented) -> None:
     """Summary, reference, and a description of every parameter."""
     check_described(plugin.name, plugin.summary, plugin.params)
     require(bool(plugin.reference.strip()), f"{plugin.name}: reference is empty; name the paper, or say 'none'")

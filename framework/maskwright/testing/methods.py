@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.foundation.errors import MaskwrightError
+from maskwright.data.variable import Variable
+from maskwright.foundation.errors import MaskwrightError, PluginFailed
+from maskwright.plugins.guarding.wrapping import guarded
 from maskwright.plugins.method import Masked
 from maskwright.plugins.parameter_markers import PromisesK
 from maskwright.plugins.remover import AnyMethod, Removed, Remover
@@ -75,6 +78,7 @@ def _checks(method: AnyMethod, given: Params) -> Iterator[tuple[str, Check]]:
     yield "parameters", partial(params_of, method, given)
     yield "documented", partial(check_documented, method)
     yield "example", partial(_example, method)
+    yield "planning", partial(_planning, method, given)
     yield (
         "picklable",
         partial(check_picklable, method, _function(method)),
@@ -110,8 +114,31 @@ def _checks(method: AnyMethod, given: Params) -> Iterator[tuple[str, Check]]:
         yield "deterministic", partial(_deterministic, method, given, usual)
     if method.parameter(PromisesK) is not None and method.promised_k(params_of(method, given)) is not None:
         yield "k_respected", partial(_k_respected, method, given, usual)
+    yield "any_cut", partial(_any_cut, method, given, usual)
     for claim in sorted(method.preserves & set(CLAIMS)):
         yield f"preserves_{claim}", partial(CLAIMS[claim], method, params_of, given)
+
+
+def _planning(method: AnyMethod, given: Params) -> None:
+    """Require that what is asked before any data are read has an answer, and one of the right type."""
+    params = params_of(method, given)
+    if isinstance(method, Remover):
+        return
+    asked = guarded(method, "method", "", "")
+    variables = tuple(Variable(f"x{number}") for number in (1, 2, 3))
+    questions: dict[str, tuple[Any, ...]] = {
+        "fewest_records": (params, 3), "mean_cluster_size": (params, 100), "limits": (params, variables),
+        "publishes": (params, variables[0]),
+    }  # fmt: skip
+    for name, arguments in questions.items():
+        function = getattr(asked, name)
+        try:
+            if function is not None:
+                function(*arguments)
+        except PluginFailed as error:
+            raise AssertionError(f"{name}: {error.problems[0].message}") from None
+        except MaskwrightError as error:
+            require(bool(str(error).strip()), "a refusal must say why")
 
 
 def _function(method: AnyMethod) -> Callable[..., Any]:
@@ -236,6 +263,27 @@ def _clusters(method: AnyMethod, given: Params, block: Block) -> None:
     require(whole, "labels must be 0..c-1, each used, one row of representatives for each")
     equal = (masked.values == representatives[labels]) | masked.missing
     require(equal.all(), "values must be representatives[labels] where not missing")
+
+
+def _any_cut(method: AnyMethod, given: Params, block: Block) -> None:
+    """Of a method that says that a file may be cut anyhow, mask a file in two cuts and compare."""
+    params = params_of(method, given)
+    if method.with_params(params).cut != "any":
+        return
+    records = np.arange(block.n)
+    whole = protected(method, params, replace(block, file_n=block.n, records=records), generator())
+    for cut in (np.array_split(records, 3), [records[::2], records[1::2]]):
+        for part in cut:
+            own = replace(
+                block, values=block.values[part], missing=block.missing[part], records=part, file_n=block.n
+            )  # fmt: skip
+            found = protected(method, params, own, generator())
+            same = np.array_equal(found.values, whole.values[part], equal_nan=True)
+            require(
+                same and np.array_equal(found.missing, whole.missing[part]) and found.variables == whole.variables,
+                'cut="any": records of a part come out otherwise than in the whole file; draw with uniform_by_record, '
+                'and look at no other record, or say cut="near" or "none"',
+            )
 
 
 def _k_respected(method: AnyMethod, given: Params, block: Block) -> None:

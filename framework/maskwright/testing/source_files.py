@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
 
 RECORDS = 40
+MANY_RECORDS = 70_001
+"""More than are usually read in one batch, and not a multiple of that."""
 TEXTS = ("north", "Zürich", "a,b;c|d", 'say "so"', "it's", "<b> & </b>", "007", "NA", "=1+1", "1e5")
 AWKWARD_TEXTS = (" led by blanks", "line\nbreak", "tab\tstop", "carriage\rreturn", "ended by blanks ", "日本語")
 AWKWARD_NAMES = ("the income", "größe", "x.y", "a,b", "1st")
@@ -88,6 +90,24 @@ def awkward_tables() -> Iterator[tuple[str, Table]]:
     yield "awkward_names", Table(names)
     huge = pd.DataFrame({"region": ["north", "x" * 3_000_000, "south"], "count": [1, 2, 3]})
     yield "huge_cell", Table(huge, {"region": text})
+
+
+def counted_tables() -> Iterator[tuple[str, Table]]:
+    """Tables of which a reader may lose records: more than a batch, equal ones, empty ones, only one."""
+    whole = VariableDeclaration(type="integer")
+    many = pd.DataFrame({"number": np.arange(MANY_RECORDS), "one": 1})
+    yield "many_records", Table(many, {"number": whole, "one": whole})
+    yield (
+        "equal_records",
+        Table(pd.DataFrame({"number": np.full(RECORDS, 7), "one": 1}), {"number": whole, "one": whole}),
+    )
+    numbers = pd.Series(np.arange(RECORDS), dtype="Int64")
+    numbers[[0, 1, 20, RECORDS - 1]] = pd.NA
+    yield (
+        "records_without_values",
+        Table(pd.DataFrame({"number": numbers, "one": numbers}), {"number": whole, "one": whole}),
+    )
+    yield "one_record", Table(pd.DataFrame({"number": [7], "one": [1]}), {"number": whole, "one": whole})
 
 
 def telling_table(seed: int = 13) -> Table:

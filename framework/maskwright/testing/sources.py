@@ -35,6 +35,7 @@ from maskwright.testing.offering import offered
 from maskwright.testing.source_files import (
     Table,
     awkward_tables,
+    counted_tables,
     damaged,
     telling_table,
     usual_tables,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 _NONE: Excuses = {}
 _DEFAULTS: Params = {}
 _NO_SAMPLES: Mapping[str, Path] = {}
+_NO_RECORDS: Mapping[str, int] = {}
 
 
 def source_checks(
@@ -58,6 +60,7 @@ def source_checks(
     *,
     params: Params = _DEFAULTS,
     samples: Mapping[str, Path] = _NO_SAMPLES,
+    records: Mapping[str, int] = _NO_RECORDS,
     excuses: Excuses = _NONE,
 ) -> list[ParameterSet]:
     """Collect checks that sources keep their contract, for ``@pytest.mark.parametrize("check", ...)``.
@@ -70,6 +73,8 @@ def source_checks(
     samples : mapping of source name to Path
         A file of made-up records, of a format that is only read, or that writes only what it has read before. Tables of
         the kit's own are written by all others.
+    records : mapping of source name to int
+        How many records its sample holds: of a file that it did not write, only who made the file knows.
     excuses : mapping of check name, or "source-check", to reason
         Checks that are known to fail; strict: an excuse that is no longer needed fails.
 
@@ -80,7 +85,7 @@ def source_checks(
     """
 
     def checks(source: Source) -> Iterator[tuple[str, Check]]:
-        yield from _Trial(source, params, samples.get(source.name)).checks()
+        yield from _Trial(source, params, samples.get(source.name), records.get(source.name)).checks()
 
     return collected(checks_of_all("source", sources, checks), excuses)
 
@@ -88,8 +93,8 @@ def source_checks(
 class _Trial:
     """A source and what it is tried with."""
 
-    def __init__(self, source: Source, given: Params, sample: Path | None) -> None:
-        self._source, self._given, self._sample = source, given, sample
+    def __init__(self, source: Source, given: Params, sample: Path | None, records: int | None) -> None:
+        self._source, self._given, self._sample, self._count = source, given, sample, records
 
     def checks(self) -> Iterator[tuple[str, Check]]:
         source = self._source
@@ -111,8 +116,12 @@ class _Trial:
                 yield f"{name}_come_back" if name != "order" else "order_is_kept", partial(self._comes_back, table)
             for name, table in awkward_tables():
                 yield name, partial(self._comes_back_or_is_refused, table)
+            for name, table in counted_tables():
+                yield name, partial(self._counted, table)
             yield "no_records", self._no_records
             yield "written_alike", self._written_alike
+        else:
+            yield "records_of_the_sample", self._sample_counted
         if self._source.not_written is None:
             yield "read_and_written_again", self._written_again
             yield "writes_one_file", self._writes_one_file
@@ -185,6 +194,24 @@ class _Trial:
                 require(bool(str(error).strip()), "a refusal must say why")
                 return
             _same(data, found, self._source)
+
+    def _counted(self, table: Table) -> None:
+        """As many records are read as were written: a reader that leaves one out cannot be noticed by the engine."""
+        data = table.dataset()
+        with self._folder() as path:
+            try:
+                self._write(data, path)
+                found = len(self._records(path))
+            except InputError as error:
+                require(bool(str(error).strip()), "a refusal must say why")
+                return
+            _same_count(found, len(data))
+
+    def _sample_counted(self) -> None:
+        said = f"records={{{self._source.name!r}: N}}"
+        require(self._count is not None, f"say how many records the sample holds, {said}: the kit cannot know")
+        with self._file() as path:
+            _same_count(len(self._records(path)), self._count or 0)
 
     def _no_records(self) -> None:
         """Nothing to write is written, or refused in words."""
@@ -315,6 +342,10 @@ def _check_refusal(error: InputError, path: Path) -> None:
     require(all(path.name in each for each in said), "a refusal must name the file: Problem(message, Place(str(path)))")
     values = telling_table().frame["amount"].to_numpy()
     tells_no_values(str(error), telling_values(values), "refusals")
+
+
+def _same_count(found: int, wanted: int) -> None:
+    require(found == wanted, f"{found} records are read of a file with {wanted}: none may be left out or added")
 
 
 def _same(meant: Dataset, found: Dataset, source: Source) -> None:

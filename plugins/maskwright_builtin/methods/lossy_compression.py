@@ -105,6 +105,7 @@ LOSSY_COMPRESSION = Method(
     scope="all",
     # The picture is of the whole file.
     cut="none",
+    within_strata=False,
     variable_types={"continuous", "integer"},
     handles_missing=True,
     preserves={"range"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
@@ -156,7 +157,8 @@ def protect(block: Block, params: RecodingParams, rng: np.random.Generator) -> M
         elif isinstance(how, FirstDay):
             values[present, j], recoded = beginnings(variable, column, how.grain), variable
         elif variable.is_numeric:
-            made = recoded_dates(variable, column, params) if variable.is_date else banded(variable, column, params)
+            make = recoded_dates if variable.is_date else partial(banded, part=block.n < block.file_n)
+            made = make(variable, column, params)
             values[present, j] = made.codes
             recoded = replace(variable, type="ordinal", decimals=None, lower=None, upper=None, date_format=None,
                               categories=made.categories, bands=made.bands, hierarchy=None)  # fmt: skip
@@ -180,17 +182,19 @@ class Recoded(NamedTuple):
     bands: tuple[Band, ...]
 
 
-def banded(variable: Variable, values: NDArray[np.float64], params: RecodingParams) -> Recoded:
-    """Band of each number.
+def banded(variable: Variable, values: NDArray[np.float64], params: RecodingParams, *, part: bool = False) -> Recoded:
+    """Band of each number; `part`: there are other values in the file.
 
     Raises
     ------
     InputError
-        Something else than bounds is given.
+        Something else than bounds is given, or nothing for a part of a file.
     """
     how = params.recode.get(variable.name)
     if how is not None and not (isinstance(how, tuple) and isinstance(how[0], float)):
         raise InputError(f"{variable.name} is {variable.type}: give bounds between bands, [18, 30, 65]")
+    if how is None and part:
+        raise InputError(f"{variable.name} has no bounds, and those of equally large bands are found in the whole file")
     bounds = rounded_quantiles(values, params.bands) if how is None else np.array(how)
     names = band_names([f"{bound:.12g}" for bound in bounds])
     return Recoded(np.searchsorted(bounds, values, side="right"), names, between(bounds.tolist()))
@@ -349,6 +353,15 @@ def joined(variable: Variable, groups: Mapping[str, Sequence[str]]) -> tuple[NDA
     return codes, categories
 
 
+def _variant(params: RecodingParams) -> Method:
+    """With bounds and groups that are given, each record is recoded by itself.
+
+    Not with the periods of dates and the levels of hierarchies: the categories are those that occur in the file.
+    """
+    given = bool(params.recode) and not any(isinstance(how, (str, Level)) for how in params.recode.values())
+    return replace(RECODING, cut="any") if given else RECODING
+
+
 def publishes(params: RecodingParams, variable: Variable) -> Variable | None:
     """Variable as it is published, where bounds, groups or a level say it without data."""
     how = params.recode.get(variable.name)
@@ -368,12 +381,14 @@ RECODING = Method(
     params=RecodingParams,
     scope="variable",
     cut="none",
+    within_strata=False,
     variable_types={"continuous", "integer", "date", "datetime", "ordinal", "nominal"},
     handles_missing=True,
     preserves={"equals"},
     removes={"detail"},
     deterministic=True,
     publishes=publishes,
+    variant=_variant,
     changes_few=True,
     reference="Hundepool et al. (2012), Statistical Disclosure Control, section 3.4.2; Willenborg and de Waal (2001), "
     "Elements of Statistical Disclosure Control, section 1.3",

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
-from maskwright import InputError
+from maskwright import InputError, processors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
 
 Result = TypeVar("Result")
-
-
-def processors() -> int:
-    """Processors that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
 
 
 def in_order(task: Callable[[slice], Result], chunks: Sequence[slice], threads: int | None = None) -> Iterator[Result]:

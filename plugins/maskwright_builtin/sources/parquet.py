@@ -24,7 +24,6 @@ from maskwright import (
 )
 from maskwright_builtin.sources.files import disk_trouble, readable_size, reading
 from maskwright_builtin.sources.pandas_metadata import PandasFrame, described_frame, with_frame
-from maskwright_builtin.sources.parquet_folder import ParquetFolderReading
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
@@ -72,7 +71,7 @@ class ParquetReading:
             for batch in self._decoded(file):
                 yield batch
                 done += batch.num_rows
-                self._progress(done / self._records)
+                self._progress(done / max(self._records, 1))
 
     def _decoded(self, file: BinaryIO) -> Iterator[pa.RecordBatch]:
         hint = "Some of its pages cannot be decoded; copy it again."
@@ -214,8 +213,8 @@ def _cast(path: Path, batch: Any, wanted: Any) -> Any:
     return pa.record_batch(columns, schema=wanted)
 
 
-def open_parquet(path: Path, params: Any, progress: Progress) -> ParquetReading | ParquetFolderReading:
-    """Open a Parquet file of microdata, or a folder of them; there are no options.
+def open_parquet(path: Path, params: Any, progress: Progress) -> ParquetReading:
+    """Open a Parquet file of microdata; there are no options.
 
     Parameters
     ----------
@@ -227,11 +226,9 @@ def open_parquet(path: Path, params: Any, progress: Progress) -> ParquetReading 
     Raises
     ------
     DataError
-        A file is no Parquet file, or has columns that are not flat; or the files of a folder are not alike.
+        The file is no Parquet file, or has columns that are not flat.
     """
     del params
-    if path.is_dir():
-        return ParquetFolderReading(path, lambda file: ParquetReading(file, lambda _: None), progress)
     return ParquetReading(path, progress)
 
 
@@ -242,7 +239,6 @@ PARQUET = Source(
     write=write_parquet,
     params=NoParams,
     writes_text=False,
-    reads_folders=True,
     holds=FormatFacts(
         types="integers, floats, decimals, truth values, dates, times, texts, dictionaries; flat ones only; a column "
         "whose masked categories are no values of its type becomes text",
@@ -253,5 +249,5 @@ PARQUET = Source(
         names="any",
         file_itself="pandas' description, without an index that has no name; other metadata stay behind",
     ),
-    summary="Typed columns; null is a missing cell. A folder of such files is read as one.",
+    summary="Typed columns; null is a missing cell.",
 )

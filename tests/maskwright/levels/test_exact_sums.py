@@ -105,6 +105,22 @@ def test_nested_xml_holds_for_an_engine_that_adds_in_document_order(folder: Path
     assert schematron_counts(schema, folder / "sums.xml") == {"total": (0, 1_000)}
 
 
+BY_STATUS = "sum(person.income where status == 'work') + sum(person.income where status != 'work')"
+
+
+@pytest.mark.parametrize("keys", [[], ["status"], ["region"]])
+def test_texts_that_are_read_or_suppressed_take_no_numbers_off_their_steps(folder: Path, keys: list[str]) -> None:
+    rules = (folder / "edits.yaml").read_text(encoding="utf-8").replace("sum(person.income) +", f"{BY_STATUS} +")
+    assert BY_STATUS in rules
+    (folder / "by_status.yaml").write_text(rules, encoding="utf-8")
+    steps = [step | {"params": FREE} for step in WAYS["derive"]]
+    if keys:
+        steps.append({"method": "local_suppression", "params": {"k": 3, "keys": keys}})
+    record, flat = run(folder, "by_status_masked", steps, edits=[{"yaml": "by_status.yaml"}])
+    assert off_in_binary64(flat) == 0
+    assert any(text.startswith("published in steps that binary64 adds exactly") for text in record["notices"])
+
+
 def test_what_stands_with_decimals_is_told(folder: Path) -> None:
     """A part that no step masks keeps its decimals, and the sum its last bit; it is exact in decimals."""
     declared = yaml.safe_load((folder / "linked.yaml").read_text(encoding="utf-8"))["data"]

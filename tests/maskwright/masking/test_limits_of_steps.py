@@ -156,10 +156,16 @@ def test_a_plugin_states_limits_of_its_own() -> None:
     assert "limits" in (contract_error("method", wrong) or "")
 
 
+def test_multiples_below_a_bound_are_found() -> None:
+    data = pd.DataFrame({"x": np.arange(10, 60)})
+    masked = mw.protect(data, "rounding", edits=["x <= 44"], params={"base": 10}, seed=1)
+    assert set(masked["x"]) == {10, 20, 30, 40}
+
+
 def test_multiples_that_edits_undo_are_a_doubt() -> None:
     with pytest.raises(mw.OpenDoubts, match=r"W304 promise-not-kept: step 1: .* of x are no multiples"):
         mw.protect(
-            pd.DataFrame({"x": np.arange(10, 60)}), "rounding", edits=["x <= 44"], params={"base": 10}, seed=1,
+            pd.DataFrame({"x": np.arange(10, 60)}), "rounding", edits=["x in [41, 44]"], params={"base": 10}, seed=1,
         )  # fmt: skip
 
 

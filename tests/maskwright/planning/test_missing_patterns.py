@@ -123,5 +123,5 @@ def test_a_rare_pattern_is_seen_with_a_bounded_number_of_others() -> None:
     assert (len(complete.seen), rare.records.tolist()) == (49_999, [7])
     assert len(rare.seen) == ENOUGH + 1
     _holds(rare, missing)
-    whole = replace(method, cut="none")
+    whole = replace(method, within_strata=False)
     assert len(without_holes([np.arange(50_000)], missing, whole, _Params())[1].seen) == 50_000

@@ -12,7 +12,8 @@ import pytest
 
 import maskwright as mw
 from maskwright import EditReader, EditSet, Method, Report
-from maskwright.cli.main import main
+from maskwright.cli.completion import command_names
+from maskwright.cli.main import build_parser, main
 from maskwright.pipeline.file_model import DataSection, OutputSection
 from maskwright.planning.params import PlanningParams
 from maskwright.plugins import reserved_names
@@ -158,6 +159,7 @@ def test_reserved_names_are_the_keys_of_the_pipeline() -> None:
     assert frozenset(PlanningParams.model_fields) == reserved_names.STEP_PARAMETERS
     assert frozenset(DataSection.model_fields) == reserved_names.DATA_KEYS
     assert frozenset(OutputSection.model_fields) - {"report"} == reserved_names.OUTPUT_KEYS
+    assert command_names(build_parser()) == reserved_names.COMMANDS
 
 
 def test_strict_listing_fails_where_a_plugin_is_broken(

@@ -1,4 +1,4 @@
-"""Rule writers, plan checks, sections, actions and commands of other packages: used, guarded, and named when wrong."""
+"""Rule writers, plan checks, sections, actions and commands of other packages, as the page on plugins shows them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import sys
 import types
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
@@ -87,78 +87,3 @@ def test_check_section_and_action(office: types.ModuleType, tmp_path: Path, caps
     assert main(["run", str(pipeline(tmp_path, **used, output={"data": "masked.csv"}))]) == 1
     assert "our office publishes a report with every file" in capsys.readouterr().err
     assert not (tmp_path / "masked.csv").exists()
-
-
-def exits(*arguments: object) -> Any:
-    raise SystemExit(0)
-
-
-def writes_into(plan: Any, params: object) -> Any:
-    plan["pipeline"]["output"].append("report")
-    return []
-
-
-def says_no(*arguments: object) -> Any:
-    return ["no"]
-
-
-BAD = {
-    "check fails": ("checks", mw.PlanCheck(name="bad", check=exits), "plan_check 'bad'"),
-    "check returns": ("checks", mw.PlanCheck(name="bad", check=says_no), "plan_check 'bad'"),
-    "check writes": ("checks", mw.PlanCheck(name="bad", check=writes_into), "plan_check 'bad'"),
-    "section fails": ("sections", mw.ReportSection(name="bad", title="", compose=exits), "report_section 'bad'"),
-    "section returns": (
-        "sections", mw.ReportSection(name="bad", title="", compose=says_no), "report_section 'bad'"
-    ),
-    "section has short rows": (
-        "sections",
-        mw.ReportSection(
-            name="bad", title="",
-            compose=lambda record, params: mw.SectionContent(head=("a", "b"), rows=(("only one",),)),
-        ),
-        "report_section 'bad'",
-    ),
-    "section has wrong bars": (
-        "sections",
-        mw.ReportSection(
-            name="bad", title="",
-            compose=lambda record, params: mw.SectionContent(figures=(mw.Bars(caption="", values={"a": -1.0}),)),
-        ),
-        "report_section 'bad'",
-    ),
-    "section wants the seed": (
-        "sections",
-        mw.ReportSection(
-            name="bad", title="",
-            compose=lambda record, params: mw.SectionContent(paragraphs=(str(record["seed"] + 1),)),
-        ),
-        "report_section 'bad'",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_a_bad_one_is_named_and_nothing_is_released(
-    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    key, plugin, named = BAD[case]
-    with offered([plugin]):
-        assert main(["run", str(pipeline(tmp_path, **{key: ["bad"]}))]) == 3
-    assert named.replace("_", " ") in capsys.readouterr().err
-    assert not (tmp_path / "masked.csv").exists()
-
-
-def test_a_bad_action_is_named_and_the_release_stands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with offered([mw.Action(name="bad", act=exits)]):
-        assert main(["run", str(pipeline(tmp_path, after=["bad"]))]) == 3
-    said = " ".join(capsys.readouterr().err.split())
-    assert "action 'bad'" in said
-    assert "released" in said
-    assert (tmp_path / "masked.csv").exists()
-
-
-def test_a_bad_rule_writer_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "rules.yaml").write_text("- wages >= 0\n", encoding="utf-8")
-    with offered([mw.RuleWriter(name="bad", write=lambda edits, about: "text")]):  # type: ignore[arg-type,return-value]
-        assert main(["edits", str(tmp_path / "rules.yaml"), "--to", "bad"]) == 3
-    assert "rule writer 'bad'" in capsys.readouterr().err

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
@@ -11,6 +11,9 @@ import pytest
 from maskwright import DataError, EditError, EditReader, EditSet, Place, Problem, Report
 from maskwright.plugins.registry import plugins
 from maskwright.testing import RightRules, WrongRules, edit_reader_checks, report_checks, source_checks
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CSV = plugins().sources["csv"]
 KEPT: list[Any] = []
@@ -62,9 +65,48 @@ def keeps_the_last(path, params, progress):
     return CSV.open(latest, params, progress)
 
 
+class Losing:
+    """A file of which records are lost while it is read."""
+
+    def __init__(self, reading: Any, kept: Any) -> None:
+        self.reading, self.kept = reading, kept
+
+    @property
+    def layout(self) -> Any:
+        return self.reading.layout
+
+    def batches(self) -> Any:
+        for batch in self.reading.batches():
+            yield batch.take(
+                pa.array([row for row, cells in enumerate(batch.to_pylist()) if self.kept(cells)], pa.int64())
+            )
+
+
+def loses_the_seventy_thousandth(path, params, progress):
+    return Losing(CSV.open(path, params, progress), lambda cells: cells.get("number") != "70000")
+
+
+def loses_records_without_values(path, params, progress):
+    return Losing(CSV.open(path, params, progress), lambda cells: any(cells.values()))
+
+
+def loses_equal_records(path, params, progress):
+    seen: set[str] = set()
+
+    def fresh(cells: Any) -> bool:
+        known = str(cells) in seen
+        seen.add(str(cells))
+        return not known
+
+    return Losing(CSV.open(path, params, progress), fresh)
+
+
 @pytest.mark.parametrize(
     ("change", "check", "said"),
     [
+        ({"open": loses_the_seventy_thousandth}, "many_records", "70000 records are read of a file with 70001"),
+        ({"open": loses_records_without_values}, "records_without_values", "36 records are read of a file with 40"),
+        ({"open": loses_equal_records}, "equal_records", "1 records are read of a file with 40"),
         ({"write": drops_a_record}, "decimals_come_back", "39 records instead of 40"),
         ({"write": turns_around}, "order_is_kept", "did not write what it was given: row 1 and"),
         ({"write": leaves_a_file}, "writes_one_file", "write must leave one file"),
@@ -83,6 +125,17 @@ def test_a_source_that_breaks_a_promise_is_found(change: dict[str, Any], check: 
 def test_a_format_that_is_only_read_needs_a_sample() -> None:
     source = replace(CSV, name="mine", suffixes=(".mine",), not_written="CSV")
     assert "give it one, samples=" in failing(source_checks([source]), {"sample"})["sample"]
+
+
+def test_of_a_sample_it_is_said_how_many_records_it_holds(tmp_path: Path) -> None:
+    path = tmp_path / "sample.mine"
+    path.write_text("number,one\n1,1\n2,1\n,\n")
+    source = replace(CSV, name="mine", suffixes=(".mine",), not_written="CSV", open=loses_records_without_values)
+    wanted = {"records_of_the_sample"}
+    (said,) = failing(source_checks([source], samples={"mine": path}), wanted).values()
+    assert "say how many records the sample holds" in said
+    (said,) = failing(source_checks([source], samples={"mine": path}, records={"mine": 3}), wanted).values()
+    assert said.startswith("2 records are read of a file with 3")
 
 
 def rules_of(text: str, path: Any = None) -> EditSet:

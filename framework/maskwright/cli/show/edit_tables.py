@@ -36,7 +36,7 @@ def print_outcome(outcome: Mapping[str, Any]) -> None:
     for column in (2, 3, 4):
         table.columns[column + len(of_level)].justify = "right"
     for edit in outcome["edits"]:
-        numbers = edit.get("first_records", [])[:MOST_RECORD_NUMBERS]
+        numbers = edit.get("first_places", edit.get("first_records", []))[:MOST_RECORD_NUMBERS]
         shown = ", ".join(str(number) for number in numbers) + (", …" if edit["violations"] > len(numbers) > 0 else "")
         if edit["violations"] and not numbers:
             shown = "the file as a whole"

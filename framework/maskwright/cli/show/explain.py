@@ -19,6 +19,7 @@ from maskwright.cli.show.explained_data import (
 )
 from maskwright.cli.show.explained_experiments import EXPERIMENT, experiment_page
 from maskwright.cli.show.explained_parameters import WIDTH, parameters
+from maskwright.cli.show.explained_scale import SCALE, scale_page
 from maskwright.edits.languages.yaml.file_model import EditsFile
 from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.foundation.doubts import DOUBT_KINDS, DoubtKind
@@ -27,6 +28,8 @@ from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.waivers import kind_called
 from maskwright.planning.missing_patterns import splits_by_pattern
 from maskwright.planning.params import PlanningParams
+from maskwright.plugins.aggregation import Aggregation
+from maskwright.plugins.constraint_kind import ConstraintKind
 from maskwright.plugins.measure import Measure
 from maskwright.plugins.method import Method
 from maskwright.plugins.parameter_markers import IndependentVariables
@@ -60,7 +63,7 @@ def explain(name: str) -> str:
     place of identifiers. ``roles``, ``types``, ``missing`` and ``hierarchies`` say what can be declared of variables,
     ``codebooks`` which files declare them, ``levels`` how records belong together, ``formats`` which files can be read.
     ``suggest`` is how rules are found in data, ``experiment`` the file that compares pipelines,
-    ``contract`` what plugins are held to, with every field and legal value.
+    ``contract`` what plugins are held to, with every field and legal value, ``scale`` what runs over parts.
 
     Raises
     ------
@@ -112,6 +115,7 @@ def _pages() -> dict[str, Callable[[], str]]:
         SUGGEST: _suggest,
         EXPERIMENT: experiment_page,
         CONTRACT: _contract,
+        SCALE: scale_page,
     }
 
 
@@ -186,6 +190,8 @@ def _offered(registry: Registry) -> dict[str, dict[str, Any]]:
     return {
         "method": dict(registry.methods),
         "partition": dict(registry.partitions),
+        "aggregation": dict(registry.aggregations),
+        "constraint": dict(registry.constraints),
         "measure": dict(registry.measures),
         "source": dict(registry.sources),
         "edit_reader": dict(registry.edit_readers),
@@ -195,6 +201,7 @@ def _offered(registry: Registry) -> dict[str, dict[str, Any]]:
         "report_section": dict(registry.report_sections),
         "action": dict(registry.actions),
         "command": dict(registry.commands),
+        "engine": dict(registry.engines),
     }
 
 
@@ -211,8 +218,8 @@ def _text(registry: Registry, kind: str, plugin: Any) -> str:
     if isinstance(plugin, Method | Remover):
         common = f"Every method also takes {', '.join(PlanningParams.model_fields)}: see `maskwright explain {STEPS}`."
         lines += ["", *_wrap(common)]
-        if plugin.example:
-            lines += ["", "Example", *(f"  {line}" for line in inspect.cleandoc(plugin.example).splitlines())]
+    if getattr(plugin, "example", ""):
+        lines += ["", "Example", *(f"  {line}" for line in inspect.cleandoc(plugin.example).splitlines())]
     reference = getattr(plugin, "reference", "")
     if reference:
         lines += ["", *_wrap(f"Source: {reference}")]
@@ -222,7 +229,12 @@ def _text(registry: Registry, kind: str, plugin: Any) -> str:
 def _definition(plugin: Any) -> list[str]:
     """Definition from the function's docstring: all before its first section, without its first sentence."""
     function = next(
-        (getattr(plugin, name) for name in ("compute", "protect", "remove", "cluster") if hasattr(plugin, name)), None
+        (
+            getattr(plugin, name)
+            for name in ("compute", "protect", "remove", "cluster", "represent", "evaluate")
+            if hasattr(plugin, name)
+        ),
+        None,
     )
     if function is None:
         return []
@@ -247,6 +259,7 @@ def _facts(plugin: Any) -> list[tuple[str, str]]:
             )
         )
         facts.append(("Missing cells", _missing_cells(plugin)))
+    facts += _facts_of_small_kinds(plugin)
     if hasattr(plugin, "direction"):
         low, high = plugin.range
         facts.append(("Unit", plugin.unit))
@@ -267,6 +280,20 @@ def _facts(plugin: Any) -> list[tuple[str, str]]:
         facts.append(("Random", "no" if plugin.deterministic else "yes, from the run's seed"))
     if hasattr(plugin, "suffixes"):
         facts.append(("File endings", ", ".join(plugin.suffixes)))
+    return facts
+
+
+def _facts_of_small_kinds(plugin: Any) -> list[tuple[str, str]]:
+    """Facts of aggregations and kinds of constraints."""
+    facts: list[tuple[str, str]] = []
+    if isinstance(plugin, Aggregation):
+        facts.append(("Keeps", ", ".join(sorted(plugin.keeps)) or "nothing; edits are kept by adjustment"))
+        facts.append(("Weights", "used where a step asks for them" if plugin.uses_weights else "not used"))
+    if isinstance(plugin, ConstraintKind):
+        given = ", ".join([*plugin.params.model_fields, "variable", *["variable"] * (plugin.fewest > 1), "..."])
+        facts.append(("In a rule", f"{plugin.name}({given})"))
+        moved = "rows are moved to the nearest point" if plugin.project is not None else "nothing is moved towards it"
+        facts.append(("Keeps", f"{moved}; checked in the masked data and in the file as it is read back"))
     return facts
 
 

@@ -9,18 +9,42 @@ from dataclasses import MISSING, Field, fields
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from maskwright.data.band import Band
+from maskwright.data.dataset import Column, Dataset, Layout
+from maskwright.data.missing import MissingCells
+from maskwright.data.variable import Variable
+from maskwright.data.written_batch import WrittenBatch
+from maskwright.edits.edit import Edit, GoverningPart, LinearPart, ProductPart, RangePart
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.languages.conversion.converted import Converted
+from maskwright.foundation.errors import Place, Problem
 from maskwright.plugins.action import Action
+from maskwright.plugins.aggregation import Aggregation, ChosenAggregation, ClusterCells
 from maskwright.plugins.block import Block
 from maskwright.plugins.command import Command
+from maskwright.plugins.constraint_kind import ConstraintKind, MovableRows
 from maskwright.plugins.contract import CONTRACT
 from maskwright.plugins.edit_reader import EditReader
+from maskwright.plugins.engine import Engine, EngineTerms, Receipt, Stage
 from maskwright.plugins.format_facts import FormatFacts
 from maskwright.plugins.legal_values import MEANINGS, legal_values
 from maskwright.plugins.limit import Limit
 from maskwright.plugins.measure import Comparison, Measurable, Measure, MeasurePart
 from maskwright.plugins.measure_table import MeasureTable
 from maskwright.plugins.measurement import Measurement
+from maskwright.plugins.merging import Further, Merging
 from maskwright.plugins.method import Masked, Method
+from maskwright.plugins.parameter_markers import (
+    CompanionVariables,
+    DependentVariables,
+    IndependentVariables,
+    KeyVariables,
+    NamesFile,
+    NamesPartition,
+    NamesVariables,
+    PromisesK,
+    UsesWeights,
+)
 from maskwright.plugins.partition import Partition
 from maskwright.plugins.plan_check import PlanCheck, PlanFinding
 from maskwright.plugins.remover import Removed, Remover
@@ -30,17 +54,26 @@ from maskwright.plugins.rule_writer import RulesFor, RuleWriter
 from maskwright.plugins.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 OFFERED = (
-    Method, Remover, Partition, Measure, Source, EditReader, Report, RuleWriter, PlanCheck, ReportSection, Action,
-    Command,
+    Method, Remover, Partition, Aggregation, ConstraintKind, Measure, Source, EditReader, Report, RuleWriter, PlanCheck,
+    ReportSection, Action, Command, Engine,
 )  # fmt: skip
 """What a hook offers, all by keyword."""
 
-HANDED = (Block, Masked, Removed, Limit, Comparison, Measurable, Measurement, MeasurePart, MeasureTable, FormatFacts,
-          RulesFor, PlanFinding, SectionContent, Bars)  # fmt: skip
+HANDED = (Block, Masked, Removed, Limit, ClusterCells, ChosenAggregation, MovableRows, Comparison, Measurable,
+          Measurement, MeasurePart, MeasureTable, Merging, Further, FormatFacts, RulesFor, Converted, PlanFinding,
+          SectionContent, Bars, EngineTerms, Stage, Receipt)  # fmt: skip
 """What functions of plugins get, and what they give."""
+
+INSIDE = (Dataset, Column, Variable, Band, MissingCells, Layout, WrittenBatch, EditSet, Edit,
+          LinearPart, ProductPart, RangePart, GoverningPart, Problem, Place)  # fmt: skip
+"""What these hold, and what errors are made of."""
+
+MARKERS = (PromisesK, KeyVariables, DependentVariables, IndependentVariables, CompanionVariables, UsesWeights,
+           NamesPartition, NamesVariables, NamesFile)  # fmt: skip
+"""What a parameter means to the planner."""
 
 MADE_FROM = (
     "Made from the types and docstrings of the records; `maskwright explain contract` shows the same. How a plugin is "
@@ -56,6 +89,9 @@ def contract_page() -> str:
     lines = [f"The contract of plugins: {CONTRACT}", "", _policy()]
     for kind, meanings in MEANINGS.items():
         lines += ["", f"Legal values: {kind}", *(f"  {value:12} {said}" for value, said in meanings.items())]
+    lines += ["", "Markers of parameters: `Annotated[int, PromisesK()]`"]
+    for marker in MARKERS:
+        lines += [f"  {marker.__name__}", *_wrapped(_summary(marker), "      ")]
     for title, records in _parts():
         for record in records:
             lines += ["", f"{title}: {record.__name__}", *_wrapped(_summary(record), "  ")]
@@ -63,6 +99,8 @@ def contract_page() -> str:
                 lines += [f"  {field.name} ({said.form}; {_default(field)})", *_wrapped(said.text, "      ")]
                 legal = _values(field)
                 lines += _wrapped(f"Legal: {', '.join(legal)}.", "      ") if legal else []
+            for call, form, text in _asked(record):
+                lines += [f"  {call} ({form})", *_wrapped(text, "      ")]
     return "\n".join(lines)
 
 
@@ -72,6 +110,8 @@ def contract_table() -> str:
     lines += [MADE_FROM, "", *_policy_in_markdown(), "", "## Legal values", ""]
     lines += ["| type | value | |", "|---|---|---|"]
     lines += [f"| {kind} | `{value}` | {said} |" for kind, values in MEANINGS.items() for value, said in values.items()]
+    lines += ["", "## Markers of parameters", "", "| marker | |", "|---|---|"]
+    lines += [_line((f"`{each.__name__}`", _in_markdown(_summary(each)))) for each in MARKERS]
     lines.append("")
     for title, records in _parts():
         for record in records:
@@ -81,9 +121,34 @@ def contract_table() -> str:
                 values = _values(field)
                 legal = f" **Legal:** {', '.join(f'`{each}`' for each in values)}." if values else ""
                 cells = (f"`{field.name}`", said.form, _default(field), _in_markdown(said.text) + legal)
-                lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+                lines.append(_line(cells))
+            lines += [_line((f"`{call}`", form, "", _in_markdown(said))) for call, form, said in _asked(record)]
             lines.append("")
     return "\n".join(lines)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _asked(record: type[Any]) -> Iterator[tuple[str, str, str]]:
+    """What a record that functions get can be asked: how, as what, and what it answers."""
+    if record in OFFERED:
+        return
+    for name, member in vars(record).items():
+        function = getattr(member, "fget", None) or getattr(member, "func", None) or getattr(member, "__func__", member)
+        said = _first_sentence(function)
+        if name.startswith("_") or not said or not inspect.isroutine(function):
+            continue
+        if function is not member and not isinstance(member, (staticmethod, classmethod)):
+            yield name, "property", said
+        else:
+            given = [each for each in inspect.signature(function).parameters if each not in ("self", "cls")]
+            yield f"{name}({', '.join(given)})", "method", said
+
+
+def _first_sentence(function: object) -> str:
+    return " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())
 
 
 class _Said:
@@ -95,7 +160,7 @@ class _Said:
 
 
 def _parts() -> tuple[tuple[str, tuple[type[Any], ...]], ...]:
-    return ("What a hook offers", OFFERED), ("What functions get and give", HANDED)
+    return ("What a hook offers", OFFERED), ("What functions get and give", HANDED), ("What is inside of these", INSIDE)
 
 
 def _described(record: type[Any]) -> Iterator[tuple[Field[Any], _Said]]:

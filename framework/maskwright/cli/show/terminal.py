@@ -32,6 +32,7 @@ from maskwright.release.wording import (
     count,
     duration,
     figure,
+    file_size,
     groups_told_apart,
     kept_as_planned,
     loss_by_step,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from maskwright.release.record.plan_record import GroupRecord, StepRecord
+    from maskwright.release.record.plan_record import CostsRecord, GroupRecord, StepRecord
     from maskwright.release.record.run_record import ClassesRecord, EditRecord, LocalisationRecord
 
 MOST_STRATA = 6
@@ -93,6 +94,8 @@ def print_plan(shown: Mapping[str, object]) -> None:
     out.print()
     _print_untouched(out, plan)
     listed(out, "published grid", _grid(plan.grid))
+    if plan.costs is not None:
+        _print_costs(out, plan.costs)
     print_notices(out, plan.warnings, "warning")
     for check in plan.checks:
         out.print()
@@ -106,6 +109,18 @@ def print_plan(shown: Mapping[str, object]) -> None:
         item(out, "    ", doubt.remedy if doubt.because is None else f"waived, because: {doubt.because}")
     if any(doubt.because is None for doubt in plan.doubts) or any(check.refuses for check in plan.checks):
         out.print(Text("As it stands, nothing would be released.", style="bold red"))
+
+
+def _print_costs(out: Console, costs: CostsRecord) -> None:
+    out.print()
+    table = table_of(f"expected of {plural(costs.records, 'record')}, in memory", "peak memory", "processor time")
+    for each in costs.stages:
+        table.add_row(each.stage, file_size(int(each.megabytes * 1e6)), duration(each.seconds))
+    table.add_row("all", file_size(int(costs.peak_megabytes * 1e6)), duration(costs.seconds))
+    show(out, table)
+    if not costs.fits and costs.memory_megabytes is not None:
+        there = file_size(int(costs.memory_megabytes * 1e6))
+        item(out, "  ", f"More than there is ({there}): take execution: {{engine: processes, block_size: 50000}}.")
 
 
 def _print_step(out: Console, step: StepRecord, *, with_data: bool) -> None:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from maskwright.commands.levels.composition import is_composition
-from maskwright.commands.levels.last_word import binary_sum_notices
+from maskwright.commands.levels.encodings import encoding_notices
+from maskwright.commands.levels.false_on_missing import FalseOnMissing, false_on_missing
+from maskwright.commands.levels.last_word import binary_sum_notices, engine_rules
 from maskwright.commands.reading import load
 from maskwright.commands.running.arrive import Clock, read_rules
 from maskwright.data.levels.linking import levels_of_flat, linked_levels, with_most_frequent
@@ -21,11 +23,13 @@ from maskwright.edits.levels.binding import BoundEdits, bind
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.structure import Structure, refuse_conditions, refuse_texts
 from maskwright.edits.levels.structure_edits import with_structure_edits
+from maskwright.edits.levels.written_rules import as_stated
 from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import stage
 from maskwright.foundation.refusals import EditViolation
 from maskwright.pipeline.names import in_order, names_in, unknown_uses
+from maskwright.pipeline.names_of_levels import further_level_problems
 from maskwright.pipeline.plugins_section import choice_notices
 from maskwright.planning.applicable_edits import declared_bounds, without_violations
 from maskwright.planning.warnings.publication_warnings import refuse_arithmetic_on_text
@@ -93,7 +97,11 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
         Groups break edits, and they are neither masked nor dropped, or no mask can mend them.
     """
     assert described.levels is not None
-    rules = read_rules(described)
+    try:
+        rules = read_rules(described)
+    except InputError as error:
+        further = further_level_problems(described.levels, described.edits, described.uses)
+        raise InputError(in_order([*error.problems, *further], described.file)) from error
     files: dict[str, Dataset] = {}
     with clock("read"):
         for name, source in described.levels.sources.items():
@@ -104,15 +112,24 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
                 files[name] = load(source, progress, may_lack="anything")
         _refuse_unknown(described, files)
         linked = linked_as(described.levels, files)
+        rules = as_stated(rules, linked)
     with clock("check"), stage(reporter, "Checking the original"):
         bound = edits_of_levels(rules, linked)
         arrival = outcomes(linked, bound)
     for level in linked:
         refuse_arithmetic_on_text(bound.edits[level.name], with_linked_columns(linked, bound, level.name))
     sums = binary_sum_notices(linked, bound) if described.levels.form == "nested" else ()
-    told = (*linked.notes, *sums, *_once(note for each in files.values() for note in each.notes))
+    found = _as_an_engine_finds(described, linked, bound, arrival, reporter)
+    arrival = dict(found.arrival)
+    told = (
+        *linked.notes,
+        *sums,
+        *found.notices,
+        *encoding_notices(described.levels, files),
+        *_once(note for each in files.values() for note in each.notes),
+    )
     records = {level.name: len(level) for level in linked}
-    linked, said = _on_violation(described, linked, files, bound, arrival)
+    linked, said = _on_violation(described, linked, files, bound, found)
     if said:
         bound = edits_of_levels(rules, linked)
         arrival = outcomes(linked, bound)
@@ -173,6 +190,7 @@ def edits_of_levels(rules: EditSet, linked: LinkedData) -> BoundEdits:
     EditError
     """
     refuse_conditions(linked)
+    rules = as_stated(rules, linked)
     bound = bind(rules, Structure.of(linked))
     refuse_texts(linked, bound.columns, rules)
     bound = with_structure_edits(bound, linked)
@@ -239,21 +257,38 @@ def _refuse_unknown(described: Pipeline, files: Mapping[str, Dataset]) -> None:
         raise InputError(in_order(problems, described.file))
 
 
+def _as_an_engine_finds(
+    described: Pipeline, linked: LinkedData, bound: BoundEdits, arrival: Mapping[str, Outcome], reporter: Reporter
+) -> FalseOnMissing:
+    """Verdicts on arrival, with the tests of Schematron that are false where cells are missing."""
+    assert described.levels is not None
+    rules = engine_rules(described)
+    if rules is None:
+        return FalseOnMissing(arrival)
+    with stage(reporter, "Asking the engine about missing cells") as progress:
+        return false_on_missing(described.levels, rules.edits, rules.limits, linked, bound, arrival, progress)
+
+
 def _on_violation(
     described: Pipeline,
     linked: LinkedData,
     files: Mapping[str, Dataset],
     bound: BoundEdits,
-    arrival: Mapping[str, Outcome],
+    found: FalseOnMissing,
 ) -> tuple[LinkedData, tuple[str, ...]]:
     """Do what the pipeline says with groups that break an edit; what was done, in words."""
+    arrival = found.arrival
     broken = [
         each for outcome in arrival.values() for each in outcome.edits if each.violations and each.severity == "error"
     ]
     shown = ", ".join(f"{each.name}: {each.violations}" for each in broken)
     if described.on_input_violation == "localize":
-        hint = "Take `on_input_violation: drop`, which leaves out whole groups, or `mask`."
-        raise InputError(Problem("`localize` is not for data of several levels", hint=hint))
+        hint = (
+            "`maskwright localize DATA --edits FILE --pipeline FILE` names the cells to be mended before; "
+            "`on_input_violation: drop` leaves out whole groups, `mask` masks them as they are"
+        )
+        message = "on_input_violation: `localize` adjusts no cells of data of several levels"
+        raise InputError(Problem(message, hint=hint))
     if not broken:
         return linked, ()
     top = linked.levels[0]
@@ -267,7 +302,10 @@ def _on_violation(
     if described.on_input_violation == "drop":
         bad = np.zeros(len(top), dtype=np.bool_)
         for level in linked:
-            bad |= _groups_of(_violating(linked, bound, level.name), linked, level.name)
+            broken_here = _violating(linked, bound, level.name)
+            if level.name in found.records:
+                broken_here |= found.records[level.name]
+            bad |= _groups_of(broken_here, linked, level.name)
         if bad.all():
             raise InputError(f"every {top.name} violates an edit ({shown}), so on_input_violation: drop leaves none")
         kept = linked.taken(np.flatnonzero(~bad).astype(np.int64))

@@ -37,6 +37,8 @@ def with_exact_sums(
     every = tuple(variable for own in variables.values() for variable in own)
     averaged: set[str] = set()
     for step, chosen in zip(steps, variables_of_steps(steps, every), strict=True):
+        if step.only_removes:
+            continue  # What is left stays in its steps.
         averaged = averaged | set(chosen.names) if "linear" in step.method.preserves else averaged - set(chosen.names)
     numeric = {
         level.name: [each.name for each in level.data.variables if each.name in averaged and each.decimals]

@@ -12,9 +12,11 @@ from maskwright.commands.reading import load
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.schematron.reader import read_schematron
+from maskwright.edits.levels.written_rules import as_stated
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Progress, Reporter, silent
-from maskwright.plugins.registry import find_edit_reader, find_source
+from maskwright.pipeline.parts_section import source_of
+from maskwright.plugins.registry import find_edit_reader
 from maskwright.release.check_nested import check_nested
 
 if TYPE_CHECKING:
@@ -76,10 +78,11 @@ class LinkedFile:
         del fired
         levels = self.sources
         linked = linked_sources(levels, progress)
-        for note in linked.notes:
+        rules = as_stated(self.rules, linked)
+        for note in (*linked.notes, *rules.notes[len(self.rules.notes) :]):
             self.reporter.notice(note)
         original = None if self.original is None else linked_sources(self.original, progress)
-        bound = edits_of_levels(self.rules, linked)
+        bound = edits_of_levels(rules, linked)
         together = check_linked(linked, bound, original)
         if svrl is not None:
             write_linked_svrl(svrl, linked, bound.edits, together.edits, levels)
@@ -135,7 +138,7 @@ def file_of_levels(
         hint = "A file of each level: --pipeline FILE, whose `data: levels:` links them (maskwright explain levels)."
         raise InputError(Problem("more than one data file, and nothing says how they are linked", hint=hint))
     readers = [find_edit_reader(path) for path in rules]
-    source = find_source(options.file_format or data)
+    source = source_of(str(data), file_format=options.file_format)
     by_engine = all(reader.name == SCHEMATRON for reader in readers) and source.open_nested is not None
     if declared is not None and not (by_engine and declared.form == "nested"):
         if original is not None and declared.form == "linked":

@@ -6,6 +6,7 @@ import contextlib
 from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING
 
+from maskwright.commands.levels.false_on_missing import WHAT_TO_DO, unknown_records
 from maskwright.commands.levels.svrl_report import write_linked_svrl
 from maskwright.edits.edit import LinearPart
 from maskwright.edits.edit_set import EditSet
@@ -21,7 +22,7 @@ from maskwright.release.data_file import written_file
 from maskwright.release.files import writing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from maskwright.data.dataset import Dataset
@@ -95,7 +96,7 @@ def binary_sum_notices(linked: LinkedData, bound: BoundEdits) -> tuple[str, ...]
     strict = [
         edit.name
         for edits in bound.edits.values() for edit in edits
-        if edit.assertion is not None
+        if edit.assertion is not None and edit.assertion.rule is None
         and any(isinstance(part, LinearPart) and part.relation == "==" and not part.tolerance for part in edit.parts)
         and any(_has_fractions(linked[level].data, name) for level, name in sources_of_edit(bound, edit))
     ]  # fmt: skip
@@ -148,7 +149,7 @@ def last_word(
         if described.output.svrl is not None:
             stack.enter_context(writing(release.temporary("svrl")))
             stream = stack.enter_context(release.temporary("svrl").open("wb"))
-        asked = EditSet() if rules is None else _unchanged(rules.edits, stated, published)
+        asked = asked_of_engine(rules, stated, published)
         by_engine = rules is not None and rules.are_all and len(asked) == len(rules.edits)
         if stream is not None and not by_engine:
             outcomes = [replace(each, level=name) for name, outcome in found.items() for each in outcome.edits]
@@ -160,7 +161,8 @@ def last_word(
             reporter.notice(f"no engine is asked about edits that hold in another form than they are stated: {others}")
         progress = stack.enter_context(stage(reporter, "Validating a second time"))
         outcome = _by_engine(described, replace(rules, edits=asked), release, stream if by_engine else None, progress)
-    return tuple(_refuted(outcome, {each.name: each for one in found.values() for each in one.edits}))
+    own = {each.name: each for one in found.values() for each in one.edits}
+    return tuple(_refuted(outcome, own, lambda name: _on_missing(name, outcome, released, published)))
 
 
 def _by_engine(
@@ -173,17 +175,31 @@ def _by_engine(
     return check_nested(file.path, reading, rules.edits, rules.limits, levels=(top, bottom), svrl=svrl)
 
 
-def _refuted(outcome: Outcome, found: Mapping[str, EditOutcome]) -> Iterator[Problem]:
+def _on_missing(name: str, outcome: Outcome, released: LinkedData, published: BoundEdits) -> int:
+    """Records in which an engine finds an edit broken because cells that it reads are missing."""
+    (edit,) = (edit for edits in published.edits.values() for edit in edits if edit.name == name)
+    (found,) = (each for each in outcome.edits if each.name == name)
+    return int(unknown_records(edit, released, published)[found.listed - 1].sum())
+
+
+def _refuted(outcome: Outcome, found: Mapping[str, EditOutcome], on_missing: Callable[[str], int]) -> Iterator[Problem]:
     """A problem for each edit that an engine contradicts; one that is found broken anyway is not told twice."""
     for each in outcome.edits:
         own = found[each.name]
         if each.severity != "error" or own.violations:
             continue
         if each.violations:
+            missing = on_missing(each.name)
+            rounded = each.violations - missing
+            because = (f"in {missing} cells that it reads are missing" if missing else "",
+                       f"in {rounded} it holds by exact arithmetic" if rounded else "")  # fmt: skip
+            hints = (WHAT_TO_DO if missing else "",
+                     f"XPath adds binary numbers, in the order of the document: give sums a tolerance, {TOLERANCE}"
+                     if rounded else "")  # fmt: skip
             yield Problem(
                 f"edit {each.name!r}: {each.checked_by} finds it broken in {each.violations} of {each.fired} masked "
-                f"{each.level} records, in which it holds by exact arithmetic",
-                hint=f"XPath adds binary numbers, in the order of the document: give sums a tolerance, {TOLERANCE}",
+                f"{each.level} records: {' and '.join(filter(None, because))}",
+                hint="; ".join(filter(None, hints)),
             )
         elif not each.fired and own.fired > own.unknown:
             yield Problem(
@@ -193,13 +209,21 @@ def _refuted(outcome: Outcome, found: Mapping[str, EditOutcome]) -> Iterator[Pro
             )
 
 
-def _unchanged(edits: EditSet, stated: BoundEdits, published: BoundEdits) -> EditSet:
-    """Rules that hold in the published data as they are stated."""
+def asked_of_engine(rules: EngineRules | None, stated: BoundEdits, published: BoundEdits) -> EditSet:
+    """Rules that an engine is asked about: those that hold in the published data as they are stated.
+
+    Parameters
+    ----------
+    rules : EngineRules or None
+    stated, published : BoundEdits
+    """
+    if rules is None:
+        return EditSet()
     before = {edit.name: edit for each in stated.edits.values() for edit in each}
     after = {edit.name: edit for each in published.edits.values() for edit in each}
     return EditSet(
         tuple(
-            edit for edit in edits
+            edit for edit in rules.edits
             if edit.name in after and edit.name in before
             and (after[edit.name].text, after[edit.name].when) == (before[edit.name].text, before[edit.name].when)
         )

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskwright.commands.levels.arriving import edits_of_levels
 from maskwright.data.dataset import Dataset
-from maskwright.data.levels.linked_data import DANGLING
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.evaluation.exact import evaluate_exact
+from maskwright.edits.expression import InSet, Number, Text, VariableReference
+from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.expansion import OPEN, Pattern, Unsaid, name_of, written_out
 from maskwright.edits.levels.linked_columns import MembersColumn, StructureColumn
@@ -23,10 +25,11 @@ from maskwright.edits.localisation.search import Located
 from maskwright.foundation.errors import InputError, Problem, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
+    from maskwright.data.dataset import Column
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.edit import Edit
     from maskwright.edits.levels.binding import BoundEdits
@@ -45,7 +48,8 @@ KEYS = 1000.0
 def localize_levels(linked: LinkedData, edits: EditSet, weights: Mapping[str, float] | None = None) -> Localisation:
     """Find for each group that violates edits, with its members, the smallest weighted set of fields to change.
 
-    Pointers are followed, and records stand before each other, as they are; that somebody is missing is not found.
+    A pointer may be what is wrong: what rules ask of whomever it names is asked of each member that it could name.
+    Records stand before each other as they are; that somebody is missing is not found.
 
     Parameters
     ----------
@@ -83,16 +87,6 @@ def localize_levels(linked: LinkedData, edits: EditSet, weights: Mapping[str, fl
         found |= {int(rows[number - 1]): each for number, each in zip(result.numbers, result.found, strict=True)}
     found |= {row: _not_located(why) for row, why in groups.left_out.items()}
     found |= {row: _not_located(UNDECIDED) for row in groups.bad if row not in found}
-    for row, fields in groups.dangling().items():
-        before = found.get(row)
-        if before is None or before.fields is not None:
-            known = () if before is None or before.fields is None else before.fields
-            found[row] = Located(
-                tuple(dict.fromkeys((*fields, *known))),
-                {},
-                before is None or before.proven,
-                "" if before is None else before.reason,
-            )
     numbers = np.array(sorted(found), dtype=np.int64)
     several = tuple(found[int(row)] for row in numbers)
     every = dict.fromkeys((*names, *(name for each in several for name in each.fields or ())), 1.0)
@@ -125,7 +119,7 @@ class _Groups:
         self.bad = self._violating()
 
     def _violating(self) -> dict[int, None]:
-        """Groups that violate an edit other than those on structure, which `left_out` and `dangling` tell of."""
+        """Groups that violate an edit; those whose rows differ are `left_out`."""
         found: dict[int, None] = {}
         for level in self.linked:
             edits = [edit for edit in self.bound.edits[level.name] if edit.severity == "error"]
@@ -137,10 +131,9 @@ class _Groups:
                 verdict = evaluate_exact(edit.expression, chunk, domain)
                 rows = np.flatnonzero(~verdict.holds & ~verdict.unknown)
                 homes = rows if level.groups is None else level.groups[rows]
-                if structure & set(edit.variables):
-                    if level.groups is None:
-                        why = f"its rows differ ({edit.name}): which of them is right, no edit says"
-                        self.left_out |= {int(home): why for home in homes}
+                if level.groups is None and structure & set(edit.variables):
+                    why = f"its rows differ ({edit.name}): which of them is right, no edit says"
+                    self.left_out |= {int(home): why for home in homes}
                     continue
                 found |= dict.fromkeys(np.unique(homes).tolist())
         return found
@@ -149,24 +142,13 @@ class _Groups:
         """Variable that a column of a long record shows."""
         return name.rpartition("[")[0] or name
 
-    def dangling(self) -> dict[int, list[str]]:
-        """For each group with pointers to nobody: these."""
-        low = self.linked.levels[1]
-        starts = self.linked.starts(low.name)
-        assert low.groups is not None
-        found: dict[int, list[str]] = {}
-        for pointer, targets in low.pointers.items():
-            for row in np.flatnonzero(targets == DANGLING).tolist():
-                home = int(low.groups[row])
-                found.setdefault(home, []).append(name_of(pointer, row - int(starts[home])))
-        return found
-
     def patterns(self) -> Iterator[tuple[Pattern, Rows]]:
         """Groups whose members stand and point alike."""
         top, low = self.linked.levels
         starts = self.linked.starts(low.name)
-        alike: dict[tuple[int, tuple[tuple[int, ...], ...]], list[int]] = {}
+        alike: dict[tuple[tuple[tuple[int, ...], ...], tuple[Number | Text, ...]], list[int]] = {}
         targets = self._targets()
+        keys = _literals(low.data[low.declared.key])
         for row in sorted(set(self.bad) - set(self.left_out)):
             first, last = int(starts[row]), int(starts[row + 1])
             if last - first > MOST_MEMBERS:
@@ -175,14 +157,17 @@ class _Groups:
                 continue
             seen = tuple(tuple(np.where(to[first:last] < 0, -1, to[first:last] - first).tolist())
                          for to in targets.values())  # fmt: skip
-            alike.setdefault((last - first, seen), []).append(row)
-        for (members, seen), rows in alike.items():
+            alike.setdefault((seen, tuple(keys(place) for place in range(first, last))), []).append(row)
+        for (seen, named), rows in alike.items():
+            members = len(named)
             truths = {
                 each.name: (OPEN,) * members for each in self.bound.columns[top.name]
                 if isinstance(each, MembersColumn) and each.condition is not None
             }  # fmt: skip
             yield (
-                Pattern(top.name, low.name, members, dict(zip(targets, seen, strict=True)), truths),
+                Pattern(
+                    top.name, low.name, members, dict(zip(targets, seen, strict=True)), truths, low.declared.key, named
+                ),
                 np.array(rows, dtype=np.int64),
             )
 
@@ -213,6 +198,13 @@ class _Groups:
                 columns.append(replace(taken, variable=replace(taken.variable, name=name)))
         return Dataset(tuple(columns))
 
+    def _written_out(self, edit: Edit, pattern: Pattern) -> list[Edit]:
+        """Edit on long records; with pointers as they stand where it would have too many cases otherwise."""
+        try:
+            return list(written_out(edit, self.bound, pattern))
+        except Unsaid:
+            return list(written_out(edit, self.bound, replace(pattern, keys=())))
+
     def rules(self, pattern: Pattern) -> EditSet:
         """All edits on these long records.
 
@@ -229,7 +221,26 @@ class _Groups:
                     continue
                 plain = replace(edit, expression=self.bound.plain.get(edit.name, edit.expression))
                 try:
-                    found += written_out(plain, self.bound, pattern)
+                    found += self._written_out(plain, pattern)
                 except Unsaid:
                     raise Unsaid(f"edit {edit.name} cannot be written out for {pattern.members} members") from None
-        return EditSet(tuple(found))
+        return EditSet(tuple(found)) + _pointing(pattern)
+
+
+def _literals(column: Column) -> Callable[[int], Number | Text]:
+    """Values of a column as rules write them."""
+    if column.variable.is_numeric:
+        return lambda row: Number(Fraction(repr(float(column.values[row]))))
+    return lambda row: Text(column.variable.categories[int(column.values[row])])
+
+
+def _pointing(pattern: Pattern) -> EditSet:
+    """Edits that pointers name nobody, or another member."""
+    items = []
+    for pointer in pattern.pointers:
+        for place in range(pattern.members):
+            named = pattern.nameable(pointer, place).values()
+            nobody: Number | Text = Text("0") if isinstance(pattern.keys[0], Text) else Number(Fraction(0))
+            rule = InSet(VariableReference(name_of(pointer, place)), (nobody, *named))
+            items.append({"rule": rule_text(rule), "name": f"pointer: {name_of(pointer, place)}"})
+    return EditSet.parse(items)

@@ -43,6 +43,7 @@ from maskwright.planning.applicable_edits import NO_EDITS
 from maskwright.planning.levels.across import AcrossLevels, across_levels
 from maskwright.planning.levels.promises import adjusted_totals, require_k_of_groups, require_what_moves
 from maskwright.planning.levels.removal import refuse_given_back, treatment, without_recoded
+from maskwright.planning.levels.step_numbers import in_pipeline, told_by_pipeline
 from maskwright.planning.recoded_edits import recoded_edit_notices
 from maskwright.planning.step_variables import variables_of_steps
 from maskwright.release.gate import judge
@@ -106,7 +107,9 @@ class PlannedLevels:
     @property
     def notices(self) -> tuple[str, ...]:
         """What a person should know of the plan."""
-        own = (text for each in self.ready.values() for text in each.notices)
+        own = (
+            in_pipeline(text, self.steps[name].numbers) for name, each in self.ready.items() for text in each.notices
+        )
         return tuple(dict.fromkeys((*recoded_edit_notices((), self.dropped), *own)))
 
 
@@ -135,6 +138,8 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
     read = composition_columns((name for step in described.steps for name in step.companions), linked)
     variables = {level.name: maskable(level) for level in linked}
     variables[linked.levels[0].name] += tuple(column.variable for column in read)
+    # Before each level looks at its own steps: whatever is wrong with them, and with their order, is told at once.
+    variables_of_steps(described.steps, [each for own in variables.values() for each in own])
     treatments = {name: treatment(found.steps, found.numbers, variables[name]) for name, found in steps.items()}
     masked = {name: each.masked for name, each in treatments.items()}
     arrived = with_exact_sums(described.steps, arrived, variables, masked)
@@ -229,7 +234,8 @@ def _ready(
         release=ReleaseSection(order="kept" if keeps_order else "random"), file=described.file,
     )  # fmt: skip
     computed = [name for name in data.names if name not in level.data]
-    ready = prepare(request, reporter, clock, computed=computed)
+    with told_by_pipeline(steps.numbers):
+        ready = prepare(request, reporter, clock, computed=computed)
     if not any(len(each) for each in arrived.bound.edits.values()):
         return ready
     return replace(ready, notices=tuple(each for each in ready.notices if each != NO_EDITS))

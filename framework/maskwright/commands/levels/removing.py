@@ -13,6 +13,7 @@ from maskwright.foundation.errors import InputError
 from maskwright.masking.context import Execution
 from maskwright.masking.mask import mask
 from maskwright.masking.protecting.assembling import WEIGHT_DECIMALS
+from maskwright.planning.levels.step_numbers import told_by_pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,9 +101,11 @@ class _Run:
 
     def masked(self, planned: PlannedLevels, name: str) -> MaskingResult:
         ready = planned.ready[name]
-        return mask(
-            ready.original, ready.edits, ready.plan, self.seed, Execution.of(self.described.execution), self.reporter,
-        )  # fmt: skip
+        with told_by_pipeline(planned.steps[name].numbers):
+            return mask(
+                ready.original, ready.edits, ready.plan, self.seed, Execution.of(self.described.execution),
+                self.reporter,
+            )  # fmt: skip
 
     def on(self, planned: PlannedLevels, left: LinkedData, names: tuple[str, ...]) -> PlannedLevels:
         """Plan of some levels on the groups that are left."""

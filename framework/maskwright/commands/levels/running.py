@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, outcomes
-from maskwright.commands.levels.last_word import EngineRules, engine_rules, last_word
+from maskwright.commands.levels.last_word import EngineRules, asked_of_engine, engine_rules, last_word
 from maskwright.commands.levels.masking import MaskedLevels, mask_levels
 from maskwright.commands.levels.measuring import LevelMeasures, measures_of_levels
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
@@ -22,6 +22,7 @@ from maskwright.foundation.errors import Problem
 from maskwright.foundation.progress import stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.protecting.compiling import report_compilation
+from maskwright.planning.levels.step_numbers import in_pipeline
 from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.plugins.registry import plugins
 from maskwright.release.files import Release
@@ -131,7 +132,9 @@ class _LevelsRun:
                 name: masked.rows[name][rows] if name in masked.rows else rows for name, rows in arranged.order.items()
             }
             arranged = replace(arranged, order=order)
-        said = (*masked.notices, *level_arrangement_notices(arranged), *self._alike_notices(masked, alike))
+        steps = self.planned.steps
+        own = (in_pipeline(each, steps[name].numbers) for name, of in masked.results.items() for each in of.notices)
+        said = (*own, *masked.notices, *level_arrangement_notices(arranged), *self._alike_notices(masked, alike))
         self._tell(said)
         released = self._files.read_back(arranged, self._files.write_data(arranged))
         edits = published_edits(self.arrived, masked)
@@ -139,7 +142,8 @@ class _LevelsRun:
         with self.clock("validate"), stage(self.reporter, "Validating"):
             found = outcomes(released, edits.bound, edits.reference)
         with self.clock("second look"):
-            self._tell(self._files.look_again(arranged, released, edits, found))
+            asked = asked_of_engine(self.engine, self.arrived.bound, edits.bound)
+            self._tell(self._files.look_again(arranged, released, edits, found, {edit.name for edit in asked}))
             refuted = last_word(
                 described, self.engine, self.arrived.bound, edits.bound, released, found, self.release, self.reporter
             )

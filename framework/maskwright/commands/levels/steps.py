@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from maskwright.foundation.doubts import DOUBT_KINDS
 from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.planning.levels.step_numbers import in_pipeline
 from maskwright.planning.step_variables import default_variables
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.data.variable import Variable
@@ -33,17 +34,20 @@ class LevelSteps:
     steps: tuple[Step, ...] = ()
     numbers: tuple[int, ...] = ()
 
-    def in_pipeline(self, doubts: Iterable[Doubt]) -> tuple[Doubt, ...]:
+    def in_pipeline(self, doubts: Iterable[Doubt]) -> Iterator[Doubt]:
         """Doubts of a run of this level alone, with the numbers that its steps have in the pipeline.
 
         A waiver of step 2 must not waive the second step of another level.
         """
-        return tuple(
-            replace(doubt, subject=str(self.numbers[int(doubt.subject) - 1]))
-            if DOUBT_KINDS[doubt.kind].about == "step" and 0 < int(doubt.subject) <= len(self.numbers)
-            else doubt
-            for doubt in doubts
-        )
+        for doubt in doubts:
+            said = replace(
+                doubt,
+                message=in_pipeline(doubt.message, self.numbers),
+                hint=None if doubt.hint is None else in_pipeline(doubt.hint, self.numbers),
+            )
+            if DOUBT_KINDS[doubt.kind].about == "step" and 0 < int(doubt.subject) <= len(self.numbers):
+                said = replace(said, subject=str(self.numbers[int(doubt.subject) - 1]))
+            yield said
 
 
 def steps_of_level(steps: Sequence[Step], level: Level, linked: LinkedData) -> LevelSteps:

@@ -106,7 +106,7 @@ def masks_whole_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
             message = f"step {number}: {step.method.name} cannot mask a {top} with its members as one record"
             hint = "Take a method that changes the variables of the step, as microaggregation."
             problems.append(Problem(message, step.place, hint))
-        elif step.method.cut == "none":
+        elif not step.method.within_strata:
             message = (
                 f"step {number}: {step.method.name} needs all records at once, and a {top} is masked with those of "
                 "its composition"
@@ -311,7 +311,7 @@ def results_of_levels(linked: LinkedData, ready: Mapping[str, ReadyRun]) -> dict
             moved=(),
             k=k,
             notes=tuple({"step": group.step, "variables": list(group.variables)} for group in each.plan.groups),
-            doubts=tuple(promise_doubts(each.plan, each.plan.promised, each.original, data, k)),
+            doubts=tuple(promise_doubts(each.plan, each.original, data, k, {})),
             removal=Removal(data, (), np.arange(len(data)), EditSet(), data),
         )
     return results

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from maskwright.commands.levels.arriving import linked_as
 from maskwright.commands.running.read_back import read_as_meant
+from maskwright.data.codebooks.as_meant import refuse_otherwise
 from maskwright.data.codebooks.writing import write_codebook
 from maskwright.foundation.progress import stage
 from maskwright.masking.suppressing.rule_file import rule_file
@@ -133,9 +136,23 @@ class LevelFiles:
             return linked_as(self._levels, files)
 
     def look_again(
-        self, arranged: ArrangedLevels, released: LinkedData, edits: PublishedEdits, found: Mapping[str, Outcome]
+        self,
+        arranged: ArrangedLevels,
+        released: LinkedData,
+        edits: PublishedEdits,
+        found: Mapping[str, Outcome],
+        by_engine: Collection[str] = (),
     ) -> tuple[str, ...]:
         """Judge the written tables a second time, by other means: it has the last word.
+
+        Parameters
+        ----------
+        arranged : ArrangedLevels
+        released : LinkedData
+        edits : PublishedEdits
+        found : mapping of level name to Outcome
+        by_engine : collection of str
+            Names of the edits that an engine is asked about.
 
         Returns
         -------
@@ -148,19 +165,21 @@ class LevelFiles:
             The two differ.
         """
         source = self.described.output.source
-        if self._levels.form == "nested" or not is_read_twice(source):
+        if not is_read_twice(source):
             return ()
+        without_records = arranged.linked.taken(np.zeros(0, dtype=np.int64))
         if self._levels.form == "flat":
             name, file = list(self.originals.items())[-1]
-            written = {name: ("data", flat_table(arranged.linked, file))}
+            written = {name: ("data", flat_table(without_records, file))}
         else:
-            tables = linked_tables(arranged.linked, self.originals)
-            written = {name: (f"data.{name}", table) for name, table in tables.items()}
+            tables = linked_tables(without_records, self.originals)
+            key = "data" if self._levels.form == "nested" else "data.{}"
+            written = {name: (key.format(name), table) for name, table in tables.items()}
         with stage(self.reporter, "Validating a second time"):
             looked = {
                 name: WrittenTable(self.release.temporary(key), source, table) for name, (key, table) in written.items()
             }
-            alone = second_look_at_levels(looked, released, edits.bound, found, edits.reference)
+            alone = second_look_at_levels(looked, released, edits.bound, found, edits.reference, by_engine)
         count = sum(len(each.edits) for each in found.values())
         return (f"{len(alone)} of {count} edits have no second opinion: {', '.join(alone)}",) if alone else ()
 
@@ -209,4 +228,5 @@ class LevelFiles:
         written = self.release.temporary("codebook")
         with writing(written):
             write_codebook(written, book, as_table=target.suffix.lower() == ".csv")
+        refuse_otherwise(written, book)
         self.release.sealed("codebook")

@@ -9,13 +9,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.plugins.guarding.origin import BUILT_IN
 from maskwright.plugins.hooks import HOOKS
 from maskwright.plugins.registry import plugins
+from maskwright.plugins.reserved_names import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-KINDS = ("method", "measure", "partition", "source", "edit_reader", "report")
+KINDS = (
+    "method", "measure", "partition", "aggregation", "constraint", "source", "edit_reader", "report",
+    "rule_writer", "plan_check", "report_section", "action", "command",
+)  # fmt: skip
 PREFIX = "maskwright_"
 _DISTRIBUTION = re.compile(r"[A-Z0-9]|[A-Z0-9][A-Z0-9._-]*[A-Z0-9]", re.IGNORECASE)
 
@@ -85,8 +90,9 @@ def plugin_names(name: str, kind: str) -> PluginNames:
 def _refuse_taken(kind: str, plugin: str) -> None:
     registry = plugins()
     offered: Iterable[str] = getattr(registry, f"{kind}s")
-    if plugin in offered:
-        of = registry.info(kind, plugin).distribution
+    own = COMMANDS if kind == "command" else frozenset[str]()
+    if plugin in offered or plugin in own:
+        of = BUILT_IN if plugin in own else registry.info(kind, plugin).distribution
         message = f"there is a {kind.replace('_', ' ')} {plugin!r} already, offered by {of}: choose another name"
         raise InputError(Problem(message, hint=f"Try 'maskwright-my-{plugin.replace('_', '-')}'."))
 

@@ -21,19 +21,37 @@ SUMMARIES = {
     "method": "Independent normal noise on every value.",
     "measure": "How far the means have moved, in percent of a standard deviation.",
     "partition": "Neighbours on the sum of the standardised variables.",
+    "aggregation": "The middle between the smallest and the largest value of each cluster.",
+    "constraint": "Every value is a multiple of a number.",
     "source": "A JSON object in each line.",
     "edit_reader": "One rule a line, with comments.",
     "report": "The outcome in a few lines of plain text.",
+    "rule_writer": "One edit a line, with its name.",
+    "plan_check": "Asks for files beside the masked data.",
+    "report_section": "How many records and edits there are, and what was measured.",
+    "action": "Lists the files that may be passed on.",
+    "command": "Counts the lines of a text file.",
 }
 NEEDS = {
     "method": ("numpy>=1.26", "pydantic>=2.9"),
     "measure": ("numpy>=1.26",),
     "partition": ("numpy>=1.26",),
+    "aggregation": ("numpy>=1.26",),
+    "constraint": ("numpy>=1.26", "pydantic>=2.9"),
     "source": ("pyarrow>=24", "pydantic>=2.9"),
     "edit_reader": (),
     "report": (),
+    "rule_writer": (),
+    "plan_check": ("pydantic>=2.9",),
+    "report_section": (),
+    "action": ("pydantic>=2.9",),
+    "command": ("pydantic>=2.9",),
 }
-TESTING = {"edit_reader": "RightRules, RunPipeline, WrongRules, edit_reader_checks"}
+TESTING = {
+    "edit_reader": "RightRules, RunPipeline, WrongRules, edit_reader_checks",
+    "command": "command_checks",
+    "constraint": "RunPipeline, Verdicts, constraint_checks",
+}
 UNTYPED = '\n[[tool.mypy.overrides]]\nmodule = ["pyarrow.*"]\nignore_missing_imports = true\n'
 """pyarrow has no types."""
 
@@ -51,7 +69,7 @@ def write_plugin_package(folder: Path, name: str, kind: str = "method") -> tuple
     name : str
         Of the package, and so of the plugin.
     kind : str, default "method"
-        ``method``, ``measure``, ``partition``, ``source``, ``edit_reader``, ``report``.
+        One of `maskwright.commands.new_plugin.names.KINDS`.
 
     Returns
     -------
@@ -142,8 +160,15 @@ def _usage(names: PluginNames) -> str:
         "method": f"protect:\n  - method: {names.plugin}",
         "measure": f"measure: [{names.plugin}]",
         "partition": f"protect:\n  - method: microaggregation\n    params: {{k: 5, partition: {names.plugin}}}",
+        "aggregation": f"protect:\n  - method: microaggregation\n    params: {{k: 5, aggregation: {names.plugin}}}",
+        "constraint": f"edits:\n  - {names.plugin}(12, rent, water, heat)",
         "source": f"data: {{source: people.{names.plugin}}}\n"
         "waive: [{doubt: written-file-not-read-twice, because: the kit tests that it is read as written}]",
         "edit_reader": f"edits:\n  - {names.plugin}: people.{names.plugin}",
         "report": f"output: {{data: masked.csv, {names.plugin}: outcome.txt}}",
+        "rule_writer": f"output: {{data: masked.csv, edits: published.{names.plugin}}}",
+        "plan_check": f"checks: [{names.plugin}]",
+        "report_section": f"sections: [{names.plugin}]\noutput: {{data: masked.csv, report: report.html}}",
+        "action": f"after: [{names.plugin}]",
+        "command": f"# maskwright {names.plugin} --file FILE",
     }[names.kind]

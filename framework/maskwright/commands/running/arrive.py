@@ -18,6 +18,7 @@ from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import EditError, InputError, Problem
+from maskwright.foundation.memory import give_back_memory
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.foundation.refusals import EditViolation
 from maskwright.masking.field_adjustment import with_errors_located
@@ -61,6 +62,7 @@ class Clock:
         try:
             yield
         finally:
+            give_back_memory()
             self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 4)
 
 

@@ -49,16 +49,28 @@ def plan_findings(described: Pipeline, plan: Mapping[str, Any]) -> list[dict[str
     ]
 
 
-def _findings(described: Pipeline, plan: Mapping[str, Any]) -> Iterator[tuple[str, PlanFinding]]:
-    if not described.checks:
-        return
+def plan_for_checks(described: Pipeline, plan: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a check is given: the plan, and of the pipeline what is no part of it; nothing in it can be changed.
+
+    Parameters
+    ----------
+    described : Pipeline
+    plan : mapping
+        As ``maskwright plan --json`` prints it.
+    """
     settings = {
         "measure": [each.label for each in described.measures],
         "thresholds": dict(described.thresholds),
         "waived": [kind.name for waiver in described.waivers if (kind := kind_called(waiver.doubt)) is not None],
         "output": list(described.output.paths),
     }
-    shown = frozen({**plan, "pipeline": settings})
+    return frozen({**plan, "pipeline": settings})
+
+
+def _findings(described: Pipeline, plan: Mapping[str, Any]) -> Iterator[tuple[str, PlanFinding]]:
+    if not described.checks:
+        return
+    shown = plan_for_checks(described, plan)
     for each in described.checks:
         for finding in each.plugin.check(shown, each.params):
             yield each.plugin.name, finding

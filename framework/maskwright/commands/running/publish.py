@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.commands.running.report_sections import with_sections
+from maskwright.data.codebooks.as_meant import refuse_otherwise
 from maskwright.data.codebooks.writing import write_codebook
 from maskwright.foundation.errors import Problem
 from maskwright.foundation.progress import LOGGER
@@ -153,6 +154,7 @@ def write_release_codebook(run: PipelineRun, record: RunRecord, released: Datase
     written = run.release.temporary("codebook")
     with writing(written):
         write_codebook(written, codebook, as_table=target.suffix.lower() == ".csv")
+    refuse_otherwise(written, codebook)
     run.release.sealed("codebook")
 
 

@@ -47,6 +47,9 @@ def read_as_meant(file: DataSource, meant: Dataset, held: Mapping[str, Any], pro
         refuse_written(file.source, f"the written file cannot be read back ({said})")
     if file.source.write_levels is not None:
         read = _with_traceless(read, meant)
+    if file.source.reads_folders and set(read.names) == set(meant.names):
+        # What folders say stands behind the columns of the files, wherever it stood before.
+        read = replace(read, columns=tuple(read[name] for name in meant.names))
     refuse_difference(meant, read, file.source, held)
     return read.without([name for name, each in file.variables.items() if each.role == "identifier" and name in read])
 

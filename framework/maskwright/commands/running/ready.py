@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.running.arrive import CheckedInput, Clock, arrive, explained_by
+from maskwright.commands.running.foreseen import refuse_too_large, refuse_unreadable
 from maskwright.commands.running.refused_steps import refuse_steps
 from maskwright.data.dataset import Dataset
 from maskwright.edits.edit_set import EditSet
@@ -128,11 +129,13 @@ def prepare(
     """
     timed = clock or Clock()
     refuse_steps(request)
+    refuse_unreadable(request)
     arrived = arrive(request, reporter, timed, thorough=thorough)
     with timed("plan"), stage(reporter, "Planning"):
         plan = plan_of(request, arrived)
+        refuse_too_large(request, plan, len(arrived.original.names))
         _refuse_unwritable(request, arrived)
-    doubts = (*arrived.doubts, *plan.doubts, *_doubts_of_measures(request, plan))
+    doubts = (*arrived.doubts, *plan.doubts, *doubts_of_measures(request, plan))
     dropped = dropped_edits(arrived.edits, plan)
     written = not_read_twice(request.output.source) if isinstance(request, Pipeline) else ()
     notices = (
@@ -190,7 +193,7 @@ def refuse_impossible_limits(plan: Plan) -> None:
         refuse_contradictions(plan.edits + plan.limits, tuple(plan.variables.values()), thorough=False)
 
 
-def _doubts_of_measures(request: MaskingRequest, plan: Plan) -> tuple[Doubt, ...]:
+def doubts_of_measures(request: MaskingRequest, plan: Plan) -> tuple[Doubt, ...]:
     """Doubts about what a pipeline measures; mistakes in it are refused here, before anything is masked."""
     if not isinstance(request, Pipeline):
         return ()

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from maskwright.edits.expression import KindCondition, nodes
 from maskwright.pipeline.resolved import RuleFile
+from maskwright.plugins.guarding.origin import origin_of
 from maskwright.plugins.parameter_markers import files_named
 from maskwright.plugins.registry import plugins
 from maskwright.release.facts import data_facts, file_facts
@@ -32,11 +34,12 @@ from maskwright.release.record.run_record import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from maskwright.commands.running.ready import ReadyRun
     from maskwright.data.dataset import Layout
     from maskwright.edits.edit import Edit, EditKind
+    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
@@ -89,7 +92,7 @@ def run_record(run: MeasuredRun) -> RunRecord:
         pipeline=PipelineRecord(file=described.name, text=described.text, settings=dict(described.settings)),
         inputs=tuple(_inputs(described, prepared.original.layout)),
         outputs={},
-        plugins=_plugins(described),
+        plugins=_plugins(described, prepared.edits),
         seed=run.seed,
         mode="exact" if block is None else f"blocks of at most {block} records",
         variables=tuple(_variables(run)),
@@ -141,11 +144,18 @@ def _inputs(described: Pipeline, layout: Layout) -> Iterator[InputFile]:
         yield InputFile(role="measure", file=path.name, **file_facts(path))
 
 
-def _plugins(described: Pipeline) -> dict[str, PluginRecord]:
+def _plugins(described: Pipeline, edits: EditSet) -> dict[str, PluginRecord]:
     registry = plugins()
     used = {("source", described.data.source.name), ("source", described.output.source.name)}
     used |= {("method", step.method.name) for step in described.steps}
     used |= {("partition", step.partition.partition.name) for step in described.steps if step.partition is not None}
+    used |= {("aggregation", str(step.aggregation)) for step in described.steps if step.aggregation is not None}
+    used |= {
+        ("constraint", node.name)
+        for edit in edits
+        for node in nodes(edit.expression)
+        if isinstance(node, KindCondition)
+    }
     used |= {("measure", request.measure.name) for request in described.measures}
     used |= {("edit_reader", each.reader.name) for each in described.edits if isinstance(each, RuleFile)}
     used |= {("report", report.name) for report, _ in described.output.reports}
@@ -153,7 +163,24 @@ def _plugins(described: Pipeline) -> dict[str, PluginRecord]:
     used |= {("report_section", each.plugin.name) for each in described.sections}
     used |= {("action", each.plugin.name) for each in described.after}
     infos = {f"{kind} {name}": registry.info(kind, name) for kind, name in sorted(used)}
-    return {key: PluginRecord(distribution=info.distribution, version=info.version) for key, info in infos.items()}
+    found = {key: PluginRecord(distribution=info.distribution, version=info.version) for key, info in infos.items()}
+    return found | observer_records(registry.observers)
+
+
+def observer_records(observers: Mapping[str, Sequence[Callable[..., None]]]) -> dict[str, PluginRecord]:
+    """Packages that are told of steps: each could have failed the run.
+
+    Parameters
+    ----------
+    observers : mapping of hook to sequence of callable
+    """
+    origins = (origin_of(each, "observer", hook) for hook, told in sorted(observers.items()) for each in told)
+    return {
+        f"observer {each.name} of {each.distribution}": PluginRecord(
+            distribution=each.distribution, version=each.version
+        )
+        for each in origins
+    }
 
 
 def _variables(run: MeasuredRun) -> Iterator[VariableRecord]:

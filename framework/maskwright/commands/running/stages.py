@@ -20,6 +20,7 @@ from maskwright.release.check_file import check_file
 from maskwright.release.data_file import write_dataset, written_file
 from maskwright.release.files import Release, writing
 from maskwright.release.formulas import escaped, formula_notices, unescaped
+from maskwright.release.in_parts import in_parts
 from maskwright.release.measures.compared_variables import (
     released_categories,
     released_variables,
@@ -88,7 +89,8 @@ class PipelineRun:
         """Give the masked records their new keys and their order, and write the map from the old ones if asked for."""
         output = self.pipeline.output
         with self.clock("arrange"):
-            released = self.ready.arranged(result.masked, self.seed)
+            endings = self.pipeline.data.source.suffixes
+            released = in_parts(self.ready.arranged(result.masked, self.seed), self.ready.original, output, endings)
             data, said = released.data, [*arrangement_notices(released)]
             if output.key_map is not None:
                 with writing(self.release.temporary("key_map")):

@@ -141,12 +141,21 @@ class LinkedData:
                 counts = starts[kept + 1] - starts[kept]
                 groups = np.repeat(np.arange(len(kept)), counts)
                 kept = np.repeat(starts[kept] - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
-            levels.append(_taken(level, kept, groups))
+            levels.append(taken_level(level, kept, groups))
         return replace(self, levels=tuple(levels))
 
 
-def _taken(level: Level, rows: NDArray[np.int64], groups: NDArray[np.int64] | None) -> Level:
-    """Level with these records; those they point to are among them, since whole groups are taken."""
+def taken_level(level: Level, rows: NDArray[np.int64], groups: NDArray[np.int64] | None) -> Level:
+    """Level with these records; those they point to are among them, since whole groups are taken.
+
+    Parameters
+    ----------
+    level : Level
+    rows : ndarray of shape (n,), int64
+        Records of whole groups, those of a group after each other.
+    groups : ndarray of shape (n,), int64, or None
+        Group of each of them, ascending.
+    """
     new = np.full(len(level), ABSENT, dtype=np.int64)
     new[rows] = np.arange(len(rows))
     pointers = {

@@ -56,7 +56,7 @@ def levels_of_flat(data: Dataset, declared: Mapping[str, LevelDeclaration], file
     """
     top, bottom = declared
     upper, lower = declared[top], declared[bottom]
-    own = _own_variables(data.names, declared, (top, bottom))
+    own = variables_of_levels(data.names, declared, (top, bottom))
     (codes,) = shared_codes([data[upper.key]])
     problems = [
         *texts_as_order(bottom, lower, data),
@@ -69,7 +69,7 @@ def levels_of_flat(data: Dataset, declared: Mapping[str, LevelDeclaration], file
     groups, firsts = _by_first_row(codes)
     order = np.argsort(groups, kind="stable").astype(np.int64)
     head = Level(top, upper, data.taken(firsts).without([n for n in data.names if n not in own[top]]), None, firsts)
-    body = data.taken(order).without([name for name in data.names if name not in own[bottom]])
+    body = _in_order(data, order).without([name for name in data.names if name not in own[bottom]])
     members = Level(bottom, lower, _plain(body), groups[order], order)
     members = _with_pointers(members)
     notes = [] if _is_sorted(groups) else [f"{file}: the rows of a {top} do not stand together; they are put so"]
@@ -106,7 +106,10 @@ def linked_levels(
         *unknown_names(bottom, lower, body.names, files[bottom]),
     ]
     if unknown:
-        raise InputError(unknown)
+        own = {name: set(level.stated_names) for name, level in declared.items()}
+        turned = own[top] <= set(body.names) and own[bottom] <= set(head.names)
+        hint = f"{files[bottom]} has what {top} names, and {files[top]} what {bottom} names: give them in this order"
+        raise InputError([replace(each, hint=hint) for each in unknown] if turned else unknown)
     problems = [
         *texts_as_order(bottom, lower, body),
         *wrong_pointers(bottom, lower),
@@ -144,7 +147,7 @@ def linked_levels(
     if len(without):
         notes.append(f"{files[top]}: {len(without):,} of {len(head):,} records of the level {top} have no {bottom}")
     notes += large_groups(groups, declared)
-    members = Level(bottom, lower, _plain(body.taken(order).without([upper.key])), groups[order], order)
+    members = Level(bottom, lower, _plain(_in_order(body, order).without([upper.key])), groups[order], order)
     top_level = Level(top, upper, _plain(head), None, np.arange(len(head)))
     return LinkedData((top_level, _with_pointers(members)), tuple(notes))
 
@@ -215,10 +218,24 @@ def _most_frequent(groups: NDArray[np.int64], codes: NDArray[np.int64], rows: ND
     return np.asarray(rows[begins][kept])
 
 
-def _own_variables(
+def variables_of_levels(
     names: Sequence[str], declared: Mapping[str, LevelDeclaration], pair: tuple[str, str]
 ) -> dict[str, tuple[str, ...]]:
-    """Variables of each level of a flat file, keys included."""
+    """Variables of each level of a flat file, keys included.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the variables of the file.
+    declared : mapping of level name to LevelDeclaration
+    pair : (str, str)
+        Names of the levels, the top first.
+
+    Raises
+    ------
+    InputError
+        Names that the file does not have, or that both levels claim; nothing says which are the upper level's.
+    """
     top, bottom = pair
     problems = [problem for name, level in declared.items() for problem in unknown_names(name, level, names, None)]
     claimed = [{level.key, *level.pointers, *(level.variables or ())} for level in declared.values()]
@@ -281,6 +298,11 @@ def _by_first_row(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[
 
 def _is_sorted(groups: NDArray[np.int64]) -> bool:
     return bool((groups[1:] >= groups[:-1]).all())
+
+
+def _in_order(data: Dataset, order: NDArray[np.int64]) -> Dataset:
+    """Records in an order; no copy where they stand in it."""
+    return data if np.array_equal(order, np.arange(len(data))) else data.taken(order)
 
 
 def _plain(data: Dataset) -> Dataset:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from maskwright.data.dates import CALENDAR, calendar
+from maskwright.edits.constraint_kinds import verdicts_of
 from maskwright.edits.evaluation.domain import ORIGINAL_FILE
 from maskwright.edits.evaluation.unknown import numeric_variables
 from maskwright.edits.evaluation.verdict import Verdict
@@ -45,6 +46,7 @@ from maskwright.edits.expression import (
     IsInteger,
     IsMissing,
     IsNumber,
+    KindCondition,
     MissingAs,
     Negative,
     Not,
@@ -295,6 +297,9 @@ class _XPath:
             case IsNumber(VariableReference(name)):
                 cells = self.columns[name] if name in self.columns else absent_cells(self.columns.n)
                 return np.asarray(np.logical_not(cells.missing | np.isnan(cells.xpath_numbers)))
+            case KindCondition(_, _, columns):
+                numbers = [np.broadcast_to(self.number(column), (self.columns.n,)) for column in columns]
+                return np.asarray(verdicts_of(node, np.stack(numbers, axis=1)) == 1)
             case IsInteger(operand):
                 number = self.number(operand)
                 return np.asarray(np.logical_and(np.isfinite(number), number == np.floor(number)))

@@ -15,7 +15,7 @@ from maskwright.edits.evaluation.binary64 import evaluate_xpath
 from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.edits.evaluation.tally import Tally
 from maskwright.edits.evaluation.verdict import Verdict
-from maskwright.edits.expression import GroupFunction, IfThen, MissingAs, nodes
+from maskwright.edits.expression import GroupFunction, IfThen, MissingAs, nodes, unquoted_text
 from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import EditError, Place, Problem, nearest_name, unknown_name
 from maskwright.foundation.html_tables import block, sentence, table
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from maskwright.data.parts.places import Places
     from maskwright.data.record_chunk import RecordChunk
     from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.domain import Domain
@@ -52,6 +53,8 @@ class Outcome:
         Whether an edit whose verdict is unknown in every record is let pass.
     levels : mapping of level name to int
         Records of each level, where there are several.
+    places : Places or None
+        Of data in parts: which part each record is in.
 
     Examples
     --------
@@ -69,6 +72,7 @@ class Outcome:
     edits: tuple[EditOutcome, ...] = ()
     allow_unknown: bool = False
     levels: Mapping[str, int] = field(default_factory=dict)
+    places: Places | None = None
 
     @property
     def ok(self) -> bool:
@@ -95,7 +99,8 @@ class Outcome:
     def violations(self) -> pd.DataFrame:
         """Violations one by one: columns ``edit``, ``severity``, ``record`` (1-based).
 
-        At most 10,000 rows an edit; ``frame.attrs["violations"]`` has the full count of every edit.
+        Of data in parts, ``file`` and ``row`` too. At most 10,000 rows an edit; ``frame.attrs["violations"]`` has the
+        full count of every edit.
         """
         import pandas as pd
 
@@ -106,6 +111,9 @@ class Outcome:
             "record": np.concatenate([np.zeros(0, dtype=np.int64), *(edit.listed for edit in self.edits)]),
         }
         frame = pd.DataFrame(columns)
+        if self.places is not None:
+            at, rows = self.places.of(columns["record"] - 1)
+            frame["file"], frame["row"] = [self.places.names[place] for place in at], rows
         frame.attrs["violations"] = dict(self.counts)
         return frame
 
@@ -134,7 +142,7 @@ class Outcome:
                 "records": self.records,
                 "ok": self.ok,
                 "violations": sum(edit.violations for edit in self.edits),
-                "edits": [edit.to_json() for edit in self.edits],
+                "edits": [edit.to_json(self.places) for edit in self.edits],
             }
             | ({"undecided": reasons} if reasons else {})
             | ({"levels": dict(self.levels)} if self.levels else {})
@@ -361,7 +369,8 @@ def unknown_variables(edits: Sequence[Edit], names: Sequence[str]) -> list[Probl
             if has_near or not is_listed:
                 wrong = unknown_name("variable", name, names)
             is_listed = is_listed or not has_near
-            problems.append(Problem(f"edit {edit.name}: {wrong}", _place_of_name(edit.place, name)))
+            hint = None if has_near else unquoted_text(edit.expression, name)
+            problems.append(Problem(f"edit {edit.name}: {wrong}", _place_of_name(edit.place, name), hint))
     return problems
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Literal
 
+from maskwright.data.parts.places import Places
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.engines.record_document import RecordForm
 from maskwright.edits.evaluation.check import Checker, Outcome
 from maskwright.edits.evaluation.svrl import SvrlWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from maskwright.data.dataset import Dataset, Layout
+    from maskwright.data.parts.model import Parts
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.domain import Domain
 
@@ -45,7 +48,9 @@ def check_dataset(data: Dataset, edits: EditSet, domain: Domain | None = None) -
         Values of the original file, for domain edits.
     """
     form = RecordForm.of_layout(data.layout.details)
-    return check(chunks_of(data), edits, record_path(data.layout), domain, form=form)
+    parts: Parts | None = data.layout.details.get("parts") if data.origin is None else None
+    places = None if parts is None else Places([each.name for each in parts], list(parts.offsets[:-1]))
+    return check(chunks_of(data), edits, record_path(data.layout), domain, form=form, places=lambda: places)
 
 
 def check(
@@ -57,6 +62,7 @@ def check(
     *,
     fired: Fired = "summary",
     form: RecordForm | None = None,
+    places: Callable[[], Places | None] = lambda: None,
 ) -> Outcome:
     """Verdict of every edit on every record.
 
@@ -75,6 +81,8 @@ def check(
         Whether the report says once of each rule that it fired, or once for each record.
     form : RecordForm, optional
         How the file writes its records, for edits that an engine checks.
+    places : callable
+        Gives the parts that the records are in, as soon as one of them was read; None: there is one file.
 
     Notes
     -----
@@ -83,7 +91,7 @@ def check(
     where = None if path is None else tuple(path)
     with contextlib.ExitStack() as stack:
         checker = stack.enter_context(Checker(edits, where, domain, form))
-        writer = None if svrl is None else stack.enter_context(SvrlWriter(svrl, edits, where, fired))
+        writer = None if svrl is None else stack.enter_context(SvrlWriter(svrl, edits, where, fired, places))
         remaining = iter(chunks)
         first = next(remaining, None)
         if first is not None:
@@ -100,4 +108,4 @@ def check(
             verdicts = checker.add(columns)
             if writer is not None:
                 writer.write(columns, verdicts)
-    return checker.outcome()
+    return replace(checker.outcome(), places=places())

@@ -84,6 +84,22 @@ class Domain:
         starts = range(0, max(len(data), 1), SLICE) if tuples else ()
         return cls.from_chunks(tuples, (RecordChunk.from_dataset(data, start, start + SLICE) for start in starts))
 
+    @classmethod
+    def merged(cls, shares: Sequence[Domain]) -> Domain:
+        """Combinations of a file from those of its parts.
+
+        Parameters
+        ----------
+        shares : sequence of Domain
+            At least one; all of the same tuples.
+        """
+        return cls(
+            {
+                names: _distinct(pa.concat_tables([each._tables[names] for each in shares]), len(names))
+                for names in shares[0].tuples
+            }
+        )
+
     def combinations(self, names: Names) -> Combinations:
         """Return the distinct combinations of `names` and how many records have each."""
         table = self._table(names)

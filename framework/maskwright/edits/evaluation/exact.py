@@ -20,9 +20,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from maskwright.data.dates import CALENDAR
+from maskwright.edits.constraint_kinds import verdicts_of
 from maskwright.edits.evaluation import exact_numbers as numbers
 from maskwright.edits.evaluation.domain import ORIGINAL_FILE
-from maskwright.edits.evaluation.exact_vectors import constant, from_cells
+from maskwright.edits.evaluation.exact_vectors import approximate, constant, from_cells
 from maskwright.edits.evaluation.verdict import Verdict
 from maskwright.edits.expression import (
     And,
@@ -38,6 +39,7 @@ from maskwright.edits.expression import (
     IsInteger,
     IsMissing,
     IsNumber,
+    KindCondition,
     MissingAs,
     Negative,
     Not,
@@ -133,6 +135,8 @@ class _Evaluation:
             case IsNumber(VariableReference(name)):
                 cells = self.columns[name]
                 return _certain(np.logical_not(cells.missing | np.isnan(cells.xpath_numbers)))
+            case KindCondition():
+                return self._of_kind(node)
             case IsInteger(operand):
                 return _known(*numbers.is_whole(self.number(operand)))
             case InOriginal(names):
@@ -160,6 +164,13 @@ class _Evaluation:
                 return self._function(name, arguments)
             case _:
                 raise EditError("this rule computes with something that is no number")
+
+    def _of_kind(self, node: KindCondition) -> _Three:
+        """The kind's own verdicts, of the numbers nearest to the exact ones."""
+        columns = [approximate(self.number(column)) for column in node.columns]
+        cells = [np.where(column.unknown, np.nan, column.values) for column in columns]
+        verdicts = verdicts_of(node, np.stack([np.broadcast_to(each, (self.columns.n,)) for each in cells], axis=1))
+        return _Three(verdicts == 1, verdicts == -1)
 
     @staticmethod
     def _arithmetic(operator: str, left: Numbers, right: Numbers) -> Numbers:

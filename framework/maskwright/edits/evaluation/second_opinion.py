@@ -13,7 +13,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from maskwright.edits import expression as x
+from maskwright.edits.constraint_kinds import verdicts_of
 from maskwright.edits.evaluation.plain_numbers import BLANK, COMPARE, CannotTell, Record, Truth, exact, truth
 from maskwright.edits.evaluation.second_dates import ISO, ISO_MOMENT, SECONDS, day_said, function_of_dates
 from maskwright.edits.evaluation.second_opinion_xpath import xpath_verdict
@@ -155,6 +158,12 @@ class _Judge:
                 return self.opinion.says(operand.name, self.record[operand.name], meaning)
             case x.IsNumber(operand):
                 return exact(self._text(operand)) is not None
+            case x.KindCondition(_, _, columns):
+                # The kind's evaluation has no second one; the numbers are read anew.
+                cells = [self._number(column) for column in columns]
+                row = np.array([[math.nan if cell is None else float(cell) for cell in cells]])
+                (verdict,) = verdicts_of(node, row)
+                return None if verdict == -1 else bool(verdict)
             case x.IsInteger(operand):
                 number = self._number(operand)
                 if number is not None and number.denominator != 1 and self._is_binary(operand):

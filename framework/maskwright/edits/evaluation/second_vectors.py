@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from maskwright.edits import expression as x
+from maskwright.edits.constraint_kinds import verdicts_of
 from maskwright.edits.evaluation.plain_numbers import COMPARE, CannotTell, Truth, truth
 from maskwright.edits.evaluation.second_dates import functions_of_dates
 from maskwright.edits.evaluation.second_opinion_xpath import xpath_number
@@ -105,8 +106,18 @@ class ExactVectors:
             case x.IsMissing(operand):
                 missing = self.cells(operand.name).missing
                 return missing, ~missing
+            case x.KindCondition(_, _, columns):
+                # The kind's evaluation has no second one; the numbers are read anew.
+                verdicts = verdicts_of(node, np.stack([self._plain(column) for column in columns], axis=1))
+                return verdicts == 1, verdicts == 0
             case _:
                 raise CannotTell
+
+    def _plain(self, node: x.Expression) -> NDArray[np.float64]:
+        """Numbers of a variable, NaN where there is none."""
+        if not isinstance(node, x.VariableReference):
+            raise CannotTell
+        return self.cells(node.name).values
 
     def _compared(self, sign: str, left: x.Expression, right: x.Expression) -> Truth:
         one, other = _common(self._number(left), self._number(right))

@@ -23,9 +23,10 @@ from maskwright.edits.languages.xpath.parser import parse_xpath
 from maskwright.foundation.errors import EditError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from types import TracebackType
 
+    from maskwright.data.parts.places import Places
     from maskwright.data.record_chunk import RecordChunk
     from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.placed import Placed
@@ -39,7 +40,7 @@ _NOT_XML = "[\\x{00}-\\x{08}\\x{0B}\\x{0C}\\x{0E}-\\x{1F}\\x{FFFE}\\x{FFFF}]"
 _NOT_XML_CHARACTERS = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
 _REPLACEMENT = "\ufffd"
 _NO_ELEMENTS = ("records", "record")
-_BLOCK = 2**16  # bytes copied at a time
+_LOCATION = ' location="'
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,8 @@ class SvrlWriter:
         elements: every rule fires, and locations are ``/records/record[1]`` and so on.
     fired : {"summary", "all"}, default "summary"
         One ``fired-rule`` for each rule, or one for each rule and record.
+    places : callable
+        Gives the parts that the records are in: locations are then ``doc('part-2.xml')/Microdata/Record[17]``.
 
     Examples
     --------
@@ -104,12 +107,14 @@ class SvrlWriter:
         edits: Iterable[Edit],
         record_path: tuple[str, ...] | None,
         fired: Literal["summary", "all"] = "summary",
+        places: Callable[[], Places | None] = lambda: None,
     ) -> None:
         if fired not in ("summary", "all"):
             raise InputError(f"fired must be 'summary' or 'all', not {fired!r}")
         self._stream = stream
         self._edits = tuple(edits)
         self._each = fired == "all"
+        self._places = places
         self._rules = _rules(self._edits, record_path)
         location = "/" + "/".join(record_path or _NO_ELEMENTS)
         self._opening = [f"{_opening(edit)}{_quoted(location)[:-1]}[" for edit in self._edits]
@@ -223,7 +228,7 @@ class SvrlWriter:
                     self._put(_fired(rule))
                 for start, length in segments:
                     self._spool.seek(start)
-                    _copy(self._spool, self._stream, length)
+                    self._stream.write(self._spool.read(length))  # as much as was in memory when it was written
             self._put("</svrl:schematron-output>\n")
         return SvrlTotals(self._records, fired, tuple(self._failed))
 
@@ -272,6 +277,10 @@ class SvrlWriter:
         indices = pa.array(chosen)
         numbers = pc.cast(pc.add(indices, self._records + 1), pa.string())
         pieces: list[Any] = [self._opening[position], numbers, ']">']
+        places = self._places()
+        if places is not None:
+            before, mark, path = self._opening[position].rpartition(_LOCATION)
+            pieces = [before + mark, *places.documents(chosen + self._records, path), ']">']
         for piece in self._messages[position]:
             if isinstance(piece, str):
                 pieces.append(piece)
@@ -387,11 +396,3 @@ def _escaped(texts: Any) -> Any:
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         clean = pc.replace_substring(clean, character, entity)
     return clean
-
-
-def _copy(source: IO[bytes], target: IO[bytes], length: int) -> None:
-    remaining = length
-    while remaining > 0:
-        block = source.read(min(remaining, _BLOCK))
-        target.write(block)
-        remaining -= len(block)

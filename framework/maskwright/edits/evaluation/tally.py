@@ -13,6 +13,7 @@ from maskwright.edits.evaluation.unknown import causes_of, reasons_of, unknown_b
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from maskwright.data.parts.places import Places
     from maskwright.data.record_chunk import RecordChunk
     from maskwright.edits.edit import Edit, EditKind, Severity
     from maskwright.edits.evaluation.unknown import Causes, UnknownBecause
@@ -76,17 +77,22 @@ class EditOutcome:
         """Why verdicts are unknown, in sentences without values."""
         return unknown_because(self.reasons, self.fired)
 
-    def to_json(self) -> dict[str, Any]:
-        """Entry of ``validate --json``."""
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "checked_by": self.checked_by,
-            "violations": self.violations,
-            "unknown": self.unknown,
-            "fired": self.fired,
-            "first_records": list(self.first_records),
-        } | ({"level": self.level} if self.level else {})
+    def to_json(self, places: Places | None = None) -> dict[str, Any]:
+        """Entry of ``validate --json``; of data in parts, with the file and the row of each record."""
+        parts = {} if places is None else {"first_places": [places.said(each - 1) for each in self.first_records]}
+        return (
+            parts
+            | {
+                "name": self.name,
+                "kind": self.kind,
+                "checked_by": self.checked_by,
+                "violations": self.violations,
+                "unknown": self.unknown,
+                "fired": self.fired,
+                "first_records": list(self.first_records),
+            }
+            | ({"level": self.level} if self.level else {})
+        )
 
 
 class Tally:

@@ -18,6 +18,7 @@ from maskwright.edits.expression import (
     InInterval,
     InSet,
     IsInteger,
+    KindCondition,
     Negative,
     Number,
     VariableReference,
@@ -108,6 +109,8 @@ def _operands(node: Expression) -> tuple[Expression, ...]:
     match node:
         case Arithmetic() | Negative() | InInterval() | IsInteger():
             return children(node)
+        case KindCondition(_, _, columns):
+            return columns
         case Function(name, arguments):
             return () if name in ("string", "boolean", "normalize-space") else arguments
         case Comparison(operator, left, right):

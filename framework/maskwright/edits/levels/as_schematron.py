@@ -6,10 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit_set import EditSet
+from maskwright.edits.expression import IfThen
 from maskwright.edits.languages.conversion.binary_comparison import Grids
 from maskwright.edits.languages.conversion.converted import tree_of
 from maskwright.edits.languages.conversion.exact_as_xpath import xpath_test
 from maskwright.edits.languages.conversion.schematron_file import schematron_file
+from maskwright.edits.languages.conversion.xpath_text import xpath_text
+from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.edits.languages.xpath.nested_levels import NestedLevels
 from maskwright.edits.levels.as_xpath import LevelTests
 from maskwright.edits.levels.binding import bind
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def nested_schematron_file(edits: EditSet, linked: LinkedData, decimals: int | None = None) -> Converted:
-    """Write edits as Schematron about nested XML, one pattern each.
+    """Write edits as Schematron about nested XML, one pattern each, with the rule beside its test.
 
     Parameters
     ----------
@@ -40,26 +43,73 @@ def nested_schematron_file(edits: EditSet, linked: LinkedData, decimals: int | N
     EditError
         Names that no level has; edits that XPath 1.0 cannot say, each by name with the reason.
     """
-    bound = bind(edits, Structure.of(linked))
-    names = NestedLevels.of({level.name: level.declared for level in linked})
-    elements = {names.group: names.group_element, names.member: names.member_element}
-    grids = {level.name: _grids(level, decimals) for level in linked}
-    columns = {name: {each.name: each for each in found} for name, found in bound.columns.items()}
-    tests = LevelTests(names, {level.name: level.declared for level in linked}, columns, grids)
-    found: dict[str, Edit] = {}
-    for level in linked:
-        plain = (replace(edit, expression=bound.plain[edit.name]) for edit in bound.edits[level.name])
-        found |= {edit.name: edit for edit in written_out(EditSet(tuple(plain)), level.data.names)}
+    told = _Told(edits, linked, decimals)
+    beside = {edit.name: _rule_of(edit) for edit in edits}
+    return schematron_file(told.edits, told.names.group_element, told.grids[told.names.group], told.written, beside)
 
-    def written(edit: Edit) -> tuple[str, Expression]:
-        assert edit.level is not None
+
+def nested_test(edit: Edit, linked: LinkedData) -> tuple[str, str]:
+    """Level of an edit, and its test.
+
+    Parameters
+    ----------
+    edit : Edit
+        As it is stated.
+    linked : LinkedData
+
+    Raises
+    ------
+    EditError
+        It is no rule on these levels.
+    Inexpressible
+        XPath 1.0 cannot say it.
+    """
+    told = _Told(EditSet((edit,)), linked, None)
+    (bound,) = told.edits
+    return bound.level, xpath_text(told.written(bound)[1])
+
+
+class _Told:
+    """Edits, and what their tests have to know of the data.
+
+    Attributes
+    ----------
+    edits : EditSet
+        Bound to levels, in the order in which they are stated.
+    names : NestedLevels
+    grids : mapping of level name to Grids
+    """
+
+    def __init__(self, edits: EditSet, linked: LinkedData, decimals: int | None) -> None:
+        bound = bind(edits, Structure.of(linked))
+        declared = {level.name: level.declared for level in linked}
+        self.names = NestedLevels.of(declared)
+        self.grids = {level.name: _grids(level, decimals) for level in linked}
+        self._elements = {
+            self.names.group: self.names.group_element, self.names.member: self.names.member_element,
+        }  # fmt: skip
+        self._columns = {name: {each.name: each for each in found} for name, found in bound.columns.items()}
+        self._tests = LevelTests(self.names, declared, self._columns, self.grids)
+        found: dict[str, Edit] = {}
+        for level in linked:
+            plain = (replace(edit, expression=bound.plain[edit.name]) for edit in bound.edits[level.name])
+            found |= {edit.name: edit for edit in written_out(EditSet(tuple(plain)), level.data.names)}
+        self.edits = EditSet(tuple(found[edit.name] for edit in edits), edits.notes)
+
+    def written(self, edit: Edit) -> tuple[str, Expression]:
+        """Context and test of a bound edit."""
         tree = tree_of(edit)
-        if any(name in columns[edit.level] for name in edit.variables):
-            return elements[edit.level], tests.test(tree, edit.level)
-        return elements[edit.level], xpath_test(tree, grids[edit.level])
+        element = self._elements[edit.level]
+        if any(name in self._columns[edit.level] for name in edit.variables):
+            return element, self._tests.test(tree, edit.level)
+        return element, xpath_test(tree, self.grids[edit.level])
 
-    in_order = EditSet(tuple(found[edit.name] for edit in edits), edits.notes)
-    return schematron_file(in_order, names.group_element, grids[names.group], written)
+
+def _rule_of(edit: Edit) -> dict[str, str]:
+    """Rule of an edit and its condition, as the YAML language says them."""
+    if edit.when is not None and isinstance(edit.expression, IfThen):
+        return {"rule": rule_text(edit.expression.consequent), "when": rule_text(edit.when)}
+    return {"rule": rule_text(edit.expression)}
 
 
 def _grids(level: Level, decimals: int | None) -> Grids:

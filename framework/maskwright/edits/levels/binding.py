@@ -28,12 +28,13 @@ from maskwright.edits.expression import (
     has_ranges,
     nodes,
     rewritten,
+    unquoted_text,
     variable_names,
 )
 from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.edits.levels.linked_columns import End, LinkedColumn, MembersColumn, OtherRecordColumn
 from maskwright.edits.levels.structure import NEIGHBOURS
-from maskwright.foundation.errors import EditError, Problem, unknown_name
+from maskwright.foundation.errors import EditError, Problem, nearest_name, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -101,7 +102,8 @@ def bind(edits: EditSet, structure: Structure) -> BoundEdits:
             bound = binder.bound(edit)
         except _Unbound as error:
             place = edit.place
-            problems.append(Problem(f"edit {edit.name}: {error.message}", place, error.hint))
+            hint = error.hint or (None if error.name is None else unquoted_text(edit.expression, error.name))
+            problems.append(Problem(f"edit {edit.name}: {error.message}", place, hint))
             continue
         found[bound.level].append(bound)
     if problems:
@@ -114,9 +116,9 @@ def bind(edits: EditSet, structure: Structure) -> BoundEdits:
 
 
 class _Unbound(Exception):  # noqa: N818 - never leaves the module
-    def __init__(self, message: str, hint: str | None = None) -> None:
+    def __init__(self, message: str, hint: str | None = None, name: str | None = None) -> None:
         super().__init__(message)
-        self.message, self.hint = message, hint
+        self.message, self.hint, self.name = message, hint, name
 
 
 class _Binder:
@@ -172,9 +174,8 @@ class _Binder:
             own = self._structure[name].variables
             raise _Unbound(f"{name} is a level, and no variable", f"Name a variable of it, as sum({name}.{own[-1]}).")
         if not rest:
-            raise _Unbound(
-                unknown_name("variable", name, [each for level in self._structure.levels for each in level.variables])
-            )
+            every = [each for level in self._structure.levels for each in level.variables]
+            raise _Unbound(unknown_name("variable", name, every), name=None if nearest_name(name, every) else name)
         if prefix in self._structure.names:
             if rest not in self._structure[prefix].variables:
                 raise _Unbound(unknown_name(f"variable of the level {prefix}", rest, self._structure[prefix].variables))

@@ -35,7 +35,9 @@ def changed_columns(
     }  # fmt: skip
 
 
-def sources_of(columns: Mapping[str, Sequence[LinkedColumn]], level: str, name: str) -> set[tuple[str, str]]:
+def sources_of(
+    columns: Mapping[str, Sequence[LinkedColumn]], level: str, name: str, *, conditions: bool = True
+) -> set[tuple[str, str]]:
     """Variables, with their levels, that a variable or a computed column says something of.
 
     Parameters
@@ -44,6 +46,8 @@ def sources_of(columns: Mapping[str, Sequence[LinkedColumn]], level: str, name: 
     level : str
     name : str
         Of a variable or a computed column of the level.
+    conditions : bool, default True
+        Whether what decides which members are meant counts, too.
     """
     column = next((each for each in columns[level] if each.name == name), None)
     if column is None:
@@ -52,7 +56,10 @@ def sources_of(columns: Mapping[str, Sequence[LinkedColumn]], level: str, name: 
         return set()
     if isinstance(column, OtherRecordColumn):
         home = column.through if column.through in columns else level
-        return set() if column.variable is None else sources_of(columns, home, column.variable)
-    inner = () if column.condition is None else variable_names(column.condition)
+        return set() if column.variable is None else sources_of(
+            columns, home, column.variable, conditions=conditions
+        )  # fmt: skip
+    inner = () if column.condition is None or not conditions else variable_names(column.condition)
     read = (*inner, *(() if column.operand is None else (column.operand,)))
-    return {source for each in read for source in sources_of(columns, column.level, each)}
+    found = (sources_of(columns, column.level, each, conditions=conditions) for each in read)
+    return set().union(*found)

@@ -21,26 +21,31 @@ from maskwright.edits.expression import (
     Not,
     Number,
     Or,
+    Text,
     Truth,
     VariableReference,
     rewritten,
     variable_names,
 )
 from maskwright.edits.levels.linked_columns import LinkedColumn, MembersColumn, OtherRecordColumn
+from maskwright.edits.levels.structure import NEIGHBOURS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from maskwright.edits.edit import Edit
     from maskwright.edits.levels.binding import BoundEdits
 
-    Decided = Mapping[tuple[str, int], bool]
+    Decided = Mapping[tuple[str, int], int]
+    Literal = Number | Text
 
 OPEN, UNKNOWN = -1, -2
 """A condition that hidden cells leave open, and one that was not known before."""
 
 MOST_OPEN = 6
-"""Open conditions of one rule that are told apart by cases; a count of more is left out."""
+"""Open conditions and pointers of one rule that are told apart by cases; a count of more is left out."""
+
+NOBODY = -1
 
 _TRUTHS = ("any", "all", "one", "no", "unique")
 
@@ -58,6 +63,10 @@ class Pattern:
         For each pointer, and ``previous`` and ``following``: place of the member that each member sees; negative: none.
     truths : mapping of name to tuple of int
         For each computed column with a condition: of each member 1 where it holds, 0 where not, `OPEN`, `UNKNOWN`.
+    key : str
+        Variable that pointers name members by.
+    keys : tuple of Number or Text
+        Its value for each member, where pointers may change; by default they stand.
     """
 
     top: str
@@ -65,6 +74,18 @@ class Pattern:
     members: int
     targets: Mapping[str, tuple[int, ...]]
     truths: Mapping[str, tuple[int, ...]]
+    key: str = ""
+    keys: tuple[Literal, ...] = ()
+
+    @property
+    def pointers(self) -> tuple[str, ...]:
+        """Pointers, without neighbours."""
+        return tuple(name for name in self.targets if name not in NEIGHBOURS)
+
+    def nameable(self, pointer: str, place: int) -> dict[int, Literal]:
+        """Members that a pointer of a member may name, with their keys: all others, and whom it names now."""
+        now = self.targets[pointer][place]
+        return {to: key for to, key in enumerate(self.keys) if to != place or to == now}
 
 
 class Unsaid(Exception):  # noqa: N818 - says that there is nothing to say
@@ -75,6 +96,12 @@ class _Open(Exception):  # noqa: N818 - never leaves the module
     def __init__(self, column: MembersColumn, place: int) -> None:
         super().__init__(column.name)
         self.column, self.place = column, place
+
+
+class _OpenPointer(Exception):  # noqa: N818 - never leaves the module
+    def __init__(self, pointer: str, place: int) -> None:
+        super().__init__(pointer)
+        self.pointer, self.place = pointer, place
 
 
 def name_of(variable: str, place: int | None) -> str:
@@ -103,7 +130,7 @@ def written_out(edit: Edit, bound: BoundEdits, pattern: Pattern) -> Iterator[Edi
     Unsaid
         It cannot be written out.
     """
-    writer = _Writer(bound, pattern)
+    writer = _Writer(bound, pattern, edit)
     places = [None] if edit.level == pattern.top else list(range(pattern.members))
     for place in places:
         expression = writer.rule(edit.expression, edit.level, place)
@@ -118,9 +145,29 @@ def written_out(edit: Edit, bound: BoundEdits, pattern: Pattern) -> Iterator[Edi
 
 
 class _Writer:
-    def __init__(self, bound: BoundEdits, pattern: Pattern) -> None:
+    def __init__(self, bound: BoundEdits, pattern: Pattern, edit: Edit) -> None:
         self._pattern = pattern
         self._columns = {name: {each.name: each for each in columns} for name, columns in bound.columns.items()}
+        # Of a rule that follows pointers these are in question, and whom they name is not.
+        self._keys_stand = bool(pattern.keys) and self._follows(edit.level, variable_names(edit.expression))
+
+    def _follows(self, level: str, names: Iterable[str]) -> bool:
+        """Whether any of these names of a level is a pointer, or read through one."""
+        for name in names:
+            column = self._columns[level].get(name)
+            if name in self._pattern.pointers and level == self._pattern.low:
+                return True
+            if isinstance(column, OtherRecordColumn):
+                home = self._pattern.top if column.through == self._pattern.top else self._pattern.low
+                read = () if column.variable is None else (column.variable,)
+                if column.through in self._pattern.pointers or self._follows(home, read):
+                    return True
+            if isinstance(column, MembersColumn):
+                asked = () if column.condition is None else variable_names(column.condition)
+                read = () if column.operand is None else (column.operand,)
+                if self._follows(self._pattern.low, (*asked, *read)):
+                    return True
+        return False
 
     def rule(self, expression: Expression, level: str, place: int | None) -> Expression:
         return self._cases(expression, level, place, {})
@@ -134,9 +181,21 @@ class _Writer:
                 raise Unsaid from found
             key = (found.column.name, found.place)
             holds = self._cases(found.column.condition, self._pattern.low, found.place, decided)
-            yes = self._cases(expression, level, place, {**decided, key: True})
-            no = self._cases(expression, level, place, {**decided, key: False})
+            yes = self._cases(expression, level, place, {**decided, key: 1})
+            no = self._cases(expression, level, place, {**decided, key: 0})
             return _any((_all((holds, yes)), _all((_not(holds), no))))
+        except _OpenPointer as found:
+            if len(decided) >= MOST_OPEN:
+                raise Unsaid from found
+            key = (found.pointer, found.place)
+            pointer = VariableReference(name_of(*key))
+            cases, others = [], []
+            for target, named in self._pattern.nameable(*key).items():
+                said = self._cases(expression, level, place, {**decided, key: target})
+                cases.append(_implied(Comparison("==", pointer, named), said))
+                others.append(Comparison("!=", pointer, named))
+            said = self._cases(expression, level, place, {**decided, key: NOBODY})
+            return _all((*cases, _implied(_all(tuple(others)), said)))
 
     def _said(  # noqa: C901, PLR0911 - one for each kind of node
         self, node: Expression, level: str, place: int | None, decided: Decided
@@ -162,6 +221,8 @@ class _Writer:
                 return self._compared(node, level, place, decided)
             case IsMissing(VariableReference(name)):
                 read = self._read(name, level, place, decided)
+                if read in self._pattern.keys:
+                    return Truth(False)
                 if not isinstance(read, VariableReference):
                     raise Unsaid
                 return IsMissing(read)
@@ -196,6 +257,8 @@ class _Writer:
         right = self._said(node.right, level, place, decided)
         if isinstance(left, Number) and isinstance(right, Number):
             return Truth(_holds(node.operator, left.value, right.value))
+        if isinstance(left, Text) and isinstance(right, Text) and node.operator in ("==", "!="):
+            return Truth((left == right) == (node.operator == "=="))
         return Comparison(node.operator, left, right)
 
     def _truth(self, column: MembersColumn, decided: Decided) -> Expression:
@@ -208,7 +271,7 @@ class _Writer:
         for place, truth in enumerate(self._truths(column)):
             if truth == OPEN:
                 assert column.condition is not None
-                each.append(self._said(column.condition, self._pattern.low, place, decided))
+                each.append(self._cases(column.condition, self._pattern.low, place, decided))
             else:
                 each.append(Truth(truth == 1))
         if column.function == "all":
@@ -229,7 +292,7 @@ class _Writer:
         for place, truth in enumerate(self._truths(column)):
             if truth == OPEN and (column.name, place) not in decided:
                 raise _Open(column, place)
-            if truth == 1 or decided.get((column.name, place)):
+            if truth == 1 or decided.get((column.name, place)) == 1:
                 found.append(place)
         return found
 
@@ -242,6 +305,8 @@ class _Writer:
         """What a variable or computed column is in the long record."""
         column: LinkedColumn | None = self._columns[level].get(name)
         if column is None:
+            if self._keys_stand and place is not None and name == self._pattern.key:
+                return self._pattern.keys[place]
             return VariableReference(name_of(name, place))
         if isinstance(column, OtherRecordColumn):
             return self._of_other(column, level, place, decided)
@@ -262,12 +327,20 @@ class _Writer:
             if column.variable is None:
                 return Number(Fraction(1))
             return self._read(column.variable, self._pattern.top, None, decided)
-        target = -1 if place is None else self._pattern.targets[column.through][place]
+        target = NOBODY if place is None else self._target(column.through, place, decided)
         if column.variable is None:
             return Number(Fraction(int(target >= 0)))
         if target < 0:
             raise Unsaid
         return self._read(column.variable, level, target, decided)
+
+    def _target(self, through: str, place: int, decided: Decided) -> int:
+        """Member that a member sees."""
+        if not self._pattern.keys or through in NEIGHBOURS:
+            return self._pattern.targets[through][place]
+        if (through, place) not in decided:
+            raise _OpenPointer(through, place)
+        return decided[through, place]
 
 
 def _sum(terms: list[Expression]) -> Expression:
@@ -291,6 +364,12 @@ def _any(operands: tuple[Expression, ...]) -> Expression:
         return Truth(True)
     left = tuple(dict.fromkeys(each for each in operands if each != Truth(False)))
     return Or(left) if len(left) > 1 else left[0] if left else Truth(False)
+
+
+def _implied(condition: Expression, said: Expression) -> Expression:
+    if isinstance(said, Truth):
+        return said if said.value else _not(condition)
+    return IfThen(condition, said)
 
 
 def _not(operand: Expression) -> Expression:

@@ -125,17 +125,25 @@ def _placed(read: Callable[[], Expression], text: str, place: Place | None) -> E
     try:
         return read()
     except Mistake as mistake:
-        raise EditError(Problem(mistake.message, _position(text, mistake.start, place), mistake.hint)) from None
+        raise EditError(_problem(mistake.message, mistake.hint, text, mistake.start, place)) from None
     except UnexpectedInput as error:
         raise EditError(_syntax_problem(text, error, place)) from None
 
 
+def _problem(message: str, hint: str | None, text: str, offset: int, place: Place | None) -> Problem:
+    """Mistake at a character of the rule: in its file where the file's line shows the rule as it is."""
+    if place is None or place.text is None or place.column is None:
+        return Problem(message, _position(text, offset, place), hint)
+    found = place.text.find(text, place.column - 1)
+    if found >= 0:
+        return Problem(message, Place(place.file, place.line, found + 1 + offset, place.text), hint)
+    # The line says the rule in other words: a column of ours would point anywhere in it.
+    read = f"The line is read as: {' '.join(text.split())} (character {offset + 1})"
+    return Problem(message, place, read if hint is None else f"{hint} {read}")
+
+
 def _position(text: str, offset: int, place: Place | None) -> Place:
-    """Place of a character of the rule: in its file where the file's line shows the rule as it is."""
-    if place is not None and place.text is not None and place.column is not None:
-        found = place.text.find(text, place.column - 1)
-        if found >= 0:
-            return Place(place.file, place.line, found + 1 + offset, place.text)
+    """Place of a character in the text of the rule itself."""
     before = text[:offset]
     line, column = before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
     own = line_of("", text, line, column)
@@ -159,7 +167,7 @@ def _syntax_problem(text: str, error: UnexpectedInput, place: Place | None) -> P
         hint = _FOREIGN.get(text[offset])
     else:
         raise error
-    return Problem(f"{found}; expected {_in_words(expected)}", _position(text, offset, place), hint)
+    return _problem(f"{found}; expected {_in_words(expected)}", hint, text, offset, place)
 
 
 def _keyword_hint(word: str) -> str | None:

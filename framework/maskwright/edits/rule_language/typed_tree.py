@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from lark import Token, Transformer, v_args
 
 from maskwright.data.date_texts import iso_day
 from maskwright.data.dates import FUNCTIONS_OF_DATES
+from maskwright.edits.constraint_kinds import known_kinds, wrong_numbers
 from maskwright.edits.expression import (
     And,
     Arithmetic,
@@ -24,6 +25,7 @@ from maskwright.edits.expression import (
     IsInteger,
     IsMissing,
     IsNumber,
+    KindCondition,
     MissingAs,
     Negative,
     Not,
@@ -48,6 +50,9 @@ from maskwright.edits.rule_language.operands import (
     summed,
 )
 from maskwright.foundation.errors import unknown_name
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 KEYWORDS = frozenset(
     {"if", "then", "else", "and", "or", "not", "in", "is", "missing", "integer", "number", "original", "inf"}
@@ -128,7 +133,7 @@ class TreeBuilder(Transformer[Token, Typed]):
         if of_group is not None:
             return of_group
         if known not in FUNCTIONS:
-            raise Mistake(start_of(name), unknown_name("function", known, {*FUNCTIONS, *GROUP_FUNCTIONS}))
+            return self._of_kind(name, [argument for argument in arguments if argument is not None])
         fewest, most = FUNCTIONS[known]
         given = [
             argument if argument.kind == "range" and most is None else numeric_operand(argument, f"{known}()")
@@ -146,6 +151,34 @@ class TreeBuilder(Transformer[Token, Typed]):
         if known == "mod":
             return made_of(Arithmetic("mod", given[0].expression, given[1].expression), "number", given, start_of(name))
         return made_of(Function(known, tuple(one.expression for one in given)), "number", given, start_of(name))
+
+    @staticmethod
+    def _of_kind(name: Token, given: list[Typed]) -> Typed:
+        """Condition of a kind that a plugin brings: its numbers, then its columns."""
+        kinds = known_kinds()
+        if str(name) not in kinds:
+            raise Mistake(start_of(name), unknown_name("function", str(name), {*FUNCTIONS, *GROUP_FUNCTIONS, *kinds}))
+        kind = kinds[str(name)]
+        wanted = tuple(kind.params.model_fields)
+        numbers: list[Fraction] = []
+        for field, argument in zip(wanted, given, strict=False):
+            if not isinstance(argument.expression, Number):
+                raise Mistake(argument.start, f"{name}() begins with a number, {field}; found {argument.described}")
+            numbers.append(argument.expression.value)
+        columns = [
+            each if each.kind == "range" else numeric_operand(each, f"{name}()") for each in given[len(wanted) :]
+        ]
+        fewest = 1 if any(each.kind == "range" for each in columns) else kind.fewest
+        if len(columns) < fewest or (kind.most is not None and len(columns) > kind.most):
+            first = f"{', '.join(wanted)}, and then " if wanted else ""
+            most = " or more" if kind.most is None else f" to {kind.most}" if kind.most > kind.fewest else ""
+            said = f"{name}() takes {first}{kind.fewest}{most} variables, not {len(columns)}"
+            raise Mistake(start_of(name), said, kind.example or None)
+        wrong = wrong_numbers(kind, tuple(numbers))
+        if wrong is not None:
+            raise Mistake(start_of(name), f"{name}(): {wrong}")
+        node = KindCondition(str(name), tuple(numbers), tuple(each.expression for each in columns))
+        return made_of(node, "truth", columns, start_of(name))
 
     def members_where(self, members: Typed, condition: Typed) -> Typed:
         """``person.income where age < 16``."""

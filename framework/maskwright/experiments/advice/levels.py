@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Column, Dataset
 
 NEARLY = 0.95
-"""Share of the groups in which a variable is the same that makes it worth a look."""
+"""Share of the groups in which a variable is the same, and of the cells that point, that makes it worth a look."""
 
 UPPER, LOWER = "household", "person"
 
@@ -40,8 +40,9 @@ class LevelAdvice:
     varying : tuple of str
     member_key : str or None
         Tells the records of each group apart.
-    pointers : tuple of str
-        Name another record of the same group by its `member_key`.
+    pointers : mapping of name to int
+        Name another record of the same group by its `member_key`, in a share of `NEARLY` of the cells that name
+        anything; how many cells do not.
     """
 
     key: str
@@ -52,7 +53,7 @@ class LevelAdvice:
     nearly: dict[str, float]
     varying: tuple[str, ...]
     member_key: str | None
-    pointers: tuple[str, ...]
+    pointers: dict[str, int]
 
     @property
     def section(self) -> str:
@@ -82,6 +83,7 @@ class LevelAdvice:
             "varying": list(self.varying),
             "member_key": self.member_key,
             "pointers": list(self.pointers),
+            "not_pointing": {name: count for name, count in self.pointers.items() if count},
             "levels": {
                 UPPER: {"key": self.key, "variables": list(self.constant)},
                 LOWER: {
@@ -132,7 +134,7 @@ def advise_levels(data: Dataset, key: str, exclude: Sequence[str] = ()) -> Level
     shares = {column.name: _constant_share(column, order, starts, compared) for column in others}
     varying = [column for column in others if shares[column.name] < 1]
     member_key = _member_key(varying, groups, order, starts, sizes)
-    pointers = () if member_key is None else _pointers(varying, data[member_key], groups)
+    pointers = {} if member_key is None else _pointers(varying, data[member_key], groups)
     return LevelAdvice(
         key=key,
         records=len(data),
@@ -194,9 +196,9 @@ def _member_key(
     return min(found, key=lambda each: each[0])[1] if found else None
 
 
-def _pointers(columns: Sequence[Column], member_key: Column, groups: NDArray[np.int64]) -> tuple[str, ...]:
-    """Variables whose cells are missing, 0, or the key of another record of the same group."""
-    found = []
+def _pointers(columns: Sequence[Column], member_key: Column, groups: NDArray[np.int64]) -> dict[str, int]:
+    """Variables whose cells are missing, 0, or the key of another record of the same group; cells that are neither."""
+    found = {}
     for column in columns:
         if column.name == member_key.name or column.variable.is_numeric != member_key.variable.is_numeric:
             continue
@@ -204,8 +206,8 @@ def _pointers(columns: Sequence[Column], member_key: Column, groups: NDArray[np.
         zero = column.values == 0 if column.variable.is_numeric else np.zeros(len(column), dtype=np.bool_)
         used = ~(column.missing | zero)
         size = int(max(own.max(), named.max(initial=0))) + 1
-        points = (groups * size + named)[used]
         # A record that names itself makes it something else: a code of few values, such as the relation to the head.
-        if used.any() and not (named[used] == own[used]).any() and np.isin(points, groups * size + own).all():
-            found.append(column.name)
-    return tuple(found)
+        points = np.isin(groups * size + named, groups * size + own) & (named != own)
+        if used.any() and points[used].mean() >= NEARLY:
+            found[column.name] = int((used & ~points).sum())
+    return found

@@ -1,7 +1,8 @@
 """A process that calls functions for another one: ``python -m maskwright.foundation.processes.function_worker``.
 
 It reads pickles on standard input: first the paths where modules are looked for, then, for each call, the bytes of a
-function and its arguments. It writes `Answer`s, and ends when its input does, also when the process that asks is gone.
+function and its arguments. It writes `Answer`s, and ends when its input does; when the process that asks is gone, also
+in the middle of a call. An argument is how many bytes of memory it may have.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import pickle
 import signal
 import sys
+import threading
 import time
 from typing import IO
 
@@ -49,8 +51,41 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
             say(("raised", sendable(error)))
 
 
+def limit_memory(most: int) -> None:
+    """Let this process have so many bytes of its own: data, not files that are mapped or the code of libraries.
+
+    Parameters
+    ----------
+    most : int
+    """
+    if sys.platform == "linux":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+def end_with(parent: int) -> None:
+    """End this process soon after the one that has started it.
+
+    Parameters
+    ----------
+    parent : int
+        Number of that process.
+    """
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(SECONDS_BETWEEN)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 if __name__ == "__main__":
     prevent_core_dumps()
+    end_with(os.getppid())
+    if len(sys.argv) > 1:
+        limit_memory(int(sys.argv[1]))
     # Who asks ends this process; an interrupt from the keyboard is for that one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Whatever a plugin prints must not be taken for an answer.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import pickle
 import subprocess
 import sys
 from queue import Empty, SimpleQueue
-from threading import Lock
+from threading import Event, Lock, Timer
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from maskwright.foundation.errors import MaskwrightError
@@ -15,7 +16,7 @@ from maskwright.foundation.processes.child_process import ProcessEndedError
 from maskwright.foundation.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 Answer = tuple[Literal["progress", "done", "raised"], Any]
 """What a process says: the share that is done, the result, or what was raised, as `sendable` makes it."""
@@ -29,9 +30,24 @@ class FunctionWorkers:
 
     There is a process for each call that waits for an answer; each is started when it is needed, and then kept. It
     reads what it needs by the same names as this one (`sys.path`), and ends with it.
+
+    Parameters
+    ----------
+    environment : mapping of str to str, optional
+        Put over the environment of this process.
+    memory_limit : int, optional
+        Bytes that each process may have; what asks for more gets a `MemoryError`. Only Linux knows such a limit.
+    replaced : bool, default False
+        Whether calls go on when a process was ended from outside: the next one starts another.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self, environment: Mapping[str, str] | None = None, memory_limit: int | None = None, *, replaced: bool = False
+    ) -> None:
+        self._environment = {**os.environ, **(environment or {})}
+        self._memory_limit = memory_limit
+        self._replaced = replaced
+        self._ended = False
         self._idle: SimpleQueue[_Worker] = SimpleQueue()
         self._started: list[_Worker] = []
         self._lock = Lock()
@@ -43,7 +59,13 @@ class FunctionWorkers:
     def __exit__(self, *_: object) -> None:
         self.end()
 
-    def call(self, function: Callable[..., Any], *arguments: Any, progress: Progress = silent) -> Any:
+    def call(
+        self,
+        function: Callable[..., Any],
+        *arguments: Any,
+        progress: Progress = silent,
+        seconds: float | None = None,
+    ) -> Any:
         """Result of ``function(progress, *arguments)``.
 
         Parameters
@@ -54,23 +76,42 @@ class FunctionWorkers:
             Whatever can be pickled.
         progress : callable, optional
             Told here of what the function tells there.
+        seconds : float, optional
+            After which the process is killed.
 
         Raises
         ------
+        TimeoutError
+            It was killed for the time it took; all are ended then.
         ProcessEndedError
-            A process was ended from outside; all are ended then, and no further call is answered.
+            A process was ended from outside; unless it is replaced, all are ended then, and no call is answered.
         Exception
             What the function raises.
         """
         asked = pickle.dumps((function, arguments), protocol=pickle.HIGHEST_PROTOCOL)
         worker = self._worker()
+        late = Event()
+        clock = None if seconds is None else Timer(seconds, _kill_late, (worker, late))
         try:
+            if clock is not None:
+                clock.daemon = True
+                clock.start()
             kind, said = worker.ask(asked, progress)
         except ProcessEndedError as ended:
+            if self._replaced:
+                with self._lock:
+                    self._started.remove(worker)
+                worker.end()
+                raise
             with self._lock:
                 self._lost = self._lost or ended
             self.end()
+            if late.is_set():
+                raise TimeoutError from None
             raise self._lost from None
+        finally:
+            if clock is not None:
+                clock.cancel()
         self._idle.put(worker)
         if kind == "raised":
             raise _received(said)
@@ -79,6 +120,7 @@ class FunctionWorkers:
     def end(self) -> None:
         """End all processes."""
         with self._lock:
+            self._ended = True
             for worker in self._started:
                 worker.end()
 
@@ -88,20 +130,24 @@ class FunctionWorkers:
         with self._lock:
             if self._lost is not None:
                 raise self._lost
-            self._started.append(_Worker())
+            if self._ended:
+                raise ProcessEndedError(0)
+            self._started.append(_Worker(self._environment, self._memory_limit))
             return self._started[-1]
 
 
 class _Worker:
     """One process, at work for one thread at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, environment: Mapping[str, str], memory_limit: int | None) -> None:
+        limit = [] if memory_limit is None else [str(memory_limit)]
         # Our own interpreter and module, no shell.
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "maskwright.foundation.processes.function_worker"],
+        self._process = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-m", "maskwright.foundation.processes.function_worker", *limit],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            env=dict(environment),
         )
         with contextlib.suppress(OSError):  # whoever asks will see it
             self._send(sys.path)
@@ -121,8 +167,17 @@ class _Worker:
 
     def end(self) -> None:
         """End the process, also while another thread waits for its answer."""
-        self._process.kill()
+        self.kill()
         self._code()
+        for stream in (self._process.stdin, self._process.stdout):
+            # What is left to be written to a process that is gone cannot be.
+            with contextlib.suppress(OSError):
+                if stream is not None:
+                    stream.close()
+
+    def kill(self) -> None:
+        """Have it end, without waiting until it has."""
+        self._process.kill()
 
     def _send(self, message: object) -> None:
         assert self._process.stdin is not None
@@ -135,6 +190,11 @@ class _Worker:
         except subprocess.TimeoutExpired:
             self._process.kill()
             return self._process.wait()
+
+
+def _kill_late(worker: _Worker, late: Event) -> None:
+    late.set()
+    worker.kill()
 
 
 def sendable(error: BaseException) -> tuple[type[BaseException], tuple[Any, ...], dict[str, Any]]:

@@ -7,14 +7,18 @@ The order of attempts, each only for the rows that still fail:
 2. look at neighbouring grid points;
 3. project again with room for rounding, and look at neighbours there;
 4. walk over the grid towards the edits (`maskwright.masking.adjusting.grid_search`);
-5. take the nearest row that is already feasible.
+5. take the nearest of the donors, rows that are feasible (`maskwright.masking.adjusting.donors`);
+6. where steps have promised multiples: all of this again without them.
 
-Only masked values and edits are read, never an original record.
+A declared code for "no value" is no value that a row may be moved onto, unless there is no other on all edits.
+
+Only masked values and edits are read, never an original record. Each row is adjusted alone: with the same donors, rows
+come out the same in one call and in pieces.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,12 +27,16 @@ from scipy.spatial import cKDTree
 from maskwright.edits.edit import LinearPart, ProductPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import Progress, silent
+from maskwright.masking.adjusting.chunks import by_chunks
 from maskwright.masking.adjusting.conflicts import conflicts
 from maskwright.masking.adjusting.constraint_system import RELATIVE, ConstraintSystem, system_of, violated
 from maskwright.masking.adjusting.controlled_rounding import rounded_onto_sums
 from maskwright.masking.adjusting.derivation import Derivations, Equality, derivations
+from maskwright.masking.adjusting.donors import Donors
 from maskwright.masking.adjusting.grid_search import GridSearch
 from maskwright.masking.adjusting.held_cells import held_edits, with_held
+from maskwright.masking.adjusting.kind_projection import onto_kinds
+from maskwright.masking.adjusting.missing_codes import codes_of, without_codes
 from maskwright.masking.adjusting.projection import feasible_points, nearest_feasible
 from maskwright.masking.adjusting.rounding import Grid
 
@@ -42,7 +50,7 @@ if TYPE_CHECKING:
 
 _MARGINS = (0.75, 2.0, 6.0)
 _MORE_MEMBERS = 8
-_MOST_DONORS = 10_000
+_NEAREST_DONORS = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +79,8 @@ class Adjustment:
         On every edit, before rounding to the grid.
     derivations : Derivations
         Which variables were computed from which.
+    without_multiples : ndarray of shape (r,), bool
+        Rows for which no multiples that steps have promised were found; other values were looked for.
     """
 
     values: NDArray[np.float64]
@@ -83,6 +93,12 @@ class Adjustment:
     cost: NDArray[np.float64]
     points: NDArray[np.float64]
     derivations: Derivations = field(default_factory=lambda: Derivations((), (), ()))
+    without_multiples: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+
+    @property
+    def donors(self) -> Donors:
+        """Rows that others may be replaced by."""
+        return Donors.among(self.values[~(self.infeasible | self.fallback)])
 
 
 def equalities_of(edits: EditSet) -> tuple[Equality, ...]:
@@ -115,7 +131,7 @@ class _Rows:
     rounded : ndarray of shape (r, q), float64
         On the grid.
     satisfied : ndarray of shape (r,), bool
-        Whether `rounded` satisfies every edit.
+        Whether `rounded` satisfies every edit, and has no code for "no value".
     projected : ndarray of shape (r,), bool
         Whether a projection was tried.
     """
@@ -137,6 +153,7 @@ def adjust(
     sets: Mapping[Membership, NDArray[np.float64]] | None = None,
     computed: frozenset[str] = frozenset(),
     held: NDArray[np.float64] | None = None,
+    donors: Donors | None = None,
     progress: Progress = silent,
 ) -> Adjustment:
     """Bring rows onto every edit and onto the grid.
@@ -152,13 +169,15 @@ def adjust(
     scale : ndarray of shape (q,)
         Standard deviations of the original file.
     rng : numpy.random.Generator
-        For the order in which neighbouring grid points are tried.
+        For the order in which neighbouring grid points are tried, the same for all rows.
     sets : mapping of Membership to ndarray of shape (m, v), optional
         Members of domain edits.
     computed : frozenset of str
         Dependents that the plan computes from masked variables: their own masked values are not looked at.
     held : ndarray of shape (r, q), float64, optional
         What cells have to be, as zeros that stay; NaN where they may be anything. For rows that are records.
+    donors : Donors, optional
+        Of the whole file, where these rows are a piece of it; by default those of these rows.
     progress : callable, optional
         Told of the share of the work that is done.
 
@@ -169,16 +188,20 @@ def adjust(
     """
     standing = EditSet() if held is None else held_edits(targets.names, held)
     beside = targets if held is None else with_held(targets, held)
-    system = system_of(beside, edits + standing, scale, sets or {})
+    codes = codes_of(targets.variables)
+    named = {targets.names[place]: frozenset(found.tolist()) for place, found in codes.items()}
+    system = system_of(beside, without_codes(edits, named) + standing, scale, sets or {})
     plan = _derivations(system, edits)
     grid = Grid(targets.names, system.decimals, scale, plan, targets.strides)
-    search = GridSearch.of(system, edits, grid, held)
+    search = GridSearch.of(system, edits, grid, held, codes)
     # Without a grid the dependents are computed too, in the order in which the rule is written.
     start = _compute(values, targets.names, plan, computed)
     broken = violated(system, start)
     stated = {edit.name for edit in edits}
     progress(0.1)
-    points, projected = _project_violating(system, start, broken)
+    placed = onto_kinds(system, edits, start, broken)
+    points, projected = _project_violating(system, placed, broken if placed is start else violated(system, placed))
+    projected |= np.any((placed != start) & ~np.isnan(start), axis=1)
     if held is not None:
         # Without a grid nothing else puts a cell that has to be 0 there, where the projection ends at 1e-45.
         near = np.abs(points - held) <= RELATIVE * (scale + np.abs(held))
@@ -192,9 +215,15 @@ def adjust(
         {name: rows for name, rows in broken.items() if name in stated}, targets, edits, rounded, np.flatnonzero(left)
     )
     _search_further(search, rows, rng)
-    search.polish(start, rounded, np.flatnonzero(left & rows.satisfied)[:_MOST_DONORS])
+    if codes and not rows.satisfied.all():
+        # Edits come first: where they hold at a code for "no value" only, that is told as a doubt.
+        freely = GridSearch.of(system_of(beside, edits + standing, scale, sets or {}), edits, grid, held)
+        rows.satisfied[:] |= freely.satisfied(rows.rounded, np.arange(len(values)))
+        _search_further(freely, rows, rng)
+    search.polish(start, rounded, np.flatnonzero(left & rows.satisfied))
     progress(0.9)
-    fallback = _take_nearest(search, rows)
+    fallback = _take_nearest(search, rows, donors)
+    without_multiples = _without_multiples(search, rows, fallback, donors, rng)
     infeasible = ~(rows.satisfied | fallback)
     progress(1.0)
     return Adjustment(
@@ -208,6 +237,7 @@ def adjust(
         cost=_root_mean_square_move(values, rounded, scale),
         points=points,
         derivations=plan,
+        without_multiples=without_multiples,
     )
 
 
@@ -247,6 +277,32 @@ def _search_further(search: GridSearch, rows: _Rows, rng: np.random.Generator) -
         search.neighbours(rows.points, rows.rounded, rows.satisfied, rng)
     _other_ways(search, rows)
     search.repair(rows.points, rows.rounded, rows.satisfied, rng)
+
+
+def _without_multiples(
+    search: GridSearch, rows: _Rows, helped: NDArray[np.bool_], donors: Donors | None, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Look for other values where no promised multiples satisfy the edits; which rows these are.
+
+    Rows that the nearest one helps are added to `helped`.
+    """
+    targets = replace(search.system.targets, multiples={})
+    left = ~(rows.satisfied | helped)
+    if not search.system.targets.multiples or not left.any():
+        return np.zeros(len(left), dtype=np.bool_)
+    system = replace(search.system, targets=targets)
+    finer = Grid(targets.names, system.decimals, system.scale, search.grid.plan, targets.strides)
+    other = GridSearch.of(system, search.edits, finer, search.held, search.codes)
+    index = np.flatnonzero(left)
+    rows.rounded[index] = rounded_onto_sums(system, finer, rows.points)[index]
+    rows.satisfied[index] = other.satisfied(rows.rounded[index], index)
+    # Rows that took another one are done: they stay as they are.
+    rows.satisfied[helped] = True
+    _search_further(other, rows, rng)
+    rows.satisfied[helped] = False
+    pending = replace(rows, satisfied=rows.satisfied | helped)
+    helped |= _take_nearest(other, pending, donors) & left
+    return left
 
 
 def _failing(
@@ -309,35 +365,37 @@ def _compute(
 
 def _other_ways(search: GridSearch, rows: _Rows) -> None:
     """Round every way to satisfy the edits, where the nearest one led nowhere."""
-    index = np.flatnonzero(~rows.satisfied)[:_MOST_DONORS]
-    if not len(index):
-        return
-    best = np.full(len(index), np.inf)
-    for places, points in feasible_points(search.system, rows.start[index], index, _MORE_MEMBERS):
-        rounded = search.grid.round(points)
-        distance = search.distance(rounded, rows.start[index[places]])
-        better = np.flatnonzero(distance < best[places])
-        better = better[search.satisfied(rounded[better], index[places[better]])]
-        best[places[better]] = distance[better]
-        rows.rounded[index[places[better]]] = rounded[better]
-    rows.satisfied[index[np.isfinite(best)]] = True
+    left = np.flatnonzero(~rows.satisfied)
+
+    def work(part: slice) -> None:
+        index = left[part]
+        best = np.full(len(index), np.inf)
+        for places, points in feasible_points(search.system, rows.start[index], index, _MORE_MEMBERS):
+            rounded = search.grid.round(points)
+            distance = search.distance(rounded, rows.start[index[places]])
+            better = np.flatnonzero(distance < best[places])
+            better = better[search.satisfied(rounded[better], index[places[better]])]
+            best[places[better]] = distance[better]
+            rows.rounded[index[places[better]]] = rounded[better]
+        rows.satisfied[index[np.isfinite(best)]] = True
+
+    by_chunks(work, len(left))
 
 
-def _take_nearest(search: GridSearch, rows: _Rows) -> NDArray[np.bool_]:
-    """Copy the nearest feasible row into rows that nothing else helped; which rows that helped."""
+def _take_nearest(search: GridSearch, rows: _Rows, donors: Donors | None) -> NDArray[np.bool_]:
+    """Copy the nearest donor into rows that nothing else helped; which rows that helped."""
     helped = np.zeros(len(rows.start), dtype=np.bool_)
-    donors = np.flatnonzero(rows.satisfied & ~np.isnan(rows.rounded).any(axis=1))
-    # A search among millions of donors in many dimensions would look at nearly all of them for every row.
-    donors = donors[:: max(1, len(donors) // _MOST_DONORS)]
     index = np.flatnonzero(~rows.satisfied)
-    if not len(index) or not len(donors):
+    if not len(index):
+        return helped
+    given = Donors.among(rows.rounded[rows.satisfied]).rows if donors is None else donors.rows
+    if not len(given):
         return helped
     scale = search.system.scale
-    tree = cKDTree(rows.rounded[donors] / scale)
-    count = min(32, len(donors))
-    _, nearest = tree.query(np.nan_to_num(rows.start[index] / scale), k=list(range(1, count + 1)))
+    count = min(_NEAREST_DONORS, len(given))
+    _, nearest = cKDTree(given / scale).query(np.nan_to_num(rows.start[index] / scale), k=list(range(1, count + 1)))
     for choice in range(count):
-        candidate = rows.rounded[donors[np.asarray(nearest)[:, choice]]].copy()
+        candidate = given[np.asarray(nearest)[:, choice]]
         candidate[np.isnan(rows.start[index])] = np.nan
         good = search.satisfied(candidate, index) & ~helped[index]
         rows.rounded[index[good]] = candidate[good]

@@ -57,6 +57,7 @@ def cost_of(
     original: Sequence[NDArray[np.float64]],
     scale: NDArray[np.float64],
     variables: int,
+    present: Sequence[int] | None = None,
 ) -> Cost:
     """Cost of one adjustment unit.
 
@@ -75,11 +76,14 @@ def cost_of(
         Standard deviations of the original.
     variables : int
         Masked numeric variables of the whole file that have a value: the loss is the mean over them.
+    present : sequence of q int, optional
+        Cells of the whole file with a value, where these records are some of it; the cost is their share then.
     """
     n = len(original[0]) if original else 0
     stages = np.zeros((3, n))
     for column, values in enumerate(original):
-        divisor = max(variables, 1) * max(int(np.count_nonzero(~np.isnan(values))) - 1, 1)
+        cells_there = int(np.count_nonzero(~np.isnan(values))) if present is None else present[column]
+        divisor = max(variables, 1) * max(cells_there - 1, 1)
         for stage, rows in enumerate((before, adjustment.points, adjustment.values)):
             cells = rows[:, column] if members is None else rows[members, column]
             stages[stage] += 100.0 * np.nan_to_num((cells - values) / scale[column]) ** 2 / divisor

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit_set import EditSet
+    from maskwright.masking.context import WholeFile
     from maskwright.planning.model import AdjustmentUnit
     from maskwright.planning.plan import Plan
 
 
 def domain_values(
-    edits: EditSet, unit: AdjustmentUnit, plan: Plan, original: Dataset
+    edits: EditSet, unit: AdjustmentUnit, plan: Plan, original: Dataset, whole: WholeFile | None = None
 ) -> dict[Membership, NDArray[np.float64]]:
     """Values that a domain edit allows: those of the original, on continuous variables only if k records share them.
 
@@ -33,6 +34,8 @@ def domain_values(
     unit : AdjustmentUnit
     plan : Plan
     original : Dataset
+    whole : WholeFile, optional
+        Of which `original` holds some records.
 
     Returns
     -------
@@ -45,17 +48,16 @@ def domain_values(
         When no value may be republished.
     """
     found: dict[Membership, NDArray[np.float64]] = {}
+    records = len(original) if whole is None else whole.records
     steps = {group.step for group in plan.groups if set(group.variables) & set(unit.variables)}
     requests = [plan.steps[number - 1] for number in sorted(steps)]
     for edit in edits:
         for part in _domain_parts(edit.parts):
             if not set(part.variables) <= set(unit.variables):
                 continue
-            values = original.matrix(part.variables)
-            values = values[~np.isnan(values).any(axis=1)]
-            combinations, counts = np.unique(values, axis=0, return_counts=True)
+            combinations, counts = _occurring(part.variables, original, whole)
             continuous = any(original[name].variable.type == "continuous" for name in part.variables)
-            least = max([request.group_records(len(original)) or 2 for request in requests], default=2)
+            least = max([request.group_records(records) or 2 for request in requests], default=2)
             if continuous and not any(request.planning.allow_original_values for request in requests):
                 combinations = combinations[counts >= least]
             if len(combinations) == 0:
@@ -66,6 +68,18 @@ def domain_values(
                 )
             found[Membership(part.variables, None)] = combinations
     return found
+
+
+def _occurring(
+    names: tuple[str, ...], original: Dataset, whole: WholeFile | None
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Combinations of values that occur, one a row in ascending order, and how many records have each."""
+    if whole is None:
+        values = original.matrix(names)
+        return np.unique(values[~np.isnan(values).any(axis=1)], axis=0, return_counts=True)
+    known = whole.domain.combinations(names)
+    order = np.lexsort(known.numbers.T[::-1])
+    return known.numbers[order], known.counts[order]
 
 
 def _domain_parts(parts: Sequence[Part]) -> Iterator[DomainPart]:

@@ -2,24 +2,26 @@
 
 First the neighbouring grid points, the nearest first; then a descent on how far the row is from its edits, with random
 kicks where it gets stuck; then, for whatever was found, a descent on the distance to where the row came from. All
-candidates of many rows are judged at once.
+candidates of many rows are judged at once. What is drawn at random is the same for every row, or depends on what the
+row holds: no row is moved otherwise because others are there.
 """
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.foundation.hashed_numbers import mixed, row_hashes
 from maskwright.masking.adjusting.constraint_system import ConstraintSystem, violation
 from maskwright.masking.adjusting.derivation import ProductDerivation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -51,6 +53,8 @@ class GridSearch:
         Free variables with a grid that can change the verdict of an edit, directly or through a dependent.
     held : ndarray of shape (r, q), float64, or None
         What cells of the rows have to be; NaN where they may be anything.
+    codes : mapping of int to ndarray of float64
+        By position of the variable: codes for "no value", which no cell may become.
     """
 
     system: ConstraintSystem
@@ -58,10 +62,16 @@ class GridSearch:
     grid: Grid
     names: tuple[str, ...]
     held: NDArray[np.float64] | None = None
+    codes: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, system: ConstraintSystem, edits: EditSet, grid: Grid, held: NDArray[np.float64] | None = None
+        cls,
+        system: ConstraintSystem,
+        edits: EditSet,
+        grid: Grid,
+        held: NDArray[np.float64] | None = None,
+        codes: Mapping[int, NDArray[np.float64]] | None = None,
     ) -> GridSearch:
         """Search over the free variables of a grid.
 
@@ -72,20 +82,23 @@ class GridSearch:
             That candidates have to satisfy.
         grid : Grid
         held : ndarray of shape (r, q), float64, optional
+        codes : mapping of int to ndarray of float64, optional
         """
         used = set(edits.variables)
         free = [name for name in grid.plan.free if grid.decimals.get(name) is not None]
         names = tuple(name for name in free if name in used or grid.plan.steps)
-        return cls(system, edits, grid, names, held)
+        return cls(system, edits, grid, names, held, codes or {})
 
     def satisfied(self, values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether rows `index`, holding `values`, satisfy every edit."""
+        """Whether rows `index`, holding `values`, satisfy every edit, and no cell of theirs is a code."""
         result = np.ones(len(index), dtype=np.bool_)
         for edit in self.edits:
             result &= self.system.targets.satisfied(edit, values, index)
         if self.held is not None:
             wanted = self.held[index]
             result &= np.all(np.isnan(wanted) | (values == wanted), axis=1)
+        for place, codes in self.codes.items():
+            result &= ~np.isin(values[:, place], codes)
         return result
 
     def candidates(self, points: NDArray[np.float64], moves: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -168,14 +181,16 @@ class GridSearch:
         if not len(left) or not self.names:
             return
         moves = self._steps(rng)
+        # A third of the moves at a time: less work, and ties are broken differently each time.
+        descents = [rng.permutation(len(moves))[: max(8, len(moves) // 3)] for _ in range(_DESCENTS)]
         batch = max(1, _CANDIDATES // len(moves))
         for start in range(0, len(left), batch):
             index = left[start : start + batch]
             current = self.grid.round(points[index])
             score = self._score(current, points[index], index) + 1e3
-            for _ in range(_DESCENTS):
-                # A third of the moves at a time: less work, and ties are broken differently each time.
-                some = moves[rng.permutation(len(moves))[: max(8, len(moves) // 3)]]
+            kick = row_hashes(points[index])
+            for chosen in descents:
+                some = moves[chosen]
                 found = self.candidates(current, some)
                 found = np.concatenate([found.reshape(len(index), len(some), -1), *self._jumps(current)], axis=1)
                 count = found.shape[1]
@@ -189,13 +204,14 @@ class GridSearch:
                 best = np.argmin(scores, axis=1)
                 rows = np.arange(len(index))
                 stuck = scores[rows, best] >= score
-                best[stuck] = rng.integers(count, size=int(stuck.sum()))
+                kick = mixed(kick)
+                best[stuck] = kick[stuck] % np.uint64(count)
                 current = found.reshape(len(index), count, -1)[rows, best]
                 score = scores[rows, best]
                 good = score < _SEEMS_SATISFIED
                 result[index[good]] = current[good]
                 satisfied[index[good]] = True
-                index, current, score = index[~good], current[~good], score[~good]
+                index, current, score, kick = index[~good], current[~good], score[~good], kick[~good]
                 if not len(index):
                     break
 

@@ -7,7 +7,6 @@ by repeating it with their tangents (sequential quadratic programming); finite s
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ from maskwright.data.record_chunk import number_cells
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError
 from maskwright.masking.adjusting.chunks import by_chunks
+from maskwright.masking.adjusting.combinations import MOST_COMBINATIONS, Combination, switched, with_members
 from maskwright.masking.adjusting.constraint_system import RELATIVE, ConstraintSystem, fetcher, system_of, violated
 from maskwright.masking.adjusting.constraints import Alternative, Constraint, Membership, closed_on_grid
 from maskwright.masking.adjusting.targets import Targets
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.masking.adjusting.polynomials import Fetch, PolynomialConstraint
 
-MOST_COMBINATIONS = 64
 MOST_WAYS = 256
 NEAREST_MEMBERS = 3
 _TANGENTS = 60
@@ -111,51 +110,33 @@ def feasible_points(
         Positions among the m rows.
     points : ndarray of shape (s, q), float64
     """
-    for rows, combination in itertools.islice(_combinations(system, values, index, members), MOST_WAYS):
+    for rows, combination in _combinations(system, values, index, members, MOST_WAYS):
         points, solved = _project(system, combination, values[rows], index[rows])
         yield rows[solved], points[solved]
 
 
-@dataclass(frozen=True)
-class _Combination:
-    """One alternative for each constraint, and for each finite set which of its nearest members."""
-
-    alternative: Alternative
-    members: tuple[int, ...]
-
-
 def _combinations(
-    system: ConstraintSystem, values: NDArray[np.float64], index: NDArray[np.int64], members: int
-) -> Iterator[tuple[NDArray[np.int64], _Combination]]:
-    everyone = np.arange(len(values))
+    system: ConstraintSystem,
+    values: NDArray[np.float64],
+    index: NDArray[np.int64],
+    members: int,
+    most: int | None = None,
+) -> Iterator[tuple[NDArray[np.int64], Combination]]:
+    """Rows, and a way to satisfy the constraints that they try next; at most `most` ways for each row."""
     choices = [range(len(constraint.alternatives)) for constraint in system.constraints]
     count = int(np.prod([len(choice) for choice in choices], dtype=np.float64)) if choices else 1
     if count <= MOST_COMBINATIONS:
-        for picks in itertools.product(*choices):
-            yield from _with_members(everyone, system, picks, members)
+        everyone = np.arange(len(values))
+        ways = (with_members(everyone, system, picks, members) for picks in itertools.product(*choices))
+        yield from itertools.islice(itertools.chain.from_iterable(ways), most)
         return
     # Too many combinations: each row starts from the alternatives that it satisfies or is nearest to, and single
     # constraints are switched.
     start = np.stack([_nearest_alternative(system, constraint, values, index) for constraint in system.constraints])
     for picks in np.unique(start, axis=1).T:
         rows = np.flatnonzero((start == picks[:, None]).all(axis=0))
-        yield from _with_members(rows, system, tuple(picks), members)
-        for number, choice in enumerate(choices):
-            for other in choice:
-                if other != picks[number]:
-                    switched = (*picks[:number], other, *picks[number + 1 :])
-                    yield from _with_members(rows, system, switched, members)
-
-
-def _with_members(
-    rows: NDArray[np.int64], system: ConstraintSystem, picks: Sequence[int], nearest: int
-) -> Iterator[tuple[NDArray[np.int64], _Combination]]:
-    alternative = Alternative()
-    for constraint, pick in zip(system.constraints, picks, strict=True):
-        alternative = alternative & constraint.alternatives[pick]
-    sizes = [range(min(nearest, len(system.sets[each]))) for each in alternative.memberships]
-    for members in itertools.islice(itertools.product(*sizes), MOST_COMBINATIONS):
-        yield rows, _Combination(alternative, members)
+        ways = (with_members(rows, system, tried, members) for tried in switched(tuple(picks), choices))
+        yield from itertools.islice(itertools.chain.from_iterable(ways), most)
 
 
 def _nearest_alternative(
@@ -165,7 +146,7 @@ def _nearest_alternative(
         return np.zeros(len(values), dtype=np.int64)
     distances = []
     for alternative in constraint.alternatives:
-        points, solved = _project(system, _Combination(alternative, (0,) * len(alternative.memberships)), values, index)
+        points, solved = _project(system, Combination(alternative, (0,) * len(alternative.memberships)), values, index)
         moved = np.nansum(((points - values) / system.scale) ** 2, axis=1)
         distances.append(np.where(solved, moved, np.inf))
     return np.asarray(np.argmin(np.stack(distances), axis=0), dtype=np.int64)
@@ -173,7 +154,7 @@ def _nearest_alternative(
 
 def _project(
     system: ConstraintSystem,
-    combination: _Combination,
+    combination: Combination,
     values: NDArray[np.float64],
     index: NDArray[np.int64],
     margin: float = 0.0,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from math import lcm
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,6 +49,8 @@ class Targets:
         Combinations of values in the original file, for domain edits.
     moving : mapping of name to Cells of n records
         Of variables that may move, as far as edits ask for their missing codes: the codes stay in their cells.
+    multiples : mapping of name to int
+        Units of the grid of which steps have promised that published values are multiples.
     """
 
     variables: tuple[Variable, ...]
@@ -55,6 +58,7 @@ class Targets:
     members: NDArray[np.int64] | None = None
     domain: Domain | None = None
     moving: Mapping[str, Cells] = field(default_factory=dict)
+    multiples: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,7 +68,10 @@ class Targets:
     @property
     def strides(self) -> dict[str, int]:
         """Units of the grid that rounded values of a variable lie apart."""
-        return {variable.name: variable.units_in_a_step for variable in self.variables}
+        return {
+            variable.name: lcm(variable.units_in_a_step, self.multiples.get(variable.name, 1))
+            for variable in self.variables
+        }
 
     def satisfied(self, edit: Edit, values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether rows satisfy an edit as every validator will see it.

@@ -121,7 +121,7 @@ def assemble(
             labels[own] = result.labels + offset
             offset += len(result.representatives)
             representatives.append(result.representatives)
-        _gather(notes, result.notes)
+        gather_notes(notes, result.notes)
     changed = next((result.variables for result in results if result.variables is not None), variables)
     changed = tuple(_with_own_labels(before, after) for before, after in zip(variables, changed, strict=True))
     if not clustered:
@@ -225,7 +225,15 @@ def _with_weights(data: Dataset, result: GroupResult) -> Dataset:
     return data.with_columns({column.name: column.changed(values, variable=variable)})
 
 
-def _gather(notes: dict[str, Any], more: Mapping[str, Any]) -> None:
+def gather_notes(notes: dict[str, Any], more: Mapping[str, Any]) -> None:
+    """Add what a method said of one more block, as `Masked.notes` says.
+
+    Parameters
+    ----------
+    notes : dict
+        Added to.
+    more : mapping
+    """
     for key, value in more.items():
         if key == "warnings":
             notes[key] = list(dict.fromkeys([*notes.get(key, ()), *value]))

@@ -18,6 +18,7 @@ from maskwright.data.missing import HAD_VALUE
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import Progress, silent
 from maskwright.foundation.randomness import generator
+from maskwright.masking.protecting.aggregation_claims import refuse_other_representatives
 from maskwright.masking.protecting.assembling import GroupResult, assemble, without_removed
 from maskwright.masking.protecting.blocks import kd_blocks
 from maskwright.masking.protecting.claims import broken_claims, with_warnings
@@ -80,7 +81,12 @@ def protect_group(
 
     def protect(number: int) -> Masked:
         block = _block(calls[number], work, source, shares.of(number))
-        rng = generator(context.seed, "protect", work.step, *work.variables, number)
+        if context.whole is not None:
+            own = calls[number].seen + context.whole.first
+            block = replace(block, file_n=context.whole.records, records=read_only(own))
+        # Where any cut gives the same values, blocks draw from the same numbers, each record its own of them.
+        part = () if work.method.cut == "any" else (number,)
+        rng = generator(context.seed, "protect", work.step, *work.variables, *part)
         masked = _protect_block(block, work, rng, context, alone=len(calls) == 1)
         return widened(masked, calls[number], len(source.variables))
 
@@ -121,12 +127,15 @@ def _blocks(work: GroupWork, source: GroupSource, block_size: int | None) -> lis
     order = np.argsort(work.strata, kind="stable")
     bounds = np.searchsorted(work.strata[order], np.arange(int(work.strata.max(initial=0)) + 2))
     strata = [order[start:stop] for start, stop in itertools.pairwise(bounds) if stop > start]
-    if block_size is None or work.method.cut == "none":
+    if block_size is None:
         return strata
     blocks: list[NDArray[np.int64]] = []
     for records in strata:
         if len(records) <= block_size:
             blocks.append(records)
+            continue
+        if work.method.cut == "any":
+            blocks.extend(np.split(records, range(block_size, len(records), block_size)))
             continue
         standardised = np.nan_to_num((source.values[records] - source.center) / source.scale)
         numbers = kd_blocks(standardised, block_size)
@@ -148,6 +157,7 @@ def _block(call: MethodCall, work: GroupWork, source: GroupSource, progress: Pro
         operators=tuple(work.operators[column] for column in columns),
         weights=None if source.weights is None else read_only(source.weights[records]),
         households=None if source.households is None else read_only(source.households[records]),
+        records=read_only(records),
         center=read_only(source.center[columns]), scale=read_only(source.scale[columns]), file_n=len(source.values),
         missing_kinds=None if source.missing_kinds is None else read_only(source.missing_kinds[cells]),
         progress=progress,
@@ -170,6 +180,7 @@ def _protect_block(
         if observe is not None:
             observe(work.step, method.name, block, None)
         masked = checked_masked(method, work.params, block, protect(block, work.params, rng))
+        refuse_other_representatives(method, work.params, block, masked)
         masked = with_warnings(masked, tuple(broken_claims(method, work.params, block, masked)))
         if observe is not None:
             observe(work.step, method.name, block, masked)

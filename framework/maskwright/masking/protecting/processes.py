@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 from maskwright.foundation.errors import EXIT_BUG, InputError, MaskwrightError, Problem
 from maskwright.foundation.processes.child_process import ProcessEndedError
 from maskwright.foundation.processes.function_workers import FunctionWorkers
+from maskwright.foundation.processes.processors import share_of_each
 from maskwright.foundation.progress import Progress, silent
+from maskwright.plugins.guarding.call import took_too_long
 from maskwright.plugins.guarding.frozen import frozen
-from maskwright.plugins.guarding.origin import in_step
+from maskwright.plugins.guarding.origin import in_step, origin_of
 from maskwright.plugins.guarding.time_limit import seconds_allowed, time_limit
 from maskwright.plugins.method import Method
 from maskwright.plugins.registry import plugins
@@ -30,6 +32,11 @@ if TYPE_CHECKING:
     from maskwright.planning.model import Step
     from maskwright.plugins.block import Block
     from maskwright.plugins.method import Masked
+
+
+SECONDS_TO_SAY_SO = 60.0
+"""How much longer a process has to start, and to say itself that a call took too long; code that keeps the
+interpreter's lock lets it say nothing."""
 
 
 class WorkerEnded(MaskwrightError):  # noqa: N818 - the state by its name
@@ -49,7 +56,7 @@ def worker_processes(execution: Execution) -> Iterator[FunctionWorkers | None]:
     if not execution.processes:
         yield None
         return
-    with FunctionWorkers() as workers:
+    with FunctionWorkers(share_of_each(execution.workers)) as workers:
         yield workers
 
 
@@ -102,16 +109,20 @@ def in_worker(
 
     Raises
     ------
-    WorkerEnded
+    WorkerEnded, PluginFailed
         By the function that is returned.
     """
 
     def protect(block: Block, params: BaseModel, rng: np.random.Generator) -> Masked:
-        sent = replace(block, progress=silent)
+        sent, seconds = replace(block, progress=silent), seconds_allowed()
         try:
             masked: Masked = workers.call(
-                _protect, step, seconds_allowed(), method.protect, sent, params, rng, progress=block.progress
-            )
+                _protect, step, seconds, method.protect, sent, params, rng, progress=block.progress,
+                seconds=None if seconds is None else seconds + SECONDS_TO_SAY_SO,
+            )  # fmt: skip
+        except TimeoutError:
+            assert seconds is not None
+            raise took_too_long(origin_of(method.protect, "method", method.name), seconds) from None
         except ProcessEndedError as ended:
             raise WorkerEnded(
                 Problem(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
     from maskwright.masking.standardisation import Standardisation
+    from maskwright.plugins.aggregation import ChosenAggregation
     from maskwright.plugins.remover import AnyMethod
 
 
@@ -33,8 +34,10 @@ class GroupWork:
     method : Method or Remover
     params : pydantic.BaseModel
         Of the method.
-    variables, operators : tuple of g str
-        Names, and the operator that makes each variable's representatives.
+    variables : tuple of g str
+        Names.
+    operators : tuple of g str or ChosenAggregation
+        What makes each variable's representatives.
     edits : EditSet
         That the method may look at.
     strata : ndarray of shape (n,), int64
@@ -47,7 +50,7 @@ class GroupWork:
     method: AnyMethod
     params: BaseModel
     variables: tuple[str, ...]
-    operators: tuple[str, ...]
+    operators: tuple[str | ChosenAggregation, ...]
     edits: EditSet
     strata: NDArray[np.int64]
     companions: tuple[str, ...] = ()

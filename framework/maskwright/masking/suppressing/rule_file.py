@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import EditError
+from maskwright.plugins.guarding.call import broke_contract
+from maskwright.plugins.guarding.origin import origin_of
 from maskwright.plugins.registry import find_rule_writer
 from maskwright.plugins.rule_writer import RulesFor
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from maskwright.data.dataset import Column
-    from maskwright.edits.edit import Edit
+    from maskwright.plugins.rule_writer import RuleWriter
 
 RECORD = "Record"
 
@@ -39,6 +41,8 @@ def rule_file(path: Path, edits: EditSet, columns: Iterable[Column], record: str
     ------
     EditError
         No edit of the set can be said in that language.
+    PluginFailed
+        The writer of the language leaves an edit out in silence.
     """
     writer = find_rule_writer(path)
     masked = tuple(columns)
@@ -47,19 +51,29 @@ def rule_file(path: Path, edits: EditSet, columns: Iterable[Column], record: str
     empty = {each.name: each.variable.empty_texts for each in masked}
     about = RulesFor(record=record or RECORD, decimals=decimals, dates=dates, empty=empty)
 
-    def written(*chosen: Edit) -> str:
-        return writer.write(EditSet(chosen), about).text
-
+    nothing = _of_no_edits(writer, about)
     sayable, unsaid = [], []
     for edit in edits:
         try:
-            written(edit)
-            sayable.append(edit)
+            alone = writer.write(EditSet((edit,)), about)
         except EditError as error:
             unsaid.append((edit, error))
+            continue
+        if alone.text == nothing and not alone.notes:
+            origin = origin_of(writer.write, "rule_writer", writer.name)
+            raise broke_contract(origin, f"left out the edit {edit.name!r}, and does not say so")
+        sayable.append(edit)
     if unsaid and not sayable:
         raise EditError([problem for _, error in unsaid for problem in error.problems])
-    return written(*sayable), tuple(
+    return writer.write(EditSet(tuple(sayable)), about).text, tuple(
         f"{path.name} has no edit {edit.name!r}, which holds as well: {error.problems[0].message}"
         for edit, error in unsaid
     )
+
+
+def _of_no_edits(writer: RuleWriter, about: RulesFor) -> str | None:
+    """Text of a file without edits; None: the language has none."""
+    try:
+        return writer.write(EditSet(), about).text
+    except EditError:
+        return None

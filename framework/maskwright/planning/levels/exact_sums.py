@@ -110,9 +110,12 @@ def exact_sums(
 
 @dataclass(frozen=True)
 class _Equality:
+    """What an edit says is equal, the variables that it reads, and those of them that are added and compared."""
+
     edit: str
     part: LinearPart | None
     sources: Sources
+    added: Sources
     across: bool
 
     @property
@@ -135,23 +138,28 @@ def _equalities(bound: BoundEdits) -> Iterator[_Equality]:
                 if isinstance(part, LinearPart) and part.tolerance:
                     continue
                 sources = frozenset(each for name in part.variables for each in sources_of(bound.columns, level, name))
+                # Which members a sum means is no number in it.
+                numbers = frozenset(
+                    each for name in part.variables
+                    for each in sources_of(bound.columns, level, name, conditions=False)
+                )  # fmt: skip
                 linear = part if isinstance(part, LinearPart) else None
-                yield _Equality(edit.name, linear, sources, bool(added & set(part.variables)))
+                yield _Equality(edit.name, linear, sources, numbers, bool(added & set(part.variables)))
 
 
 def _joined_to(
     equality: _Equality, equalities: Collection[_Equality], variables: Mapping[tuple[str, str], Variable]
 ) -> tuple[set[tuple[str, str]], list[_Equality]]:
     """Variables that have to be in steps together, and the equalities between them."""
-    together, parts = {each for each in equality.sources if each in variables}, [equality]
+    together, parts = {each for each in equality.added if each in variables}, [equality]
     grown = True
     while grown:
         grown = False
         for other in equalities:
-            stepped = {each for each in other.sources & together if variables[each].decimals != 0}
+            stepped = {each for each in other.added & together if variables[each].decimals != 0}
             if other not in parts and stepped:
                 parts.append(other)
-                together |= {each for each in other.sources if each in variables}
+                together |= {each for each in other.added if each in variables}
                 grown = True
     return together, parts
 

@@ -138,7 +138,7 @@ def missing_pattern_notices(groups: Sequence[Group], steps: Sequence[Step], data
             f"step {group.step} ({step.method.name}) takes no missing cells: it masks {patterns} patterns of missing "
             "cells apart, each on the cells that are there"
         )
-        if step.method.cut == "none":
+        if not step.method.within_strata:
             said += ", together with all records that have them"
         elif helped:
             said += (

@@ -67,7 +67,14 @@ class Guarded:
         given = (*arguments, *named.values())
         given = given if self._given is None else self._given(given)
         result = guarded_call(self.origin, self.function, *given, passes=self._passes)
-        return result if self._check is None else self._check(given, result)
+        if self._check is None:
+            return result
+        try:
+            return self._check(given, result)
+        except (TypeError, AttributeError, ValueError) as error:
+            # Something inside of it is of another type than the contract says: it cannot even be looked at.
+            what = f"returned a {type(result).__name__} that holds something else than it should"
+            raise broke_contract(self.origin, f"{what} ({type(error).__name__})") from None
 
     def __eq__(self, other: object) -> bool:
         """Whether both guard the same function of the same plugin."""
@@ -131,13 +138,24 @@ def guarded_call(
     try:
         return finished_within(seconds, work)
     except TimeoutError:
-        slow = running[-1] if running else origin
-        raise PluginFailed(
-            Problem(
-                f"{slow} took longer than {seconds:g} seconds{step_said()}",
-                hint="execution: {plugin_seconds: N} in the pipeline says how long one call of a plugin may take",
-            )
-        ) from None
+        raise took_too_long(running[-1] if running else origin, seconds) from None
+
+
+def took_too_long(origin: Origin, seconds: float) -> PluginFailed:
+    """Error of a plugin that was not waited for any longer.
+
+    Parameters
+    ----------
+    origin : Origin
+    seconds : float
+        That the pipeline allows.
+    """
+    return PluginFailed(
+        Problem(
+            f"{origin} took longer than {seconds:g} seconds{step_said()}",
+            hint="execution: {plugin_seconds: N} in the pipeline says how long one call of a plugin may take",
+        )
+    )
 
 
 def guarded_iterator(origin: Origin, iterable: Iterable[Any]) -> Iterator[Any]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from maskwright.edits.languages.conversion.converted import Converted
-from maskwright.plugins.guarding.call import broke_contract
+from maskwright.plugins.guarding.call import broke_contract, guarded_iterator
 from maskwright.plugins.plan_check import PlanFinding
 from maskwright.plugins.report_section import Bars, SectionContent
 
@@ -25,9 +26,14 @@ def checked_rules(origin: Origin, found: Any) -> Converted:
 
 def checked_findings(origin: Origin, found: Any) -> tuple[PlanFinding, ...]:
     """Return what a check said of a plan."""
-    items = () if isinstance(found, str) or found is None else tuple(found)
-    if isinstance(found, str) or found is None or not all(isinstance(each, PlanFinding) for each in items):
+    is_listed = isinstance(found, Iterable) and not isinstance(found, str)
+    items = tuple(guarded_iterator(origin, found)) if is_listed else ()
+    if not is_listed or not all(isinstance(each, PlanFinding) for each in items):
         raise broke_contract(origin, "returned something else than a sequence of maskwright.PlanFinding")
+    if not all(_is_sentence(each.message) and isinstance(each.refuses, bool) for each in items):
+        raise broke_contract(origin, "returned findings that are not a sentence, and whether it refuses")
+    if not all(each.hint is None or isinstance(each.hint, str) for each in items):
+        raise broke_contract(origin, "returned findings with hints that are no texts")
     return items
 
 
@@ -60,6 +66,10 @@ def _wrong_in_section(found: SectionContent) -> Iterator[str]:
             or not _are_lengths(figure.values)
         ):
             yield "returned figures that are not maskwright.Bars with finite numbers, 0 or more"
+
+
+def _is_sentence(item: Any) -> bool:
+    return isinstance(item, str) and bool(item.strip())
 
 
 def _are_texts(items: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from maskwright.foundation.errors import PluginError
@@ -77,13 +78,25 @@ def tell(
             told(step=step, method=method, block=seen, masked=made)
 
 
+@dataclass(frozen=True)
+class _Observer:
+    """A function that is told by name what its hook has to tell."""
+
+    function: Guarded
+    names: tuple[str, ...]
+
+    @property
+    def origin(self) -> Origin:
+        """Whose it is."""
+        return self.function.origin
+
+    def __call__(self, **known: object) -> None:
+        """Tell it."""
+        self.function(*(known[name] for name in self.names))
+
+
 def _observer(
     hook: str, function: Callable[..., object], names: tuple[str, ...], package: tuple[str, str]
 ) -> Callable[..., None]:
     module = str(getattr(function, "__module__", "")).partition(".")[0]
-    guarded = Guarded(function, Origin("observer", hook, *package, module=module))
-
-    def told(**known: object) -> None:
-        guarded(*(known[name] for name in names))
-
-    return told
+    return _Observer(Guarded(function, Origin("observer", hook, *package, module=module)), names)

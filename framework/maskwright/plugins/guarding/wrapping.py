@@ -7,7 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from maskwright.plugins.edit_reader import EditReader
+from maskwright.plugins.engine import Engine
 from maskwright.plugins.guarding.call import Guarded, broke_contract, engine_iterator, guarded_call, guarded_iterator
+from maskwright.plugins.guarding.frozen import frozen
 from maskwright.plugins.guarding.further_kinds import (
     checked_findings,
     checked_rules,
@@ -17,6 +19,8 @@ from maskwright.plugins.guarding.further_kinds import (
 from maskwright.plugins.guarding.origin import Origin
 from maskwright.plugins.guarding.returned_labels import checked_labels
 from maskwright.plugins.guarding.returned_measurement import checked_measurement
+from maskwright.plugins.guarding.returned_values import checked_points, checked_representatives, checked_verdicts
+from maskwright.plugins.guarding.returned_workers import checked_workers
 from maskwright.plugins.limit import Limit
 from maskwright.plugins.measure import Measure, MeasurePart
 from maskwright.plugins.method import Method
@@ -29,9 +33,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from maskwright.data.variable import Variable
+    from maskwright.plugins.aggregation import Aggregation
+    from maskwright.plugins.constraint_kind import ConstraintKind
     from maskwright.plugins.remover import AnyMethod
 
-AnyPlugin = TypeVar("AnyPlugin", Source, EditReader, Partition, Method, Remover, Measure, Report)
+AnyPlugin = TypeVar("AnyPlugin", Source, EditReader, Partition, Method, Remover, Measure, Report, Engine)
 
 _YIELD = ("batches", "written_batches", "documents")
 """Functions of an opened file that yield its records."""
@@ -234,6 +240,23 @@ def _with(name: str, checked: Callable[[Origin, Any], Any]) -> Callable[[Any, Or
     return wrapped
 
 
+def _first_frozen(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    first, *others = arguments
+    return frozen(first), *others
+
+
+def _aggregation(aggregation: Aggregation, origin: Origin) -> dict[str, Any]:
+    check = partial(checked_representatives, origin, aggregation.keeps)
+    return {"represent": _of(aggregation, origin, "represent", given=_first_frozen, check=check)}
+
+
+def _constraint(kind: ConstraintKind, origin: Origin) -> dict[str, Any]:
+    return {
+        "evaluate": _of(kind, origin, "evaluate", given=_first_frozen, check=partial(checked_verdicts, origin)),
+        "project": _of(kind, origin, "project", given=_first_frozen, check=partial(checked_points, origin)),
+    }
+
+
 _WRAPPED: dict[str, Callable[[Any, Origin], dict[str, Any]]] = {
     "source": _source,
     "edit_reader": _edit_reader,
@@ -241,9 +264,12 @@ _WRAPPED: dict[str, Callable[[Any, Origin], dict[str, Any]]] = {
     "method": _method,
     "measure": _measure,
     "report": _report,
+    "aggregation": _aggregation,
+    "constraint": _constraint,
     "rule_writer": _with("write", checked_rules),
     "plan_check": _with("check", checked_findings),
     "report_section": _with("compose", checked_section),
     "action": _with("act", checked_text),
     "command": _with("work", checked_text),
+    "engine": _with("start", checked_workers),
 }

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
+from maskwright.data.levels.linked_data import taken_level
 from maskwright.foundation.randomness import generator
 from maskwright.release.arranging import dataset_digest, key_texts
 from maskwright.release.new_keys import renewed
@@ -72,23 +73,23 @@ def arranged_levels(masked: LinkedData, original: LinkedData, seed: int) -> Arra
     seed : int
     """
     stream = tuple(dataset_digest(level.data) for level in original)
-    top, *_lower = masked.levels
+    top, *lower = masked.levels
     count = len(top)
     rows = (
         np.arange(count) if top.declared.keep_order else generator(seed, "levels", "order", *stream).permutation(count)
     )
-    shuffled = masked.taken(rows.astype(np.int64))
-    order = {top.name: rows.astype(np.int64)}
-    levels = [_with_new_top_key(shuffled.levels[0], seed, stream)]
-    old = {top.name: shuffled.levels[0].data[top.declared.key]}
-    for level in shuffled.levels[1:]:
-        inside = _inside_order(level, seed, stream)
-        before = _places(masked, rows, level.name)
-        moved = _moved(level, inside)
+    rows = rows.astype(np.int64)
+    head = taken_level(top, rows, None)
+    order = {top.name: rows}
+    levels = [_with_new_top_key(head, seed, stream)]
+    old = {top.name: head.data[top.declared.key]}
+    for level in lower:
+        before, groups = _places(masked, rows, level.name)
+        order[level.name] = before[_inside_order(level, groups, seed, stream)]
+        moved = taken_level(level, order[level.name], groups)
         old[level.name] = moved.data[level.declared.key]
-        order[level.name] = before[inside]
         levels.append(moved if level.declared.keep_key else _renumbered(moved))
-    return ArrangedLevels(replace(shuffled, levels=tuple(levels)), order, old)
+    return ArrangedLevels(replace(masked, levels=tuple(levels)), order, old)
 
 
 def places_of(records: LinkedData, original: LinkedData) -> dict[str, NDArray[np.int64]]:
@@ -124,40 +125,27 @@ def _with_new_top_key(level: Level, seed: int, stream: tuple[str, ...]) -> Level
     return replace(level, data=level.data.with_columns({key.name: plain}))
 
 
-def _inside_order(level: Level, seed: int, stream: tuple[str, ...]) -> NDArray[np.int64]:
+def _inside_order(level: Level, groups: NDArray[np.int64], seed: int, stream: tuple[str, ...]) -> NDArray[np.int64]:
     """Records of a level, each group in random order, groups as they stand."""
-    assert level.groups is not None
     if level.declared.keep_order:
-        return np.arange(len(level))
-    drawn = generator(seed, "levels", "order", level.name, *stream).permutation(len(level))
-    return np.lexsort((drawn, level.groups)).astype(np.int64)
+        return np.arange(len(groups))
+    drawn = generator(seed, "levels", "order", level.name, *stream).permutation(len(groups))
+    return np.lexsort((drawn, groups)).astype(np.int64)
 
 
-def _places(masked: LinkedData, rows: NDArray[np.int64], name: str) -> NDArray[np.int64]:
-    """Where the records of `masked.taken(rows)` stood."""
+def _places(masked: LinkedData, rows: NDArray[np.int64], name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where the members of these groups stand, and to which of the groups they belong."""
     starts = masked.starts(name)
     counts = starts[rows + 1] - starts[rows]
-    return np.repeat(starts[rows] - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
-
-
-def _moved(level: Level, order: NDArray[np.int64]) -> Level:
-    """Level whose records stand in another order inside their groups."""
-    assert level.groups is not None
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    pointers = {
-        name: np.where(targets[order] >= 0, place[np.maximum(targets[order], 0)], targets[order])
-        for name, targets in level.pointers.items()
-    }
-    data = replace(level.data.taken(order), origin=None)
-    return replace(level, data=data, groups=level.groups[order], rows=level.rows[order], pointers=pointers)
+    first = np.repeat(starts[rows] - np.cumsum(counts) + counts, counts)
+    return first + np.arange(int(counts.sum())), np.repeat(np.arange(len(rows)), counts)
 
 
 def _renumbered(level: Level) -> Level:
     """Level whose key counts the records of each group, with pointers that name them so."""
     assert level.groups is not None
-    first = np.searchsorted(level.groups, level.groups)
-    number = np.arange(len(level)) - first + 1
+    starts = np.searchsorted(level.groups, np.arange(int(level.groups.max(initial=-1)) + 1))
+    number = np.arange(len(level)) - starts[level.groups] + 1
     changed = {level.declared.key: _numbered(level.data[level.declared.key], number, np.ones(len(level), dtype=bool))}
     for name, targets in level.pointers.items():
         column = level.data[name]

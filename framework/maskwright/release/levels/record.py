@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from maskwright.planning.levels.step_numbers import in_pipeline
 from maskwright.release.levels.plan import plan_of_levels
 from maskwright.release.record.run_record import (
     ClassesRecord,
@@ -135,6 +136,7 @@ def _renumbered(record: RunRecord, numbers: tuple[int, ...]) -> RunRecord:
                 each.model_copy(update={"step": step(each.step)}) for each in record.structural_zeros
             ),
             "methods": tuple(each.model_copy(update={"step": step(each.step)}) for each in record.methods),
+            "notices": tuple(in_pipeline(each, numbers) for each in record.notices),
         }
     )
 

@@ -18,10 +18,11 @@ from maskwright.edits.evaluation.second_vectors import ExactVectors
 from maskwright.edits.expression import variable_names
 from maskwright.edits.levels.linked_columns import LinkedColumn, MembersColumn, OtherRecordColumn, StructureColumn
 from maskwright.edits.rule_language.grammar import parse_expression
+from maskwright.release.levels.whole_columns import Compared, TakenColumn, comparable, rows_unlike
 from maskwright.release.second_look import cells_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -41,40 +42,6 @@ MOST_ALONE = 300_000
 
 
 @dataclass(frozen=True, eq=False)
-class TakenColumn:
-    """Cells of other records.
-
-    Attributes
-    ----------
-    column : Readable
-    rows : ndarray of shape (n,), int64
-        Of which record each cell is; negative: there is none.
-    """
-
-    column: Readable
-    rows: Rows
-
-    def text(self, row: int) -> str | None:
-        """Text of a cell; None: there is no cell."""
-        there = int(self.rows[row])
-        return None if there < 0 else self.column.text(there)
-
-    def numbers(self, decimals: int | None) -> tuple[NDArray[np.float64], Booleans]:
-        """Numbers, and which cells are to be looked at one by one."""
-        return self._of(*self.column.numbers(decimals))
-
-    def days(self, date_format: str) -> tuple[NDArray[np.float64], Booleans]:
-        """Days, and which cells are to be looked at one by one."""
-        return self._of(*self.column.days(date_format))
-
-    def _of(self, values: NDArray[np.float64], odd: Booleans) -> tuple[NDArray[np.float64], Booleans]:
-        if not len(values):
-            return np.full(len(self.rows), np.nan), np.zeros(len(self.rows), dtype=np.bool_)
-        there, is_there = np.maximum(self.rows, 0), self.rows >= 0
-        return np.where(is_there, values[there], np.nan), odd[there] & is_there
-
-
-@dataclass(frozen=True, eq=False)
 class ComputedColumn:
     """Numbers that are computed; NaN where they are unknown."""
 
@@ -88,6 +55,10 @@ class ComputedColumn:
     def numbers(self, _: int | None) -> tuple[NDArray[np.float64], Booleans]:
         """Numbers; none has to be looked at."""
         return self.values, np.zeros(len(self.values), dtype=np.bool_)
+
+    def taken(self, rows: Rows) -> ComputedColumn:
+        """Numbers of these records, in this order."""
+        return ComputedColumn(self.values[rows])
 
     def days(self, _: str) -> tuple[NDArray[np.float64], Booleans]:
         """Numbers are no dates.
@@ -142,10 +113,10 @@ class SecondColumns:
 
     def __post_init__(self) -> None:
         self._found: dict[tuple[str, str], Readable] = {}
-        self._meaning: dict[tuple[str, str], tuple[str, str]] = {}
+        self._seen: dict[str, Rows] = {}
         key = self.upper.declared.key
-        own, theirs = _same_form([self.upper.columns[key], self.lower.columns[key]], [self.upper, self.lower])
-        self.groups = np.asarray(pd.Index(own).get_indexer(pd.Index(theirs)), dtype=np.int64)
+        own, theirs = self._comparable((self.upper, key), (self.lower, key))
+        self.groups = np.asarray(pd.Index(own.values).get_indexer(pd.Index(theirs.values)), dtype=np.int64)
         if (self.groups < 0).any():
             raise CannotTell
 
@@ -182,6 +153,10 @@ class SecondColumns:
         if said is None:
             return cells_of(column, "", self.opinion, None)
         return cells_of(column, said[1], self.opinion, self._level(said[0]).decimals.get(said[1]))
+
+    def _comparable(self, *named: tuple[WrittenLevel, str]) -> list[Compared]:
+        """Columns that the file has, as numbers that are equal where cells are."""
+        return comparable([level.columns[name] for level, name in named], [level.records for level, _ in named])
 
     def _level(self, name: str) -> WrittenLevel:
         return self.upper if name == self.upper.name else self.lower
@@ -226,18 +201,24 @@ class SecondColumns:
 
     def _pointed(self, pointer: str) -> Rows:
         """Record that each record points to; -1: to none, -2: to one that its group does not have."""
-        lower = self.lower
-        keys, wanted = _same_form([lower.columns[lower.declared.key], lower.columns[pointer]], [lower, lower])
-        there = pd.MultiIndex.from_arrays([self.groups, keys]).get_indexer(
-            pd.MultiIndex.from_arrays([self.groups, wanted])
-        )
-        blank = pd.isna(wanted) | np.isin(wanted.astype(str), ["", "0", "0.0"])
-        return np.where(blank, -1, np.where(there < 0, -2, there)).astype(np.int64)
+        if pointer not in self._seen:
+            keys, wanted = self._comparable((self.lower, self.lower.declared.key), (self.lower, pointer))
+            named, _ = pd.factorize(np.concatenate([keys.values, wanted.values]))
+            within = np.tile(self.groups, 2) * (int(named.max(initial=0)) + 2) + named
+            own, theirs = np.split(within, 2)
+            there = pd.Index(own).get_indexer(pd.Index(theirs))
+            self._seen[pointer] = np.where(wanted.empty | wanted.zero, -1, np.where(there < 0, -2, there))
+        return self._seen[pointer]
 
     def _differs(self, variable: str) -> NDArray[np.float64]:
         """Whether the rows of a group differ in what they say of it."""
-        (said,) = _same_form([self.rows_of_groups[variable]], [self.lower])
-        different = pd.Series(said).groupby(self.groups).nunique(dropna=False).reindex(range(self.upper.records))
+        column = self.rows_of_groups[variable]
+        firsts = np.empty(self.upper.records, dtype=np.int64)
+        firsts[self.groups[::-1]] = np.arange(self.lower.records)[::-1]
+        if not rows_unlike(column, firsts[self.groups]).any():
+            return np.zeros(self.upper.records)
+        (said,) = comparable([column], [self.lower.records])
+        different = pd.Series(said.values).groupby(self.groups).nunique(dropna=False).reindex(range(self.upper.records))
         return np.asarray(different > 1, np.float64)
 
     def _judged(self, level: str, condition: Expression) -> tuple[Booleans, Booleans]:
@@ -321,8 +302,8 @@ class SecondColumns:
 
     def _unique(self, column: MembersColumn, true: Booleans, unknown: Booleans) -> NDArray[np.float64]:
         assert column.operand is not None
-        (values,) = _same_form([self.column(column.level, column.operand)], [self.lower])
-        missing = pd.isna(values) | (values.astype(str) == "")
+        (said,) = comparable([self.column(column.level, column.operand)], [self.lower.records])
+        values, missing = said.values, said.empty
         used = true & ~missing
         twice = pd.DataFrame({"group": self.groups[used], "value": values[used]}).duplicated()
         same = np.zeros(self.lower.records, dtype=np.bool_)
@@ -341,20 +322,6 @@ def _told(column: MembersColumn, true: NDArray[Any], false: NDArray[Any], unknow
     never = {"any": (true + unknown) == 0, "no": true > 0, "all": false > 0,
              "one": (true > 1) | ((true + unknown) == 0)}[function]  # fmt: skip
     return np.where(surely, 1.0, np.where(never, 0.0, np.nan))
-
-
-def _same_form(columns: Sequence[Readable], levels: Sequence[WrittenLevel]) -> list[NDArray[Any]]:
-    """Cells that can be compared with each other: numbers where all are, else texts without the spaces around them."""
-    try:
-        read = [column.numbers(0) for column in columns]
-        if not any(odd.any() for _, odd in read):
-            return [values for values, _ in read]
-    except CannotTell:
-        pass
-    return [
-        np.array([(column.text(row) or "").strip() for row in range(level.records)], dtype=object)
-        for column, level in zip(columns, levels, strict=True)
-    ]
 
 
 def in_order(columns: Mapping[str, Readable], rows: Rows) -> dict[str, Readable]:

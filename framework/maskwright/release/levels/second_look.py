@@ -11,18 +11,20 @@ from maskwright.edits.evaluation.domain import domain_tuples
 from maskwright.edits.evaluation.plain_numbers import CannotTell
 from maskwright.edits.evaluation.second_opinion import Opinion
 from maskwright.foundation.errors import EvaluationsDisagree, Problem
+from maskwright.release.levels.nested_columns import nested_columns
 from maskwright.release.levels.second_columns import SecondColumns, WrittenLevel, in_order, with_meanings
+from maskwright.release.levels.whole_columns import parts, whole_columns
 from maskwright.release.plain_blocks import plain_blocks
 from maskwright.release.second_look import SAMPLE, Seen, binary_columns, combinations, differences, look
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
-    from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.edits.levels.binding import BoundEdits
@@ -54,13 +56,14 @@ def second_look_at_levels(
     bound: BoundEdits,
     found: Mapping[str, Outcome],
     reference: LinkedData,
+    judged_elsewhere: Collection[str] = (),
 ) -> tuple[str, ...]:
     """Evaluate the edits of written files of levels a second time.
 
     Parameters
     ----------
     tables : mapping of level name to WrittenTable
-        One flat file stands under the lower level.
+        One flat file stands under the lower level; a nested one under both.
     released : LinkedData
         Where each record of a level stands in its file; no values.
     bound : BoundEdits
@@ -68,6 +71,8 @@ def second_look_at_levels(
         Of the first evaluation.
     reference : LinkedData
         The original: its values for edits about what occurs there.
+    judged_elsewhere : collection of str
+        Names of edits that need no second opinion from here: an engine has the last word on them.
 
     Returns
     -------
@@ -90,10 +95,12 @@ def second_look_at_levels(
         if outcome.records != level.records:
             said = f"{outcome.records} records of the level {level.name} were written, and {level.records} are read"
             raise EvaluationsDisagree(Problem(f"{said} the second time"))
-        looked = _looked(columns, level, bound, reference)
+        asked = [edit for edit in bound.edits[level.name] if edit.name not in judged_elsewhere]
+        looked = _looked(columns, level, asked, reference)
         first = {each.name: each for each in outcome.edits}
         problems += [problem for seen in looked for problem in differences(seen, first[seen.edit.name])]
         judged = {seen.edit.name for seen in looked if seen.is_whole or len(seen.sampled) > seen.untold}
+        judged |= {*judged_elsewhere}
         alone += [each.name for each in outcome.edits if each.fired and each.name not in judged]
     if problems:
         hint = "This is a bug in Maskwright: nothing was released. Please report it with the rule."
@@ -101,14 +108,14 @@ def second_look_at_levels(
     return tuple(alone)
 
 
-def _looked(columns: SecondColumns, level: WrittenLevel, bound: BoundEdits, reference: LinkedData) -> list[Seen]:
+def _looked(columns: SecondColumns, level: WrittenLevel, edits: Sequence[Edit], reference: LinkedData) -> list[Seen]:
     """What the second evaluation sees of the edits of a level."""
     block: dict[str, Readable] = {}
     decimals: dict[str, int | None] = {}
     meanings: dict[str, str] = {}
     looked: list[Seen] = []
     original = reference[level.name].data
-    for edit in bound.edits[level.name]:
+    for edit in edits:
         try:
             found = {name: columns.column(level.name, name) for name in _names(edit)}
         except CannotTell:
@@ -127,10 +134,13 @@ def _looked(columns: SecondColumns, level: WrittenLevel, bound: BoundEdits, refe
     opinion = with_meanings(columns.opinion, meanings)
     asked = {names: combinations(original, names) for names in domain_tuples(each.edit for each in looked)}
     n = level.records
-    rows = np.unique(np.linspace(0, max(n - 1, 0), min(SAMPLE, n)).astype(np.int64)).tolist()
+    rows = np.unique(np.linspace(0, max(n - 1, 0), min(SAMPLE, n)).astype(np.int64))
     own = Opinion(opinion.binary, opinion.missing, opinion.meant, asked, opinion.dates)
-    if looked:
-        look(block, n, 0, rows, looked, own, decimals)
+    for part in parts(n if looked else 0):
+        here = {name: column.taken(part) for name, column in block.items()}
+        before = int(part[0])
+        inside = rows[(rows >= before) & (rows <= part[-1])] - before
+        look(here, len(part), before, inside.tolist(), looked, own, decimals)
     return looked
 
 
@@ -147,7 +157,8 @@ def _of(columns: SecondColumns, level: str) -> WrittenLevel:
 def _columns(tables: Mapping[str, WrittenTable], released: LinkedData, bound: BoundEdits) -> SecondColumns:
     """The levels as the written files show them."""
     top, bottom = released.levels
-    read = {name: _read(each) for name, each in tables.items()}
+    is_nested = len({each.path for each in tables.values()}) < len(tables)
+    read = _read_nested(tables, top) if is_nested else {name: _read(each) for name, each in tables.items()}
     binary: set[str] = set()
     missing, meant, dates = {}, {}, {}
     for each in tables.values():
@@ -164,17 +175,31 @@ def _columns(tables: Mapping[str, WrittenTable], released: LinkedData, bound: Bo
         kept = [name for name in level.data.names if name in read[file]]
         if level is bottom and top.declared.key not in kept:
             kept.append(top.declared.key)
-        own = _taken({name: read[file][name] for name in kept}, level.rows)
+        records = len(top) if file == top.name else len(bottom)
+        own = _taken({name: read[file][name] for name in kept}, level.rows, records)
         known = {variable.name: variable.decimals for variable in tables[file].table.variables}
         levels.append(WrittenLevel(level.name, level.declared, len(level), own, known))
     is_flat = len(tables) == 1
-    rows = _taken({name: read[bottom.name][name] for name in top.varying}, bottom.rows) if is_flat else {}
+    rows = _taken({name: read[bottom.name][name] for name in top.varying}, bottom.rows, len(bottom)) if is_flat else {}
     columns = {name: {each.name: each for each in every} for name, every in bound.columns.items()}
     return SecondColumns(levels[0], levels[1], Opinion(frozenset(binary), missing, meant, {}, dates), columns, rows)
 
 
-def _taken(columns: Mapping[str, Readable], rows: NDArray[np.int64]) -> dict[str, Readable]:
-    return dict(columns) if np.array_equal(rows, np.arange(len(rows))) else in_order(columns, rows)
+def _taken(columns: Mapping[str, Readable], rows: NDArray[np.int64], records: int) -> dict[str, Readable]:
+    """Cells of some of the records of a file, in their order."""
+    return dict(columns) if np.array_equal(rows, np.arange(records)) else in_order(columns, rows)
+
+
+def _read_nested(tables: Mapping[str, WrittenTable], top: Level) -> dict[str, dict[str, Readable]]:
+    """Whole columns of a file with records inside each other.
+
+    Raises
+    ------
+    CannotTell
+    """
+    upper, lower = (each.table for each in tables.values())
+    above, below = nested_columns(tables[top.name].path, upper, lower, top.declared.key)
+    return dict(zip(tables, (above, below), strict=True))
 
 
 def _read(written: WrittenTable) -> dict[str, Readable]:
@@ -187,31 +212,4 @@ def _read(written: WrittenTable) -> dict[str, Readable]:
     table, source = written.table, written.source
     details = table.layout.details if table.layout.format == source.name else {}
     numeric = {each.name for each in table.variables if each.is_numeric and not each.is_date}
-    blocks = list(plain_blocks(written.path, source, details, table.names, numeric))
-    if not blocks:
-        raise CannotTell
-    return {name: _Whole([block[name] for block in blocks]) for name in table.names}
-
-
-class _Whole:
-    """Cells of consecutive blocks."""
-
-    def __init__(self, pieces: list[Readable]) -> None:
-        self._pieces = pieces
-        self._ends = np.cumsum([len(piece) for piece in pieces])  # type: ignore[arg-type]
-
-    def text(self, row: int) -> str | None:
-        piece = int(np.searchsorted(self._ends, row, side="right"))
-        return self._pieces[piece].text(row - (int(self._ends[piece - 1]) if piece else 0))
-
-    def numbers(self, decimals: int | None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        return _stacked([piece.numbers(decimals) for piece in self._pieces])
-
-    def days(self, date_format: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        return _stacked([piece.days(date_format) for piece in self._pieces])
-
-
-def _stacked(
-    found: list[tuple[NDArray[np.float64], NDArray[np.bool_]]],
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    return np.concatenate([values for values, _ in found]), np.concatenate([odd for _, odd in found])
+    return whole_columns(plain_blocks(written.path, source, details, table.names, numeric), table.names)

@@ -76,6 +76,25 @@ class CheckRecord(RecordPart):
     hint: str | None
 
 
+class StageCostRecord(RecordPart):
+    """What one stage of a run in memory is expected to take."""
+
+    stage: str
+    megabytes: float = Field(description="Most memory that the process holds.")
+    seconds: float = Field(description="Of one processor.")
+
+
+class CostsRecord(RecordPart):
+    """What a run in memory is expected to take, by measured rates."""
+
+    records: int
+    stages: tuple[StageCostRecord, ...]
+    peak_megabytes: float
+    seconds: float
+    memory_megabytes: float | None = Field(description="That there is for it; null where the system does not say.")
+    fits: bool
+
+
 class PlanRecord(RecordPart):
     """What a run was to do; ``maskwright plan`` shows the same."""
 
@@ -97,6 +116,8 @@ class PlanRecord(RecordPart):
     levels: dict[str, int] = Field(
         default_factory=dict, description="Of ``maskwright plan`` on data of several levels: records of each."
     )
+
+    costs: CostsRecord | None = Field(default=None, description="Of ``maskwright plan``; null of a run.")
 
     @property
     def published_as_they_are(self) -> tuple[str, ...]:

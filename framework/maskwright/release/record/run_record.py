@@ -14,6 +14,7 @@ from maskwright.edits.edit import EditKind, Severity
 from maskwright.pipeline.file_schema import DIALECT, untitled
 from maskwright.planning.model import KeptBy
 from maskwright.release.record.adjustment_record import AdjustedUnit, LossByStep, MomentDrift, MovedRows
+from maskwright.release.record.cut_record import CutRecord
 from maskwright.release.record.doubt_record import DoubtRecord
 from maskwright.release.record.measure_record import MeasureRecord
 from maskwright.release.record.plan_record import PlanRecord
@@ -331,6 +332,7 @@ class RunRecord(RecordPart):
     k_of_groups: Public[tuple[LikeClasses, ...]] = Field(
         default=(), description="Of data of two levels: the four counts of what is published alike."
     )
+    cut: CutRecord | None = Field(default=None, description="Of a run over parts: how the file was cut.")
     sections: tuple[SectionRecord, ...] = Field(
         default=(), description="Further sections of the report, as plugins composed them."
     )

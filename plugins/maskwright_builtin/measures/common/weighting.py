@@ -96,3 +96,8 @@ def effective_number(weights: NDArray[np.float64]) -> float:
     """
     squares = float(np.dot(weights, weights))
     return float(weights.sum()) ** 2 / squares if squares > 0.0 else 0.0
+
+
+def weighted_over_parts(params: WeightedParams) -> str | None:
+    """Why a measure cannot be had of a file in parts: weights are brought to mean 1 over the whole file."""
+    return "weights are brought to mean 1 over the whole file: leave out `weighted`" if params.weighted else None

@@ -9,6 +9,7 @@ import numpy as np
 from maskwright import Comparison, Measure, Measurement
 from maskwright_builtin.measures.common.pairing import listed, pair_records, spread
 from maskwright_builtin.measures.common.weighting import WeightedParams, chosen, mean, weights_of
+from maskwright_builtin.measures.information_loss.over_parts import HIGHER_MOMENTS_OVER_PARTS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -110,6 +111,7 @@ HIGHER_MOMENTS = Measure(
     direction="lower",
     range=(0.0, None),
     params=WeightedParams,
+    merging=HIGHER_MOMENTS_OVER_PARTS,
     compares_unpaired=True,
     invariant_to={"affine", "records", "columns"},
     reference="Domingo-Ferrer and González-Nicolás (2010), Hybrid microdata using microaggregation, Information "

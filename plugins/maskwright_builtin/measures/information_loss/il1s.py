@@ -10,6 +10,7 @@ import numpy as np
 from maskwright import Comparison, Measure, Measurement
 from maskwright_builtin.measures.common.pairing import listed, pair_records, spread
 from maskwright_builtin.measures.common.weighting import WeightedParams, weights_of
+from maskwright_builtin.measures.information_loss.over_parts import IL1S_OVER_PARTS
 
 MISSING_RULE = "a cell missing in either file is left out, and the divisor of its variable shrinks with it"
 
@@ -92,6 +93,7 @@ IL1S = Measure(
     direction="lower",
     range=(0.0, None),
     params=WeightedParams,
+    merging=IL1S_OVER_PARTS,
     invariant_to={"affine", "records", "columns"},
     reference="Yancey, Winkler, Creecy (2002), Disclosure risk assessment in perturbative microdata protection; "
     "Mateo-Sanz, Sebé, Domingo-Ferrer (2004), Outlier protection in continuous microdata masking, LNCS 3050",

@@ -9,6 +9,7 @@ import numpy as np
 from maskwright import Comparison, Measure, Measurement
 from maskwright_builtin.measures.common.pairing import Pairs, listed, pair_records, spread
 from maskwright_builtin.measures.common.weighting import WeightedParams, weights_of
+from maskwright_builtin.measures.information_loss.over_parts import SQUARED_ERROR_OVER_PARTS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -98,6 +99,7 @@ SQUARED_ERROR = Measure(
     direction="lower",
     range=(0.0, None),
     params=WeightedParams,
+    merging=SQUARED_ERROR_OVER_PARTS,
     invariant_to={"affine", "records", "columns"},
     reference="Domingo-Ferrer and Mateo-Sanz (2002), Practical data-oriented microaggregation for statistical "
     "disclosure control, IEEE TKDE 14(1), section 2 (SSE/SST)",

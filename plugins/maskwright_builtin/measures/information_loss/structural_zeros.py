@@ -9,6 +9,7 @@ import numpy as np
 from maskwright import Comparison, Measure, Measurement
 from maskwright_builtin.measures.common.pairing import listed, pair_records
 from maskwright_builtin.measures.common.weighting import WeightedParams, weights_of
+from maskwright_builtin.measures.information_loss.over_parts import STRUCTURAL_ZEROS_OVER_PARTS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,6 +100,7 @@ STRUCTURAL_ZEROS = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=WeightedParams,
+    merging=STRUCTURAL_ZEROS_OVER_PARTS,
     invariant_to={"records", "columns"},
     reference="Hundepool et al. (2012), Statistical Disclosure Control, Wiley, section 3.5: zeros and other special "
     "values; the share is the Jaccard distance of the two sets of zero cells",

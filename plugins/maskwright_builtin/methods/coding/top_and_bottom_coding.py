@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
@@ -95,20 +96,22 @@ def protect(block: Block, params: TopAndBottomCodingParams, rng: np.random.Gener
     """
     warnings: list[str] = []
     limits: list[Limit] = []
+    # Of a part of the file it is not said what holds in all of its values.
+    part = block.n < block.file_n
 
     def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:
         variable = block.variables[position]
         upper, lower = _limits(params, variable, values)
-        if upper <= lower and np.ptp(values) > 0.0:
+        if upper <= lower and (part or np.ptp(values) > 0.0):
             raise InputError(f"the lower limit of {variable.name!r} is not below the upper one: all would become equal")
         above, below = values > upper, values < lower
         published = {"above": upper, "below": lower}
         for beyond, limit, side in ((above, upper, "above"), (below, lower, "below")):
-            if beyond.all():
+            if beyond.all() and not part:
                 raise InputError(f"all values of {variable.name!r} are {side} the limit: they would all become equal")
             by_mean = params.replace_by == "mean" and variable.is_numeric and np.count_nonzero(beyond) >= FEWEST
             values[beyond] = published[side] = values[beyond].mean() if by_mean else limit
-        if not above.any() and not below.any():
+        if not above.any() and not below.any() and not part:
             warnings.append("a variable has no value beyond its limits: it is left as it is")
         low, high = _finite(published["below"]), _finite(published["above"])
         if not (low is None and high is None):
@@ -131,6 +134,14 @@ def declared_limits(params: TopAndBottomCodingParams, variables: tuple[Variable,
         for variable in variables
     )
     return tuple(limit for limit in found if not (limit.low is None and limit.high is None))
+
+
+def _variant(params: TopAndBottomCodingParams) -> Method:
+    """With limits that are given, each record is coded by itself."""
+    given = params.top is not None or params.bottom is not None
+    shares = {"top_share", "bottom_share"} & params.model_fields_set
+    by_record = given and not shares and params.replace_by == "limit"
+    return replace(TOP_AND_BOTTOM_CODING, cut="any") if by_record else TOP_AND_BOTTOM_CODING
 
 
 def _declared(bound: Bound, variable: Variable) -> float | None:
@@ -169,11 +180,13 @@ TOP_AND_BOTTOM_CODING = Method(
     scope="variable",
     # Shares are of the whole file.
     cut="none",
+    within_strata=False,
     variable_types={"continuous", "integer", "date", "datetime", "ordinal"},
     handles_missing=True,
     preserves={"range", "equals"},
     deterministic=True,
     limits=declared_limits,
+    variant=_variant,
     changes_few=True,
     reference="Hundepool et al. (2012), Statistical disclosure control, Wiley, section 3.3.3",
     summary="Values beyond a limit are replaced by the limit, or by their mean.",

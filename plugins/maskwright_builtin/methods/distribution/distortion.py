@@ -94,6 +94,7 @@ PROBABILITY_DISTRIBUTION = Method(
     scope="variable",
     # The distribution is that of the whole file.
     cut="none",
+    within_strata=False,
     variable_types={"continuous", "integer"},
     handles_missing=True,
     reference="Liew, Choi and Liew (1985), ACM Trans. Database Systems 10(3), 395-411",

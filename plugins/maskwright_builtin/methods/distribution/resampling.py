@@ -70,6 +70,7 @@ RESAMPLING = Method(
     scope="variable",
     # Ranks are those of the whole file.
     cut="none",
+    within_strata=False,
     variable_types={"continuous", "integer", "date", "datetime"},
     handles_missing=True,
     preserves={"range"},

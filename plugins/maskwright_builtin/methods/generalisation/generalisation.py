@@ -288,6 +288,7 @@ GENERALISATION = Method(
     params=GeneralisationParams,
     scope="all",
     cut="none",
+    within_strata=False,
     variable_types={"continuous", "integer", "date", "ordinal", "nominal"},
     handles_missing=True,
     preserves={"k"},

@@ -131,6 +131,7 @@ MONDRIAN = Method(
     params=MondrianParams,
     scope="all",
     cut="none",
+    within_strata=False,
     variable_types={"continuous", "integer", "date", "ordinal"},
     preserves={"k"},
     removes={"detail"},

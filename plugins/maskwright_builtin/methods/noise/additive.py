@@ -75,6 +75,7 @@ ADDITIVE_NOISE = Method(
     scope="variable",
     # Standard deviations and corrected moments are those of the whole file.
     cut="none",
+    within_strata=False,
     variable_types={"continuous", "integer", "date", "datetime"},
     handles_missing=True,
     reference="Brand (2002), Inference Control in Statistical Databases, LNCS 2316, 97-116; Kim (1986), Proc. ASA "

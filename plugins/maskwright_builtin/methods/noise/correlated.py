@@ -89,6 +89,7 @@ CORRELATED_NOISE = Method(
     scope="all",
     # Covariances are those of the whole file.
     cut="none",
+    within_strata=False,
     preserves={"linear"},
     reference="Brand (2002), Inference Control in Statistical Databases, LNCS 2316, 97-116; Kim (1986), Proc. ASA "
     "Section on Survey Research Methods, 303-308",

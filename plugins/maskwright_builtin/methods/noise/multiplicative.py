@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Block, Masked, Method
+from maskwright import Block, Masked, Method, uniform_by_record
 from maskwright_builtin.methods.single_columns import mask_columns
 
 if TYPE_CHECKING:
@@ -58,23 +58,25 @@ def protect(block: Block, params: MultiplicativeNoiseParams, rng: np.random.Gene
     2003-01, US Bureau of the Census.
     """
     warnings: list[str] = []
+    drawn = uniform_by_record(block, rng, block.p)
 
-    def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:  # noqa: ARG001
+    def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:
         if (values == 0.0).all():
-            warnings.append("a variable whose values are all 0 stays as it is: a factor does not change 0")
-        return np.asarray(values * _factors(params, len(values), rng))
+            warnings.append("values that are all 0 stay as they are: a factor does not change 0")
+        return np.asarray(values * _factors(params, drawn[~block.missing[:, position], position]))
 
     return mask_columns(block, change, {"warnings": warnings})
 
 
-def _factors(params: MultiplicativeNoiseParams, m: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    if params.distribution == "lognormal":
-        variance = np.log1p(params.p**2)
-        return np.asarray(np.exp(np.sqrt(variance) * rng.standard_normal(m) - variance / 2.0))
+def _factors(params: MultiplicativeNoiseParams, uniform: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Factors at these places of their distribution function."""
     from scipy.special import ndtr, ndtri  # not before it is needed
 
+    if params.distribution == "lognormal":
+        variance = np.log1p(params.p**2)
+        return np.asarray(np.exp(np.sqrt(variance) * ndtri(uniform) - variance / 2.0))
     low, high = ndtr(-1.0 / params.p), ndtr(1.0 / params.p)
-    return np.asarray(1.0 + params.p * ndtri(low + (high - low) * rng.random(m)))
+    return np.asarray(1.0 + params.p * ndtri(low + (high - low) * uniform))
 
 
 MULTIPLICATIVE_NOISE = Method(
@@ -82,7 +84,7 @@ MULTIPLICATIVE_NOISE = Method(
     protect=protect,
     params=MultiplicativeNoiseParams,
     scope="variable",
-    cut="near",
+    cut="any",
     variable_types={"continuous", "integer"},
     handles_missing=True,
     reference="Kim and Winkler (2003), Multiplicative noise for masking continuous data, US Bureau of the Census, "

@@ -254,7 +254,7 @@ PRAM = Method(
     protect=protect,
     params=PramParams,
     scope="variable",
-    cut="any",
+    cut="none",
     # Few categories occur in a block, so that most stay what they are.
     changes_few=True,
     variable_types={"ordinal", "nominal"},

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import BaseModel, Field, field_validator
 
-from maskwright import Block, EditSet, InputError, Limit, Masked, Method, RecordChunk, evaluate
+from maskwright import Block, EditSet, InputError, Limit, Masked, Method, RecordChunk, evaluate, uniform_by_record
 from maskwright_builtin.methods.rounding.totals import Total, find_totals, with_totals
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def protect(block: Block, params: RoundingParams, rng: np.random.Generator) -> M
     near = np.rint(units)
     units = np.where(np.abs(units - near) <= 1e-9 * np.maximum(np.abs(near), 1.0), near, units)
     # With u uniform in [0, 1) a remainder r goes up, floor(r + u) = 1, with probability r.
-    shift = np.full((block.n, 1), 0.5) if params.kind == "deterministic" else rng.random((block.n, 1))
+    shift = np.full((block.n, 1), 0.5) if params.kind == "deterministic" else uniform_by_record(block, rng, 1)
     rounded = np.floor(units + shift)
     other = np.where(rounded > units, rounded - 1.0, np.where(rounded < units, rounded + 1.0, rounded))
     totals = find_totals(block.names, block.edits)
@@ -193,7 +193,7 @@ ROUNDING = Method(
     protect=protect,
     params=RoundingParams,
     scope="group",
-    cut="near",
+    cut="any",
     variable_types={"continuous", "integer", "date", "datetime"},
     handles_missing=True,
     limits=declared_limits,

@@ -113,7 +113,7 @@ DATA_SHUFFLING = Method(
     protect=protect,
     params=DataShufflingParams,
     scope="all",
-    cut="any",
+    cut="none",
     variable_types={"continuous", "integer", "date", "datetime"},
     # Ranks of a block of similar records are near each other.
     preserves={"range", "domain", "mean"},

@@ -108,7 +108,7 @@ DATA_SWAPPING = Method(
     protect=protect,
     params=DataSwappingParams,
     scope="group",
-    cut="any",
+    cut="none",
     # Partners in a block of similar records are near each other.
     changes_few=True,
     variable_types={"continuous", "integer", "date", "datetime", "ordinal", "nominal"},

@@ -95,6 +95,7 @@ RANK_SWAPPING = Method(
     scope="variable",
     # Ranks are those of the whole file.
     cut="none",
+    within_strata=False,
     variable_types={"continuous", "integer", "date", "datetime", "ordinal"},
     handles_missing=True,
     preserves={"range", "domain", "mean"},

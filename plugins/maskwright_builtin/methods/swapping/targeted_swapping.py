@@ -282,6 +282,7 @@ TARGETED_SWAPPING = Method(
     params=TargetedSwappingParams,
     scope="all",
     cut="none",
+    within_strata=False,
     changes_few=True,
     variable_types={"continuous", "integer", "date", "datetime", "ordinal", "nominal"},
     handles_missing=True,

@@ -339,6 +339,7 @@ CART_SYNTHESIS = Method(
     params=CartSynthesisParams,
     scope="all",
     cut="none",
+    within_strata=False,
     # What is synthetic may by chance be what was there.
     changes_few=True,
     variable_types={"continuous", "integer", "date", "datetime", "ordinal", "nominal"},

@@ -204,7 +204,7 @@ FUZZY_C_REGRESSION = Method(
     protect=protect,
     params=FuzzyCRegressionParams,
     scope="all",
-    cut="any",
+    cut="none",
     # Models of a block of similar records are near them.
     fewest_records=fewest_records,
     reference="Cano and Torra (2009), FUZZ-IEEE, 1145-1150",

@@ -113,7 +113,7 @@ IPSO = Method(
     protect=protect,
     params=IpsoParams,
     scope="all",
-    cut="any",
+    cut="none",
     # Residuals of a block of similar records are small, and so are the new ones.
     preserves={"linear", "mean"},
     fewest_records=fewest_records,

@@ -144,7 +144,7 @@ MURALIDHAR_SARATHY = Method(
     protect=protect,
     params=MuralidharSarathyParams,
     scope="all",
-    cut="any",
+    cut="none",
     # Residuals of a block of similar records are small, and so is the noise.
     preserves={"mean"},
     fewest_records=fewest_records,

@@ -88,7 +88,8 @@ class CsvReading:
                 _exhaust(rows)
                 del rows
         # In a file of one column, empty lines are records.
-        self._ending = text.ending if len(self._names) > 1 or not text.ending else self._dialect.line_end
+        ending = text.ending if len(self._names) > 1 or not text.ending else self._dialect.line_end
+        self._ending = ending if records else None
         self._notes = tuple(self._said(text, records))
 
     def _opened(self, text: Utf8Text) -> arrow_csv.CSVStreamingReader:
@@ -146,7 +147,7 @@ class CsvReading:
             yield f"lines end in different ways: all of the masked file end with {shown}, as the first does"
         after = text.ending.count(self._dialect.line_end)
         empty = text.rows - after - records + 1
-        if empty > 0 and len(self._names) > 1 and not text.mixed:
+        if empty > 0 and records and len(self._names) > 1 and not text.mixed:
             are = "is an empty line" if empty == 1 else f"are {empty} empty lines"
             yield f"there {are} between records: not written to the masked file"
 

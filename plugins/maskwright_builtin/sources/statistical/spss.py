@@ -218,6 +218,7 @@ SPSS = Source(
     read_plainly=_read_plainly,
     refuse_unwritable=refuse_unwritable,
     missing_codes=_missing_codes,
+    labels_codes=True,
     holds=FormatFacts(
         types="numbers and texts, with formats, measures and widths",
         labels=f"of variables ({LARGEST['label']} bytes) and of values ({LARGEST['value label']} bytes)",

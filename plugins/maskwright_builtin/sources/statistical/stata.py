@@ -186,6 +186,7 @@ STATA = Source(
     writes_text=False,
     has_letter_codes=True,
     missing_codes=codes_as_letters,
+    labels_codes=True,
     read_plainly=_read_plainly,
     refuse_unwritable=refuse_unwritable,
     holds=FormatFacts(

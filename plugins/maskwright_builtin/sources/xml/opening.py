@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from maskwright import DataError, Place, Problem
+from maskwright import DataError, NoRecords, Place, Problem
 from maskwright_builtin.sources.files import reading
 from maskwright_builtin.sources.xml.parser import WHITE_SPACE, GuardedParser, Name, XmlParams, element_name
 
@@ -197,6 +197,8 @@ def _only_child(path: Path, search: _Search) -> _Shape:
     place = Place(str(path))
     if search.wanted is not None:
         there = sorted(search.other_names)
+        if search.root is not None and there == [search.root.local]:
+            raise NoRecords(Problem(f"the root element {search.root.local!r} has no records in it", place))
         near = difflib.get_close_matches(search.wanted.lower(), [name.lower() for name in there], n=1)
         hint = f"The elements there are: {_listed(there)}."
         if near:
@@ -205,7 +207,7 @@ def _only_child(path: Path, search: _Search) -> _Shape:
         raise DataError(Problem(f"no record element called {search.wanted!r} in the file", place, hint))
     if not search.shapes:
         root = search.root.local if search.root is not None else ""
-        raise DataError(Problem(f"the root element {root!r} has no records in it", place))
+        raise NoRecords(Problem(f"the root element {root!r} has no records in it", place))
     if len(search.shapes) > 1:
         names = _listed(sorted(name.local for name in search.shapes))
         hint = "Name the one that is a record: `record: NAME` in the pipeline's data section, or --record NAME."

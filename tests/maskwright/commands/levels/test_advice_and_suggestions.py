@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pandas as pd
 import pytest
 
 from maskwright.cli.main import main
@@ -29,6 +30,21 @@ def test_advice_takes_data_and_key_from_a_pipeline(folder: Path, capsys: pytest.
     assert "linked.yaml: each level has its own file" in capsys.readouterr().err
     assert main(["advise", "levels", str(folder / "survey.csv")]) == 2
     assert "--key NAME: the variable that names the household is wanted" in capsys.readouterr().err
+
+
+def test_a_few_cells_that_do_not_point_hide_no_pointer(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    survey = pd.read_csv(folder / "survey.csv", dtype=str)
+    wives = survey.index[survey["spouse"] == "2"][:3]
+    survey.loc[wives, "spouse"] = ["9", "1", "77"]
+    survey.to_csv(folder / "survey.csv", index=False)
+    assert main(["advise", "levels", str(folder / "survey.csv"), "--key", "hhid", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["pointers"], found["not_pointing"]) == (["spouse", "mother"], {"spouse": 3})
+    assert found["levels"]["person"]["pointers"] == {"spouse": "pno", "mother": "pno"}
+    assert main(["advise", "levels", str(folder / "survey.csv"), "--key", "hhid"]) == 0
+    said = capsys.readouterr().out
+    assert "Names another record of the group: spouse, but for 3 cells\n" in said
+    assert "Names another record of the group: mother\n" in said
 
 
 @pytest.mark.parametrize("form", ["flat", "linked"])

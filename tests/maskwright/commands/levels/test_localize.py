@@ -90,6 +90,45 @@ def test_large_groups_and_pointers_to_nobody_are_told() -> None:
     assert why == "more than 8 members: look at the edits of the household and of each person apart"
 
 
+COUPLES = {"household": {"key": "hhid"}, "person": {"key": "pno", "in": "household", "pointers": {"spouse": "pno"}}}
+
+
+@pytest.mark.parametrize("numbers", [(1, 2, 3), ("A", "B", "C")])
+def test_two_who_name_one_spouse_are_mended_by_a_pointer_and_not_by_a_key(numbers: tuple[int | str, ...]) -> None:
+    first, _, third = numbers
+    nobody = 0 if first == 1 else "0"
+    persons = pd.DataFrame({"hhid": [1, 1, 1], "pno": numbers, "spouse": [third, third, first]})
+    found = mw.localize(
+        mw.linked_data({"household": pd.DataFrame({"hhid": [1]}), "person": persons}, COUPLES), ["spouse.spouse == pno"]
+    )
+    assert fields(found) == {1: ["spouse[2]"]}
+    assert found.found[0].proven
+    assert found.found[0].values["spouse[2]"] == nobody
+
+
+def test_the_pointer_where_both_ages_are_trusted() -> None:
+    data = linked([(1, 1, 30, 0, 0), (1, 2, 31, 0, 1), (1, 3, 60, 0, 0)], {1: 0})
+    found = mw.localize(data, ["mother.age - age >= 14"], weights={"age": 5})
+    assert fields(found) == {1: ["mother[2]"]}
+    assert fields(mw.localize(data, ["mother.age - age >= 14", "if age < 40 then mother >= 1"])) == {1: ["age[1]"]}
+
+
+def test_a_key_where_a_rule_is_about_keys() -> None:
+    data = linked([(1, 1, 30, 0, 0), (1, 7, 3, 0, 1)], {1: 0})
+    assert fields(mw.localize(data, ["max(person.pno) <= 6"])) == {1: ["pno[2]"]}
+
+
+def test_a_run_says_that_it_adjusts_no_cells_of_groups(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pipeline = write_levels_demo(tmp_path, 100).edits.parent / "flat.yaml"
+    text = pipeline.read_text(encoding="utf-8").replace("on_input_violation: drop", "on_input_violation: localize")
+    pipeline.write_text(text, encoding="utf-8")
+    assert main(["run", str(pipeline)]) == 2
+    said = capsys.readouterr().err
+    assert "`localize` adjusts no cells of data of several levels" in said
+    assert "maskwright localize DATA --edits FILE --pipeline FILE" in said
+    assert not list(tmp_path.glob("*masked*"))
+
+
 def test_both_forms_and_both_doors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_levels_demo(tmp_path, 800)
     edits = ["--edits", str(tmp_path / "edits.yaml"), "--json", "--pipeline"]

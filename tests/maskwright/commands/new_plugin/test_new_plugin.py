@@ -22,9 +22,16 @@ NAMES = {
     "method": "maskwright-my-noise",
     "measure": "maskwright-my-shift",
     "partition": "maskwright-my-order",
+    "aggregation": "maskwright-my-middle",
+    "constraint": "maskwright-my-multiples",
     "source": "maskwright-my-lines",
     "edit_reader": "maskwright-my-rules",
     "report": "maskwright-my-outcome",
+    "rule_writer": "maskwright-my-list",
+    "plan_check": "maskwright-my-policy",
+    "report_section": "maskwright-my-counts",
+    "action": "maskwright-my-files",
+    "command": "maskwright-my-count",
 }
 
 
@@ -103,7 +110,10 @@ protect:
   - {method: my_noise, variables: [income]}
   - {method: microaggregation, variables: [age], params: {k: 4, partition: my_order}}
 measure: [my_shift]
-output: {data: masked.my_lines, my_outcome: outcome.txt}
+checks: [{my_policy: {outputs: [my_outcome]}}]
+sections: [my_counts]
+after: [my_files]
+output: {data: masked.my_lines, my_outcome: outcome.txt, edits: published.my_list}
 waive: [{doubt: written-file-not-read-twice, because: it is a test}]
 seed: 1
 """
@@ -125,6 +135,10 @@ def test_a_pipeline_runs_with_one_of_each_kind(installed: Path, tmp_path: Path) 
     assert (tmp_path / "outcome.txt").read_text("utf-8").startswith("40 records, released\nedit edit-1: 0 violations")
     ages = [json.loads(line)["age"] for line in (tmp_path / "masked.my_lines").read_text("utf-8").splitlines()]
     assert len(set(ages)) == 10
+    assert (tmp_path / "published.my_list").read_text("utf-8") == "edit-1: age <= 120\n"
+    assert (tmp_path / "files.txt").read_text("utf-8") == "masked.my_lines\noutcome.txt\npublished.my_list\n"
+    done = python("-c", command, "my_count", "--file", "files.txt", path=[installed], folder=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "3 lines\n")
 
 
 @pytest.mark.slow
@@ -155,6 +169,12 @@ def test_types_are_strict(packages: Path) -> None:
         ("json", "report", "there is a package called 'json' already", "Try 'maskwright-json'."),
         ("maskwright", "method", "there is a package called 'maskwright' already", "Try 'maskwright-"),
         ("maskwright-pram", "method", "there is a method 'pram' already", "Try 'maskwright-my-pram'."),
+        (
+            "maskwright-run",
+            "command",
+            "there is a command 'run' already, offered by maskwright",
+            "'maskwright-my-run'.",
+        ),
         ("maskwright-csv", "source", "there is a source 'csv' already", "Try 'maskwright-my-csv'."),
         ("maskwright-noise", "metod", "no kind of plugin called 'metod'; did you mean 'method'?", ""),
     ],

@@ -80,7 +80,7 @@ class World:
         self.holes = frozenset(
             str(name) for name in rng.choice(MAY_BE_MISSING, int(rng.integers(1, 5)), replace=False)
         ) if rng.random() < 0.35 else frozenset[str]()  # fmt: skip
-        self.codes = frozenset(name for name in self.holes if rng.random() < 0.5)
+        self.codes = frozenset(name for name in sorted(self.holes) if rng.random() < 0.5)
         self.households: list[Row] = []
         self.persons: list[Row] = []
         for number in range(self.count):
@@ -477,7 +477,7 @@ class _Rules:
         # A spouse who names nobody by an empty cell leaves it unknown.
         return (
             "person",
-            replace(back, xpath=f"not(../Person[pno = current()/spouse]/spouse) or {back.xpath}"),
+            replace(back, xpath=f"not(string(../Person[pno = current()/spouse]/spouse)) or {back.xpath}"),
             _points("spouse"),
         )
 

@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 
 import maskwright as mw
+from maskwright.masking.adjusting.adjust import adjust
+from maskwright.masking.adjusting.targets import Targets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,3 +70,50 @@ def test_a_code_that_is_asked_for_is_known(tmp_path: Path, method: str, rule: st
         'if pay is "refused" then age >= 40': (masked["pay"] != -8) | (masked["age"] >= 40),
     }
     assert held[rule].all()
+
+
+@pytest.mark.parametrize("levels", [False, True])
+def test_adjustment_moves_onto_no_code(tmp_path: Path, levels: bool) -> None:
+    """The bound is a code: what is moved onto it goes one unit further."""
+    rng = np.random.default_rng(2)
+    limit = rng.integers(1, 3, 200)
+    frame = pd.DataFrame({"home": np.arange(200) // 2, "line": np.arange(200) % 2 + 1, "limit": limit, "region": "N"})
+    frame["debt"] = np.where(rng.random(200) < 0.1, -9, -np.minimum(rng.integers(0, 30, 200), 9 * limit - 1))
+    frame.to_csv(tmp_path / "debts.csv", index=False)
+    variables: dict[str, dict[str, object]] = {
+        "debt": {"missing": {"-9": "refused"}, "unchanged": 90},
+        "limit": {"role": "other"},
+    }
+    variables |= {name: {"role": "other"} for name in ("home", "line", "region")}
+    data: dict[str, object] = {"source": str(tmp_path / "debts.csv"), "variables": variables}
+    if levels:
+        data["levels"] = {
+            "household": {"key": "home", "variables": ["region"]},
+            "person": {"key": "line", "in": "household"},
+        }
+    mw.run({
+        "maskwright": 1, "seed": 1, "measure": [], "edits": ["debt >= 0 - 9 * limit"], "data": data,
+        "protect": [{"method": "additive_noise", "variables": ["debt"], "params": {"p": 0.9}}],
+        "output": {"data": str(tmp_path / "masked.csv")},
+    })  # fmt: skip
+    masked = pd.read_csv(tmp_path / "masked.csv")
+    assert (masked["debt"] == -9).sum() == (frame["debt"] == -9).sum()
+    said = masked[masked["debt"] != -9]
+    assert (said["debt"] >= -9 * said["limit"]).all()
+    assert (said["debt"] == -8).any()
+
+
+def test_a_code_is_taken_where_nothing_else_holds() -> None:
+    """Edits come first, and a doubt says so; a code that is farther than another way is left alone."""
+    variables = (mw.Variable("a", decimals=0, missing_codes=("-9",)), mw.Variable("b", decimals=0))
+    values = np.array([[-7.4, 2.0], [-8.6, 3.0], [-3.0, 5.0]])
+
+    def found(rule: str) -> np.ndarray:
+        edits = mw.EditSet.parse([rule])
+        done = adjust(values, Targets(variables, {}), edits, np.array([2.0, 2.0]), np.random.default_rng(0))
+        assert not done.infeasible.any()
+        return done.values[:, 0]
+
+    np.testing.assert_array_equal(found("a == 0 - 9"), [-9, -9, -9])
+    np.testing.assert_array_equal(found("a <= 0 - 9"), [-10, -10, -10])
+    np.testing.assert_array_equal(found("a <= 0 - 8"), [-8, -8, -8])

@@ -5,6 +5,7 @@ Each is offered by a package ``bad`` of version 1.2, alone, and tried with the p
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 import types
@@ -443,15 +444,15 @@ def a_number(comparison, params, rng):
 
 
 def an_unknown_variable(comparison, params, rng):
-    return Measurement(1.0, per_variable={"salary": 1.0})
+    return Measurement(0.0, per_variable={"salary": 1.0})
 
 
 def an_infinite_part(comparison, params, rng):
-    return Measurement(1.0, parts={"worst": float("inf")})
+    return Measurement(0.0, parts={"worst": float("inf")})
 
 
 def a_part_out_of_range(comparison, params, rng):
-    return Measurement(1.0, parts={"worst": 101.0})
+    return Measurement(0.0, parts={"worst": 101.0})
 
 
 def worst(params):
@@ -459,15 +460,15 @@ def worst(params):
 
 
 def an_interval_upside_down(comparison, params, rng):
-    return Measurement(1.0, interval=(2.0, 0.0))
+    return Measurement(0.0, interval=(2.0, 0.0))
 
 
 def contributions_of_others(comparison, params, rng):
-    return Measurement(1.0, per_record=np.zeros(3))
+    return Measurement(0.0, per_record=np.zeros(3))
 
 
 def notes_of_numbers(comparison, params, rng):
-    return Measurement(1.0, notes=(1.0,))
+    return Measurement(0.0, notes=(1.0,))
 
 
 def compute_raises(comparison, params, rng):
@@ -476,18 +477,18 @@ def compute_raises(comparison, params, rng):
 
 def writes_into_the_masked_file(comparison, params, rng):
     comparison.masked["age"].values[:] = 0.0
-    return Measurement(1.0)
+    return Measurement(0.0)
 
 
 def makes_the_original_writable(comparison, params, rng):
     values = comparison.original["age"].values
     values.setflags(write=True)
     values[:] = 0.0
-    return Measurement(1.0)
+    return Measurement(0.0)
 
 
 def compute_fine(comparison, params, rng):
-    return Measurement(1.0)
+    return Measurement(0.0)
 
 
 def uses_numbers(params, measurable):
@@ -519,6 +520,66 @@ MEASURES = (
 
 BAD_PLUGINS = (*METHODS, *PARTITIONS, *MEASURES)
 
+# Methods and partitions that harm nobody in a run, or of which a run only tells.
+
+SCRATCH = np.zeros(100_000)
+
+
+def prints(block, params, rng):
+    print("a value of 4711\nand another")
+    sys.stdout.write("4712\n")
+    return good(block)
+
+
+def in_a_buffer(block, params, rng):
+    buffer = SCRATCH[: block.values.size].reshape(block.values.shape)
+    buffer[:] = good(block).values
+    return Masked(buffer, block.missing.copy())
+
+
+def hangs(block, params, rng):
+    time.sleep(3600)
+    return good(block)
+
+
+def hangs_in_a_loop(block, params, rng):
+    while True:
+        pass
+
+
+def hangs_with_the_lock(block, params, rng):
+    """Compiled code that lets no other thread of its process go on."""
+    re.match(r"(a+)+$", "a" * 60 + "b")
+    return good(block)
+
+
+def cluster_hangs(block, k, params, rng):
+    time.sleep(3600)
+    return clusters(block, k)
+
+
+HANGING = (
+    BadPlugin("never ends", "method", _method(hangs), "took longer than 0.5 seconds in step 1",
+              settings=("execution.plugin_seconds=0.5",)),
+    BadPlugin("never ends, at work", "method", _method(hangs_in_a_loop), "took longer than 0.5 seconds in step 1",
+              settings=("execution.plugin_seconds=0.5",)),
+    BadPlugin("never ends", "partition", _partition(cluster_hangs), "took longer than 2 seconds in step 1",
+              settings=("execution.plugin_seconds=2",)),
+)  # fmt: skip
+"""Refused where the pipeline says how long a plugin may take."""
+
+HARMLESS = (
+    BadPlugin("prints values of records", "method", _method(prints), ""),
+    BadPlugin("works in a buffer of its module", "method", _method(in_a_buffer), ""),
+)
+"""The released file is that of `fine`: what is printed is kept apart, what is returned is copied."""
+
+CLAIMING = (
+    BadPlugin("claims to keep means", "method", _method(preserves={"mean"}), "claims to preserve means"),
+    BadPlugin("claims to keep covariances", "method", _method(preserves={"covariance"}), "claims to preserve covari"),
+)
+"""The released file is that of `fine`, and the run says that the claim did not hold."""
+
 
 def module_of(bad: BadPlugin) -> types.ModuleType:
     """Module of a package that offers a bad plugin, and nothing else."""
@@ -532,27 +593,6 @@ def module_of(bad: BadPlugin) -> types.ModuleType:
 
 def deliberate(block, params, rng):
     raise InputError("this method needs a variable of role weight")
-
-
-def prints(block, params, rng):
-    print("a value of 4711\nand another")
-    sys.stdout.write("4712\n")
-    return good(block)
-
-
-def hangs(block, params, rng):
-    time.sleep(3600)
-    return good(block)
-
-
-def hangs_in_a_loop(block, params, rng):
-    while True:
-        pass
-
-
-def cluster_hangs(block, k, params, rng):
-    time.sleep(3600)
-    return clusters(block, k)
 
 
 def cluster_fine(block, k, params, rng):

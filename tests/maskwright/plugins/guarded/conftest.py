@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
 from maskwright.plugins import registry
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from bad_pipelines import write_data, write_pipeline
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-PIPELINES = {
-    "method": "protect: [{method: spoiler, variables: [age, wage]}]",
-    "partition": "protect: [{method: microaggregation, variables: [age, wage], params: {k: 3, partition: spoiler}}]",
-    "measure": "protect: [{method: microaggregation, variables: [age, wage], params: {k: 3}}]\nmeasure: [spoiler]",
-    "report": "protect: [{method: microaggregation, variables: [age, wage], params: {k: 3}}]",
-}
 
 
 class Distribution:
@@ -57,20 +54,5 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any], None]]:
 @pytest.fixture
 def pipeline(tmp_path: Path) -> Callable[[str], Path]:
     """Function that writes a pipeline that uses the plugin called ``spoiler`` of a kind, and its data of 40 records."""
-    rng = np.random.default_rng(1)
-    rows = [f"{18 + number},{wage},{'NSWE'[number % 4]}" for number, wage in enumerate(rng.integers(20000, 90000, 40))]
-    rows[5:10] = [f"{23 + number},,N" for number in range(5)]
-    (tmp_path / "data.csv").write_text("age,wage,region\n" + "\n".join(rows) + "\n", encoding="utf-8")
-
-    def written(kind: str) -> Path:
-        path = tmp_path / "pipeline.yaml"
-        path.write_text(
-            "maskwright: 1\n"
-            "data: {source: data.csv, variables: {region: {role: other}}}\n"
-            f"{PIPELINES.get(kind, PIPELINES['method'])}\n"
-            "output: {data: masked.csv, record: run.json}\nseed: 1\n",
-            encoding="utf-8",
-        )
-        return path
-
-    return written
+    write_data(tmp_path)
+    return lambda kind: write_pipeline(tmp_path, kind)

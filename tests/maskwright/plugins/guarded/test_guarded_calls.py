@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 import threading
-import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,15 +16,19 @@ import numpy as np
 import pytest
 
 import maskwright as mw
-from maskwright import Masked, Measure, Method, Partition, Report, hookimpl
+from maskwright import Masked, Measure, Method, Partition, Report
 from maskwright.cli.main import main
+from maskwright.masking.protecting import processes
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 import bad_plugins
+from bad_onlookers import HARMLESS_OBSERVERS, OBSERVERS, REPORTS
+from bad_packages import PACKAGES, BadPackage, hooks, prints_and_offers
 from bad_plugins import BadPlugin, module_of
 
 if TYPE_CHECKING:
+    import types
     from collections.abc import Callable
 
     Install = Callable[[Any], None]
@@ -219,70 +223,63 @@ def test_a_method_in_a_process_is_named_with_its_step(
     assert only_input_is_left(path)
 
 
-# Observers.
+def started_here() -> set[int]:
+    """Processes that this one has started and that are there still."""
+    return {int(word) for word in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
 
 
-def zeros(step, method, block, masked):
-    masked.values[:] = 0.0
-
-
-def zeros_by_force(step, method, block, masked):
-    masked.values.setflags(write=True)
-    masked.values[:] = 0.0
-
-
-def zeros_in_memory(step, method, block, masked):
-    memory = masked.values.base.obj
-    memory.setflags(write=True)
-    memory[:] = 0.0
-
-
-def zeros_before(step, method, block):
-    block.values[:] = 0.0
-
-
-def exits(step, method):
-    sys.exit(0)
-
-
-def replaces_notes(masked):
-    masked.notes["warnings"] = []
-
-
-def prints_the_block(block):
-    print(block.values)
-
-
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="processes are counted as Linux tells them")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
-    ("hook", "function", "says"),
-    [
-        ("after_step", zeros, "tried to change what it was given, which is read-only, in step 1: ValueError at test_"),
-        ("after_step", zeros_by_force, "failed in step 1: ValueError at test_guarded_calls.py"),
-        ("after_step", replaces_notes, "which is read-only, in step 1: TypeError at test_guarded_calls.py"),
-        ("before_step", zeros_before, "which is read-only, in step 1: ValueError at test_guarded_calls.py"),
-        ("before_step", exits, "failed in step 1: SystemExit at test_guarded_calls.py"),
-    ],
+    "hangs",
+    [bad_plugins.hangs, bad_plugins.hangs_in_a_loop, bad_plugins.hangs_with_the_lock],
+    ids=["asleep", "busy", "with the lock of the interpreter"],
 )
-def test_an_observer_that_changes_anything_is_named(
-    hook: str,
-    function: Callable[..., None],
-    says: str,
+def test_a_method_that_hangs_in_a_process_is_named_and_the_process_is_ended(
+    hangs: Callable[..., Masked],
     install: Install,
     pipeline: Written,
     capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    install(module_of(BadPlugin("", "observer", {hook: function}, "")))
+    monkeypatch.setattr(processes, "SECONDS_TO_SAY_SO", 20.0)
+    install(offering("method", Method(name="spoiler", protect=hangs, handles_missing=True)))
+    path, before = pipeline("method"), started_here()
+    execution = "execution={workers: 2, block_size: 20, processes: true, plugin_seconds: 0.5}"
+    assert main(["run", str(path), "--json", "--set", execution]) == 3
+    told = capsys.readouterr()
+    assert "method 'spoiler' of package bad 1.2 took longer than 0.5 seconds in step 1" in told.err
+    assert told.out == ""
+    assert only_input_is_left(path)
+    assert started_here() == before
+
+
+# Observers.
+
+
+def test_who_observes_is_in_the_record_with_its_version(install: Install, pipeline: Written) -> None:
+    install(module_of(HARMLESS_OBSERVERS[0]))
+    record = mw.run(pipeline("report")).record
+    assert record["plugins"]["observer after_step of bad"] == {"distribution": "bad", "version": "1.2"}
+
+
+@pytest.mark.parametrize("bad", OBSERVERS, ids=lambda bad: bad.name)
+def test_an_observer_that_changes_anything_is_named(
+    bad: BadPlugin, install: Install, pipeline: Written, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(module_of(bad))
     path = pipeline("report")
     assert main(["run", str(path), "--json"]) == 3
     told = capsys.readouterr()
+    (hook,) = bad.offered
     assert f"observer '{hook}' of package bad 1.2" in told.err
-    assert says in told.err
+    assert bad.says in told.err
     assert only_input_is_left(path)
 
 
-@pytest.mark.parametrize("function", [zeros_in_memory, prints_the_block])
+@pytest.mark.parametrize("bad", HARMLESS_OBSERVERS, ids=lambda bad: bad.name)
 def test_an_observer_changes_nothing_even_through_the_memory(
-    function: Callable[..., None],
+    bad: BadPlugin,
     install: Install,
     pipeline: Written,
     capsys: pytest.CaptureFixture[str],
@@ -290,7 +287,7 @@ def test_an_observer_changes_nothing_even_through_the_memory(
     path = pipeline("report")
     mw.run(path)
     alone = path.with_name("masked.csv").read_bytes()
-    install(module_of(BadPlugin("", "observer", {"after_step": function}, "")))
+    install(module_of(bad))
     mw.run(path)
     assert path.with_name("masked.csv").read_bytes() == alone
     assert capsys.readouterr().out == ""
@@ -349,35 +346,16 @@ def test_claims_of_means_and_covariances_are_measured(
 # Reports.
 
 
-def edits_the_record(path, record):
-    record["seed"] = 2
-
-
-def edits_deeply(path, record):
-    record["pipeline"]["settings"]["protect"][0]["method"] = "another"
-
-
-def appends(path, record):
-    record["notices"].append("all is well")
-
-
-@pytest.mark.parametrize(
-    ("write", "says"),
-    [(edits_the_record, "read-only,"), (edits_deeply, "read-only,"), (appends, "failed: AttributeError")],
-)
+@pytest.mark.parametrize("bad", REPORTS, ids=lambda bad: bad.name)
 def test_a_report_cannot_edit_the_record(
-    write: Callable[..., None],
-    says: str,
-    install: Install,
-    pipeline: Written,
-    capsys: pytest.CaptureFixture[str],
+    bad: BadPlugin, install: Install, pipeline: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    install(offering("report", Report(name="spoiler", write=write, suffixes=(".txt",))))
+    install(module_of(bad))
     path = pipeline("report")
-    assert main(["run", str(path), "--json", "--set", "output.spoiler=report.txt"]) == 3
+    assert main(["run", str(path), "--json", "--set", bad.settings[0]]) == 3
     said = capsys.readouterr().err
     assert "report 'spoiler' of package bad 1.2" in said
-    assert says in said
+    assert bad.says in said
     assert only_input_is_left(path)
 
 
@@ -399,27 +377,6 @@ def test_a_report_gets_neither_the_seed_nor_hashes_of_the_input(install: Install
 # Registration.
 
 
-def hooks(**functions: Any) -> types.ModuleType:
-    module = types.ModuleType("bad")
-    module.CONTRACT = 1  # type: ignore[attr-defined]
-    for name, function in functions.items():
-        setattr(module, name, hookimpl(function))
-    return module
-
-
-def prints_and_offers():
-    print("hello")
-    return [Method(name="spoiler", protect=bad_plugins.fine)]
-
-
-def exits_when_asked():
-    sys.exit(0)
-
-
-def stops_when_asked():
-    raise bad_plugins.Stop
-
-
 def test_a_package_that_prints_while_it_registers_does_not_break_json(
     install: Install, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -430,29 +387,16 @@ def test_a_package_that_prints_while_it_registers_does_not_break_json(
             "error": None, "conflict": None} in listed  # fmt: skip
 
 
-@pytest.mark.parametrize(("function", "error"), [(exits_when_asked, "SystemExit"), (stops_when_asked, "Stop")])
-def test_a_package_that_fails_while_it_registers_is_listed_and_stops_nothing_else(
-    function: Callable[..., Any], error: str, install: Install, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("bad", PACKAGES, ids=lambda bad: bad.name)
+def test_a_package_that_cannot_be_loaded_is_listed_and_stops_nothing_else(
+    bad: BadPackage, install: Install, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    install(hooks(register_methods=function))
+    install(bad.module())
     assert main(["plugins", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)["plugins"]
     (broken,) = (each for each in listed if each["status"] == "broken")
     assert broken["distribution"] == "bad"
-    assert broken["error"].startswith(f"register_methods: {error}")
-
-
-def test_an_observer_that_wraps_the_others_is_refused(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
-    def before_step(step):
-        yield
-
-    module = types.ModuleType("bad")
-    module.CONTRACT = 1  # type: ignore[attr-defined]
-    module.before_step = hookimpl(wrapper=True)(before_step)  # type: ignore[attr-defined]
-    install(module)
-    assert main(["plugins", "--json"]) == 0
-    (broken,) = (each for each in json.loads(capsys.readouterr().out)["plugins"] if each["status"] == "broken")
-    assert "before_step is a hook wrapper" in broken["error"]
+    assert re.search(bad.says, broken["error"])
 
 
 def test_measures_are_checked_on_two_files_too(install: Install, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import maskwright as mw
@@ -82,13 +83,18 @@ def test_a_broken_first_evaluation_is_caught(
         looked(tmp_path, (rule,))
 
 
-@pytest.mark.parametrize("form", ["flat", "linked"])
+IN_SCHEMATRON = "- schematron: {file: survey.sch, phase: released}"
+IN_YAML = "- {rule: sum(person.income) + child_benefit + capital == total, name: total-sum}"
+
+
+@pytest.mark.parametrize("form", ["flat", "linked", "nested"])
 def test_a_run_whose_first_evaluation_sees_nothing_is_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
     write_levels_demo(tmp_path, 200)
     pipeline = tmp_path / f"{form}.yaml"
-    pipeline.write_text(pipeline.read_text(encoding="utf-8").replace("linkage: 50", "linkage: 100"), encoding="utf-8")
+    text = pipeline.read_text(encoding="utf-8").replace("linkage: 50", "linkage: 100")
+    pipeline.write_text(text.replace(IN_SCHEMATRON, IN_YAML), encoding="utf-8")
     arranged_levels = vars(running)["arranged_levels"]
 
     def with_a_wrong_total(*arguments: object) -> object:
@@ -121,3 +127,18 @@ def blind(outcomes_of: Callable[..., dict]) -> Callable[..., dict]:
         }
 
     return found
+
+
+def test_households_are_read_of_their_first_rows_when_only_the_last_has_two_members(tmp_path: Path) -> None:
+    rows = [(1, 1, 100, 7), (2, 1, 200, 8), (3, 1, 300, 9), (4, 1, 400, 10), (4, 2, 400, 11)]
+    frame = pd.DataFrame(rows, columns=["hhid", "pno", "rent", "wage"])
+    frame.to_csv(tmp_path / "flat.csv", index=False)
+    levels = {"household": {"key": "hhid", "variables": ["rent"]}, "person": {"key": "pno", "in": "household"}}
+    settings = {
+        "maskwright": 1, "data": {"source": str(tmp_path / "flat.csv"), "levels": levels},
+        "edits": ["2 * rent + 1 <= 900"], "output": {"data": str(tmp_path / "masked.csv")}, "seed": 1,
+        "protect": [
+            {"method": "microaggregation", "variables": [each], "params": {"k": 2}} for each in ("rent", "wage")
+        ],
+    }  # fmt: skip
+    assert mw.run(settings).ok

@@ -355,3 +355,10 @@ def test_a_model_of_too_many_categories_is_refused_with_what_to_do() -> None:
     data = pd.DataFrame({"a": [str(number) for number in range(5000)]})
     with pytest.raises(mw.InputError, match="take model: tree, or name fewer variables"):
         found((data, data.iloc[::-1].reset_index(drop=True)), "propensity")
+
+
+def test_a_number_of_which_nothing_is_published_is_measured_all_the_same() -> None:
+    original = pd.DataFrame({"id": range(20), "age": range(20, 40), "sex": ["f", "m"] * 10})
+    masked = original.assign(age=pd.Series([None] * 20, dtype="string"))
+    found = mw.measure(original, masked, ["contingency_tables"], key="id", declared={"id": {"role": "identifier"}})
+    assert found["contingency_tables"].per_variable == {"age": 1.0, "sex": 0.0}

@@ -30,6 +30,7 @@ from maskwright.edits.expression import (
     IsInteger,
     IsMissing,
     IsNumber,
+    KindCondition,
     MissingAs,
     Negative,
     Not,
@@ -129,6 +130,8 @@ class XPathWriter:
                 return self.told(variable, node if holds else and_([not_(_blank(variable)), not_(node)]))
             case Truth(value):
                 return Truth(value == holds)
+            case KindCondition(name):
+                raise Inexpressible(f"{name}() is a kind of constraint of a plugin, which XPath has no words for")
             case _:
                 raise Inexpressible("it is no condition")
 

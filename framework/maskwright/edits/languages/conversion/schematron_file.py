@@ -12,11 +12,12 @@ from maskwright.edits.languages.conversion.exact_as_xpath import xpath_test
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 from maskwright.edits.languages.conversion.xpath_as_exact import calculates
 from maskwright.edits.languages.conversion.xpath_text import ORIGINAL_FILE, xpath_text
+from maskwright.edits.languages.schematron.vocabulary import WRITTEN_FROM
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.xml_names import NCNAME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
@@ -26,7 +27,11 @@ _PLACEHOLDER = re.compile(rf"\{{({NCNAME})\}}")
 
 
 def schematron_file(  # noqa: C901 - one note after the other
-    edits: EditSet, record: str, grids: Grids, written: Callable[[Edit], tuple[str, Expression]] | None = None
+    edits: EditSet,
+    record: str,
+    grids: Grids,
+    written: Callable[[Edit], tuple[str, Expression]] | None = None,
+    rules: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Converted:
     """Write edits as Schematron, one pattern each.
 
@@ -39,6 +44,8 @@ def schematron_file(  # noqa: C901 - one note after the other
         Decimals of the variables.
     written : callable, optional
         Gives the context and the test, in XPath's types, of an edit that spans records.
+    rules : mapping of edit name to mapping, optional
+        ``rule`` and ``when`` that stand beside a test, for who reads the file as rules again.
 
     Raises
     ------
@@ -78,7 +85,7 @@ def schematron_file(  # noqa: C901 - one note after the other
         identifier = _identifier(edit.name, taken)
         if identifier != edit.name:
             renamed.append(f"{edit.name} -> {identifier}")
-        patterns.append(_pattern(edit, identifier, context, text))
+        patterns.append(_pattern(edit, identifier, context, text, (rules or {}).get(edit.name, {})))
     if problems:
         raise EditError(problems)
     if silent:
@@ -91,12 +98,13 @@ def schematron_file(  # noqa: C901 - one note after the other
         notes.append(
             f"{ORIGINAL_FILE} stands for the original file: Maskwright takes it from --original, other engines read it"
         )
+    beside = f' xmlns:mw="{WRITTEN_FROM}"' if rules else ""
     # A comment of XML holds no two hyphens in a row.
     remarks = "".join(f"<!-- {re.sub('-(?=-|$)', '- ', note)} -->\n" for note in notes)
     return Converted(
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         + remarks
-        + '<schema xmlns="http://purl.oclc.org/dsdl/schematron" queryBinding="xslt">\n'
+        + f'<schema xmlns="http://purl.oclc.org/dsdl/schematron"{beside} queryBinding="xslt">\n'
         + "".join(patterns)
         + "</schema>\n",
         tuple(notes),
@@ -112,13 +120,14 @@ def _decimals_note(grids: Grids) -> str:
     )
 
 
-def _pattern(edit: Edit, identifier: str, context: str, test: str) -> str:
+def _pattern(edit: Edit, identifier: str, context: str, test: str, beside: Mapping[str, str]) -> str:
     title = f"    <title>{escape(edit.label)}</title>\n" if edit.label else ""
     role = ' role="warning"' if edit.severity == "warning" else ""
     message = _message(edit)
+    rule = "".join(f" mw:{name}={quoteattr(text)}" for name, text in beside.items())
     return (
         f"  <pattern id={quoteattr(identifier)}>\n{title}    <rule context={quoteattr(context)}>\n"
-        f"      <assert test={quoteattr(test)}{role}>{message}</assert>\n    </rule>\n  </pattern>\n"
+        f"      <assert test={quoteattr(test)}{role}{rule}>{message}</assert>\n    </rule>\n  </pattern>\n"
     )
 
 

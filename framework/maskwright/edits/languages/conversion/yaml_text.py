@@ -22,6 +22,7 @@ from maskwright.edits.expression import (
     IsInteger,
     IsMissing,
     IsNumber,
+    KindCondition,
     MissingAs,
     Negative,
     Not,
@@ -116,6 +117,9 @@ def _with_level(node: Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, PL
         case Negative(operand):
             return f"-{_text(operand, _SIGNED)}", _SIGNED
         case Function(name, arguments) if name in FUNCTIONS:
+            return f"{name}({', '.join(_text(argument, _RULE) for argument in arguments)})", _ATOM
+        case KindCondition(name, numbers, columns):
+            arguments = (*map(Number, numbers), *columns)
             return f"{name}({', '.join(_text(argument, _RULE) for argument in arguments)})", _ATOM
         case GroupFunction(function, level, operand, condition):
             about = level if operand is None else f"{level}.{operand.name}"

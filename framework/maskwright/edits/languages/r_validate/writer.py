@@ -24,6 +24,7 @@ from maskwright.edits.expression import (
     IsInteger,
     IsMissing,
     IsNumber,
+    KindCondition,
     Negative,
     Not,
     Number,
@@ -186,7 +187,7 @@ def _with_level(node: Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, PL
             return f"!is.na({_name(name)})", _NOT
         case IsInteger(operand):
             return f"{_text(operand, _SIGNED)} %% 1 == 0", _COMPARED
-        case Function(name):
+        case Function(name) | KindCondition(name):
             raise Inexpressible(f"it uses {name}()")
         case _:
             raise Inexpressible("rules of validate have no such condition")

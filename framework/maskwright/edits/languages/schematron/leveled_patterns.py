@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from maskwright.edits.algebra.classify import classify
 from maskwright.edits.algebra.negation import all_of
 from maskwright.edits.expression import IfThen, Not, variable_names
 from maskwright.edits.languages.schematron.lets import lets_of, trees
 from maskwright.edits.languages.schematron.patterns import PatternReader, RuleOfPattern, TestOfRule
+from maskwright.edits.languages.schematron.vocabulary import WRITTEN_FROM
 from maskwright.edits.languages.xpath.nested import parse_context, parse_nested
+from maskwright.edits.languages.xpath.tokens import tokens_of
 from maskwright.foundation.errors import EditError, Problem
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ class LeveledPatternReader(PatternReader):
             context = " ".join(element.attributes.get("context", "").split())
             place = reading.place(element, context)
             try:
-                found = parse_context(context, self._levels, place, reading.options)
+                found = parse_context(self._local(context), self._levels, place, reading.options)
             except EditError as error:
                 reading.problems += error.problems
                 continue
@@ -91,7 +93,7 @@ class LeveledPatternReader(PatternReader):
                 continue
             place = reading.place(child, " ".join(text.split()))
             try:
-                test = parse_nested(text, level, self._levels, place, variables, reading.options)
+                test = parse_nested(self._local(text), level, self._levels, place, variables, reading.options)
             except EditError as error:
                 reading.problems += [_with_hint(problem) for problem in error.problems]
                 continue
@@ -104,12 +106,34 @@ class LeveledPatternReader(PatternReader):
                 reading.problems += error.problems
                 continue
             # Level and condition say what the context said: it is not looked for among the elements of a file.
+            assert stated.assertion is not None
+            rule_text, its_condition = (child.qualified.get((WRITTEN_FROM, name)) for name in ("rule", "when"))
+            assertion = replace(stated.assertion, rule=rule_text, when=its_condition)
             reading.edits.append(
                 replace(
                     stated, expression=expression, parts=parts, variables=variable_names(expression), when=when,
-                    binding="exact", level=level, context=None,
+                    binding="exact", level=level, context=None, assertion=assertion,
                 )
             )  # fmt: skip
+
+    def _local(self, text: str) -> str:
+        """Expression in which elements of the one declared namespace that it names have no prefix.
+
+        Variables are called by their local names; an engine sees the expression as it is written, and has the last
+        word on whether the document is in that namespace.
+        """
+        namespaces = self._reading.namespaces
+        try:
+            names = [each for each in tokens_of(text, _no_tokens) if each.kind == "name" and ":" in each.text]
+        except EditError:
+            return text
+        spaces = {namespaces.get(each.text.partition(":")[0]) for each in names}
+        if len(spaces) != 1 or None in spaces:
+            return text
+        for token in reversed(names):
+            local = token.text.partition(":")[2]
+            text = text[: token.start] + local + text[token.start + len(token.text) :]
+        return text
 
     def _variables(self, rule: RuleOfPattern, level: str) -> dict[str, Expression | OriginalNodes]:
         """What the variables of a rule stand for."""
@@ -120,10 +144,14 @@ class LeveledPatternReader(PatternReader):
                 continue
             place, limits = self._reading.place(let, value), self._reading.options
             try:
-                found[name] = parse_nested(value, level, self._levels, place, found, limits, as_value=True)
+                found[name] = parse_nested(self._local(value), level, self._levels, place, found, limits, as_value=True)
             except EditError as error:
                 self._reading.problems += [_with_hint(problem) for problem in error.problems]
         return found
+
+
+def _no_tokens(reason: str) -> NoReturn:
+    raise EditError(reason)
 
 
 def _together(conditions: list[Expression]) -> Expression | None:

@@ -85,7 +85,10 @@ class Reading:
                 nearest = nearest_name(name, known)
                 hint = f"did you mean {nearest!r}?" if nearest else None
                 self.refuse(element, f"<{element.name}> has the attribute {name!r}, which is not understood", hint)
+        ours = {name for namespace, name in element.qualified if namespace == vocabulary.WRITTEN_FROM}
         for name in element.foreign_attributes:
+            if name in ours:
+                continue
             self.note(element, f"the attribute {name!r} of another namespace on <{element.name}> is not used")
 
     def children(self, element: Element) -> Iterator[Element]:

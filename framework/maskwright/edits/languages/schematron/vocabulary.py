@@ -19,6 +19,9 @@ ATTRIBUTES = {
 }
 """Further attributes, by element."""
 
+WRITTEN_FROM = "urn:maskwright:rules"
+"""Namespace of the attributes ``rule`` and ``when`` of an assert: of the YAML language, which it was written from."""
+
 UNDERSTOOD = {
     "schema": {"let", "pattern"},
     "pattern": {"let", "rule"},

@@ -200,9 +200,11 @@ def _recoded(
 
 def _bands(values: NDArray[np.int64], bands: NDArray[np.int64], number: int) -> NDArray[np.int64] | None:
     """Band of each of the numbers 0..number-1, which are in order, -1 where unknown; None where bands overlap."""
+    if not values.size:
+        return np.full(number, -1, dtype=np.int64)
     order = np.argsort(values, kind="stable")
     values, bands = values[order], bands[order]
-    starts = np.flatnonzero(np.concatenate([[True], bands[1:] != bands[:-1]])) if values.size else np.zeros(0, np.int64)
+    starts = np.flatnonzero(np.concatenate([[True], bands[1:] != bands[:-1]]))
     split = (bands[1:] != bands[:-1]) & (values[1:] == values[:-1])
     if len(np.unique(bands[starts])) < len(starts) or split.any():
         return None

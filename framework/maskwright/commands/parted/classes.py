@@ -1,0 +1,120 @@
+"""The k report of a file in parts: records that are published alike, counted exactly by a shuffle of their hashes."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.commands.parted.spilling import spill, spilled, together
+from maskwright.data.sketches.record_hash import combined, mixed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Column, Dataset
+
+DISTINCT_AT_ONCE = 2_000_000
+"""Classes that one task counts: about 100 MB."""
+
+
+def class_hashes(data: Dataset, names: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Two hashes of each record, equal where the same is published of these variables; shape (n,) each.
+
+    Parameters
+    ----------
+    data : Dataset
+        In the terms of the whole file.
+    names : sequence of str
+    """
+    one, other = np.full(len(data), 1, dtype=np.uint64), np.full(len(data), 2, dtype=np.uint64)
+    for name in names:
+        cells = _cells(data[name])
+        one, other = combined(one, cells), combined(other, cells)
+    return one, other
+
+
+def _cells(column: Column) -> NDArray[np.uint64]:
+    if column.variable.is_numeric:
+        # Adding 0 makes negative zero positive.
+        cells = (np.where(column.missing, 0.0, column.values) + 0.0).view(np.uint64).copy()
+    else:
+        cells = column.values.astype(np.int64).view(np.uint64).copy()
+    gone = np.flatnonzero(column.missing)
+    if len(gone):
+        said = column.nothing(slice(None), None).take(gone).dictionary_encode()
+        kinds = [int.from_bytes(hashlib.sha256(f"missing {text}".encode()).digest()[:8], "big") for text in
+                 [*said.dictionary.to_pylist(), None]]  # fmt: skip
+        places = said.indices.fill_null(len(said.dictionary)).to_numpy(zero_copy_only=False)
+        cells[gone] = np.array(kinds, dtype=np.uint64)[places]
+    return mixed(cells)
+
+
+def spill_classes(path: Path, data: Dataset, names: Sequence[str], tasks: int) -> None:
+    """Write the classes of one part and how many of its records are in each, sorted by the task that counts them.
+
+    Parameters
+    ----------
+    path : Path
+    data : Dataset
+    names : sequence of str
+    tasks : int
+    """
+    one, other, counts = _distinct(*class_hashes(data, names), np.ones(len(data), dtype=np.int64))
+    spill(path, {"one": one, "other": other, "records": counts}, (one % np.uint64(tasks)).astype(np.int64), tasks)
+
+
+def _distinct(
+    one: NDArray[np.uint64], other: NDArray[np.uint64], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.int64]]:
+    order = np.lexsort((other, one))
+    one, other, counts = one[order], other[order], counts[order]
+    new = np.ones(len(one), dtype=np.bool_)
+    new[1:] = (one[1:] != one[:-1]) | (other[1:] != other[:-1])
+    starts = np.flatnonzero(new)
+    return one[starts], other[starts], np.add.reduceat(counts, starts) if len(starts) else counts
+
+
+def count_classes(
+    folders: tuple[str, ...],
+    least: tuple[int, ...],
+    tasks: int,
+    folder: Path,  # noqa: ARG001
+    key: str,
+) -> Mapping[str, object]:
+    """Count the classes of one share of the hashes; a task.
+
+    Parameters
+    ----------
+    folders : tuple of str
+        Of the finished parts; "" for one without records.
+    least : tuple of int
+        For each set of variables, the size that its classes should have.
+    tasks : int
+        Shares of each set.
+    folder : Path
+        Gets nothing.
+    key : str
+        Set of variables, and share: ``2-17``.
+
+    Returns
+    -------
+    mapping
+        ``smallest`` class, null without any, and records ``below`` the size.
+    """
+    from pathlib import Path as FilePath
+
+    which, share = (int(each) for each in key.split("-"))
+    assert share < tasks
+    pieces = [spilled(FilePath(each) / f"k{which}", share, share + 1) for each in folders if each]
+    found = together(pieces)
+    _, _, counts = _distinct(
+        found["one"].astype(np.uint64), found["other"].astype(np.uint64), found["records"].astype(np.int64)
+    )
+    if not len(counts):
+        return {"smallest": None, "below": 0}
+    return {"smallest": int(counts.min()), "below": int(counts[counts < least[which]].sum())}

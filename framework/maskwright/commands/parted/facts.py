@@ -1,0 +1,168 @@
+"""What tasks tell of masking and adjusting, as plain numbers that add up, and what they are together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright.data.record_classes import varying
+from maskwright.foundation.doubts import Doubt
+from maskwright.masking.adjusting.cost import Cost
+from maskwright.masking.unchanged_values import NEARLY_ALL, same_values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.masking.unit_adjustment import AdjustedUnit
+    from maskwright.planning.model import AdjustmentUnit, Step
+    from maskwright.planning.plan import Plan
+
+Facts = dict[str, Any]
+
+
+def unit_facts(number: int, found: AdjustedUnit) -> Facts:
+    """What adjusting did to one unit in some records; `number` is its position in the plan."""
+    adjustment, cost = found.adjustment, found.cost
+    return {
+        "unit": number,
+        "clusters": found.members is not None,
+        "rows": len(adjustment.values),
+        "moved": int(adjustment.moved.sum()),
+        "fallback": int(adjustment.fallback.sum()),
+        "infeasible": int(adjustment.infeasible.sum()),
+        "conflicts": [list(names) for names in adjustment.conflicts],
+        "dependents": list(adjustment.derivations.dependents),
+        "squares": [float(each) ** 2 * len(adjustment.values) for each in adjustment.cost],
+        "loss": [cost.method, cost.adjustment, cost.rounding, cost.several_edits],
+        "edits": {name: float(value) for name, value in (cost.edits or {}).items()},
+        "touched": {name: int(found.by_record(rows).sum()) for name, rows in adjustment.touched.items()},
+        "failing": dict(adjustment.failing),
+    }
+
+
+def moved_facts(found: Sequence[AdjustedUnit]) -> Facts:
+    """Rows that adjusting moved, each counted once however many of these units it is in."""
+    moved = [each.adjustment.moved for each in found if each.unit.edits]
+    together: NDArray[np.bool_] = np.logical_or.reduce(moved) if moved else np.zeros(0, dtype=np.bool_)
+    return {"rows": len(together), "moved": int(together.sum())}
+
+
+class UnitTotals:
+    """One adjustment unit over all tasks, which are added in the order of their keys."""
+
+    def __init__(self, unit: AdjustmentUnit) -> None:
+        self.unit = unit
+        self.clusters = False
+        self.counts = {"rows": 0, "moved": 0, "fallback": 0, "infeasible": 0}
+        self.conflicts: dict[tuple[str, ...], None] = {}
+        self.dependents: list[str] = []
+        self.squares = [0.0] * len(unit.variables)
+        self.cost = Cost(edits={})
+        self.touched: dict[str, int] = {}
+        self.failing: dict[str, int] = {}
+
+    def add(self, facts: Mapping[str, Any]) -> None:
+        """Add what one task told."""
+        self.clusters = bool(facts["clusters"])
+        for name in self.counts:
+            self.counts[name] += int(facts[name])
+        self.conflicts |= dict.fromkeys(tuple(each) for each in facts["conflicts"])
+        self.dependents = list(facts["dependents"])
+        self.squares = [one + other for one, other in zip(self.squares, facts["squares"], strict=True)]
+        method, adjustment, rounding, several = facts["loss"]
+        self.cost += Cost(method, adjustment, rounding, facts["edits"], several)
+        for name, count in facts["touched"].items():
+            self.touched[name] = self.touched.get(name, 0) + int(count)
+        for name, count in facts["failing"].items():
+            self.failing[name] = self.failing.get(name, 0) + int(count)
+
+    @property
+    def acting_on(self) -> str:
+        """What was adjusted."""
+        return "representatives" if self.clusters else "records"
+
+    def to_json(self) -> Facts:
+        """As `maskwright.masking.adjustment_record.unit_json` has it."""
+        rows = max(self.counts["rows"], 1)
+        return {
+            "variables": list(self.unit.variables),
+            "edits": list(self.unit.edits),
+            "acting_on": self.acting_on,
+            **self.counts,
+            "conflicts": [list(names) for names in self.conflicts],
+            "dependents": self.dependents,
+            "cost_sd": {
+                name: float(np.sqrt(total / rows))
+                for name, total in zip(self.unit.variables, self.squares, strict=True)
+            },
+            "loss": {
+                "method": self.cost.method,
+                "adjustment": self.cost.adjustment,
+                "rounding": self.cost.rounding,
+            },
+        }
+
+
+def unchanged_facts(
+    step: Step,
+    names: Sequence[str],
+    before: Dataset,
+    after: Dataset,
+    clusters: NDArray[np.int64] | None,
+) -> dict[str, list[Any]]:
+    """Cells of each variable that could have changed in a step, those that did not, and the extremes they had.
+
+    As `maskwright.masking.unchanged_values.unchanged_doubts` counts them.
+
+    Parameters
+    ----------
+    step : Step
+    names : sequence of str
+    before, after : Dataset
+    clusters : ndarray of shape (n,), int64, or None
+    """
+    found: dict[str, list[Any]] = {}
+    for name in names:
+        old, new = before[name], after[name]
+        relevant = ~old.missing & ~new.missing
+        if old.variable.is_numeric:
+            relevant &= old.values != 0
+        if clusters is not None and step.k is not None:
+            relevant &= varying(np.where(old.missing, 0, old.values), clusters)
+        values = old.values[relevant]
+        extremes = [float(values.min()), float(values.max())] if len(values) else None
+        found[name] = [len(values), int(np.sum(same_values(old, new)[relevant])), extremes]
+    return found
+
+
+def unchanged_doubts(plan: Plan, group: int, told: Iterable[Mapping[str, list[Any]]]) -> Iterator[Doubt]:
+    """Doubts about the variables of a group that its step left as they were.
+
+    Parameters
+    ----------
+    plan : Plan
+    group : int
+        Position in the plan.
+    told : iterable of mapping
+        What `unchanged_facts` gave, task by task.
+    """
+    counted: dict[str, list[Any]] = {}
+    for facts in told:
+        for name, (total, same, extremes) in facts.items():
+            known = counted.setdefault(name, [0, 0, []])
+            known[0], known[1] = known[0] + total, known[1] + same
+            known[2] += extremes or []
+    number = plan.groups[group].step
+    step = plan.steps[number - 1]
+    least = 1.0 if step.method.changes_few else NEARLY_ALL
+    for name, (total, same, extremes) in counted.items():
+        if total and min(extremes) < max(extremes) and same >= least * total:
+            how = "as it was" if same == total else f"nearly as it was: {same} of {total} values are the same"
+            yield Doubt(
+                "step-changed-nothing", name, f"step {number} ({step.method.name}) left it {how}",
+                count=same, total=total, place=step.place,
+            )  # fmt: skip

@@ -1,0 +1,152 @@
+"""The stages in which records are masked: strata are counted, records shuffled, blocks masked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright.commands.parted.cuts import blocks_of, cut_of_group
+from maskwright.commands.parted.overlay import MaskedGroup
+from maskwright.commands.parted.protecting import BlockMasking, Masking, PartMasking, protect_block, protect_part
+from maskwright.commands.parted.shuffling import Shuffle, shuffle
+from maskwright.commands.parted.spilling import borders_of
+from maskwright.commands.parted.strata import Combinations, Conditions, survey
+from maskwright.edits.edit_set import EditSet
+from maskwright.masking.context import WholeFile
+from maskwright.planning.criteria import cut
+from maskwright.release.record.cut_record import GroupCutRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from maskwright.commands.parted.planning import Arrived, PlannedRun
+    from maskwright.commands.parted.sheet import Stored
+    from maskwright.commands.parted.task_run import PartedRun
+    from maskwright.planning.plan import Plan
+
+
+def mask_groups(
+    run: PartedRun, told: Stored, found: Arrived, plan: PlannedRun
+) -> tuple[Masking, tuple[MaskedGroup, ...]]:
+    """Mask every group of every step."""
+    conditions = [Conditions(group.variables, group.cut_by, EditSet(tuple(plan.edits))) for group in plan.plan.groups]
+    strata = _strata(run, told, found, plan.plan, conditions, plan)
+    groups = tuple(replace(group, strata=each[0]) for group, each in zip(plan.plan.groups, strata, strict=True))
+    whole_plan = replace(plan.plan, groups=groups)
+    present = {name: each.present for name, each in found.variables.items()}
+    numeric = [name for name in plan.plan.masked if plan.plan.variables[name].is_numeric]
+    whole = WholeFile(found.records, present, sum(present[name] > 0 for name in numeric), found.domain)
+    edits = plan.edits + plan.plan.limits
+    masking = Masking(whole_plan, edits, plan.standardisation, whole, run.seed, run.block_size)
+    done: list[MaskedGroup] = []
+    for number, step in enumerate(plan.plan.steps, 1):
+        own = [at for at, group in enumerate(groups) if group.step == number]
+        if step.method.cut == "any":
+            done += [_by_part(run, told, masking, at, conditions[at], strata[at][1], tuple(done)) for at in own]
+        else:
+            done += _by_block(run, told, found, masking, own, conditions, strata, tuple(done))
+    return masking, tuple(done)
+
+
+def _strata(
+    run: PartedRun, told: Stored, found: Arrived, plan: Plan, conditions: Sequence[Conditions], planned_run: PlannedRun
+) -> list[tuple[Any, dict[tuple[int, ...], int], list[int]]]:
+    """Strata of each group, the stratum of each combination of conditions, and the records of each stratum."""
+    counts = [Combinations() for _ in conditions]
+    asked = [at for at, each in enumerate(conditions) if each.criteria]
+    if asked:
+        chosen = tuple(conditions[at] for at in asked)
+        for receipt in run.run("strata", "Counting strata", survey, run.part_keys, told, chosen):
+            for at, rows in zip(asked, receipt.facts["groups"], strict=True):
+                counts[at].add(rows)
+    result = []
+    for at, group in enumerate(plan.groups):
+        if at not in asked:
+            zeros = [["0x0"] * len(group.variables), [0] * len(group.variables)]
+            counts[at].add([[[], found.records, *zeros]])
+        scale = [planned_run.standardisation.scale[name] for name in group.variables]
+        step = plan.steps[group.step - 1]
+        cuts = cut(found.sample, group.cut_by, conditions[at].edits)
+        least = step.smallest_stratum(found.records, len(group.variables))
+        result.append(counts[at].strata(group, cuts, scale, least))
+    return result
+
+
+def _by_part(
+    run: PartedRun, told: Stored, masking: Masking, at: int, conditions: Conditions,
+    stratum_of: Mapping[tuple[int, ...], int], before: tuple[MaskedGroup, ...],
+) -> MaskedGroup:  # fmt: skip
+    """Mask a group whose method changes each record by itself."""
+    group = masking.plan.groups[at]
+    about = run.store(f"local-{at}", PartMasking(masking, at, conditions, stratum_of, before))
+    name = f"local-{at}"
+    run.run(name, f"Masking, step {group.step}, part by part", protect_part, run.part_keys, told, about)
+    return MaskedGroup(at, group.variables, (), run.folders(name), by_part=True)
+
+
+def _by_block(
+    run: PartedRun, told: Stored, found: Arrived, masking: Masking, own: Sequence[int],
+    conditions: Sequence[Conditions], strata: Sequence[tuple[Any, dict[tuple[int, ...], int], list[int]]],
+    before: tuple[MaskedGroup, ...],
+) -> list[MaskedGroup]:  # fmt: skip
+    """Shuffle the records of a step to blocks, and mask these."""
+    plan, standardisation = masking.plan, masking.standardisation
+    number = plan.groups[own[0]].step
+    cuts, columns, units = [], [], []
+    for at in own:
+        group = plan.groups[at]
+        center = np.array([standardisation.center[name] for name in group.variables])
+        scale = np.array([standardisation.scale[name] for name in group.variables])
+        _, stratum_of, records = strata[at]
+        cuts.append(
+            cut_of_group(
+                at, conditions[at], stratum_of, records, found.sample, found.hashes, center, scale, run.block_size
+            )
+        )
+        units.append(tuple(n for n, unit in enumerate(plan.units) if unit.group == at))
+        columns.append(_needed(masking, at, units[-1], found))
+    about = run.store(f"shuffle-{number}", Shuffle(tuple(cuts), tuple(columns), before))
+    name = f"shuffle-{number}"
+    run.run(name, f"Shuffling, step {number}", shuffle, run.part_keys, told, about)
+    shuffled = run.folders(name)
+    done = []
+    for at, each, names, adjusted in zip(own, cuts, columns, units, strict=True):
+        group = plan.groups[at]
+        step = plan.steps[group.step - 1]
+        sizes = np.zeros(each.leaves, dtype=np.int64)
+        for folder in shuffled:
+            if folder:
+                sizes += np.diff(borders_of(Path(folder) / f"g{at}"))
+        least = max(step.smallest_stratum(found.records, len(group.variables)), 2 * (step.k or 1))
+        blocks = blocks_of(sizes, each.stratum_of_leaf, least)
+        about = run.store(f"mask-{at}", BlockMasking(masking, each, names, adjusted, shuffled, tuple(blocks)))
+        held = [int(sizes[first:last].sum()) for first, last in blocks]
+        run.cuts.append(
+            GroupCutRecord(
+                step=group.step, variables=group.variables, tree=each.fingerprint(), blocks=len(blocks),
+                smallest=min(held), largest=max(held),
+            )
+        )  # fmt: skip
+        keys = [str(position) for position in range(len(blocks))]
+        title = f"Masking, step {group.step}: {step.method.name}"
+        run.run(f"mask-{at}", title, protect_block, keys, told, about)
+        own_names = {variable for unit in adjusted for variable in plan.units[unit].variables}
+        with_units = tuple(variable for variable in group.variables if variable in own_names)
+        done.append(MaskedGroup(at, group.variables, with_units, run.folders(f"mask-{at}"), by_part=False))
+    return done
+
+
+def _needed(masking: Masking, at: int, units: Sequence[int], found: Arrived) -> tuple[str, ...]:
+    """Variables that masking a group looks at: its own, companions, weights, and what the edits of its units read."""
+    plan = masking.plan
+    group = plan.groups[at]
+    step = plan.steps[group.step - 1]
+    read = [name for unit in units for edit in plan.units[unit].edits for name in masking.edits[edit].variables]
+    tied = [name for edit in group.edits for name in plan.edits[edit].variables]
+    weights = [name for name, each in found.variables.items() if each.variable.role == "weight"]
+    wanted = {*group.variables, *step.companions, *read, *weights}
+    wanted |= set(tied) if step.method.companions_of_edits else set()
+    return tuple(name for name in found.variables if name in wanted)

@@ -1,0 +1,159 @@
+"""Measures over parts: facts of each part, put together, and asked again where a measure needs another round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from maskwright.commands.parted.whole_variables import in_whole_terms
+from maskwright.commands.reading import load
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.plugins.measure import Comparison
+from maskwright.plugins.merging import Further
+from maskwright.plugins.registry import find_source
+from maskwright.release.data_file import written_file
+from maskwright.release.measures.compared_variables import (
+    released_categories,
+    released_variables,
+    unmasked_variable_notices,
+)
+from maskwright.release.measures.measured_variables import left_out, to_be_measured
+from maskwright.release.measures.measuring import record_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from maskwright.commands.parted.sheet import Stored
+    from maskwright.data.dataset import Dataset
+    from maskwright.pipeline.resolved import MeasureRequest
+    from maskwright.planning.plan import Plan
+    from maskwright.plugins.measurement import Measurement
+
+MOST_ROUNDS = 20
+
+
+def unmeasurable(requests: Sequence[MeasureRequest]) -> Iterator[Problem]:
+    """Measures that cannot be had of a file in parts, each with the reason.
+
+    Parameters
+    ----------
+    requests : sequence of MeasureRequest
+    """
+    for request in requests:
+        why = refused_measure(request)
+        if why is not None:
+            yield Problem(f"{request.label}: {why}", request.place, "leave it out, or leave out `execution: engine`")
+
+
+def refused_measure(request: MeasureRequest) -> str | None:
+    """Why a measure cannot be had over parts; None where it can."""
+    merging = request.measure.merging
+    if merging is None:
+        return "this measure needs the whole file in memory"
+    if request.per_record:
+        return "contributions of single records are written by a run in memory only"
+    return None if merging.refused is None else merging.refused(request.params)
+
+
+def partial_measures(
+    requests: Sequence[MeasureRequest],
+    original: Dataset,
+    released: Dataset,
+    plan: Plan,
+    asked: Mapping[str, Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Facts of one part, by label.
+
+    Parameters
+    ----------
+    requests : sequence of MeasureRequest
+    original, released : Dataset
+        The part, and what was read back, in the terms of the whole file.
+    plan : Plan
+    asked : mapping of label to mapping
+        What measures ask in this round; empty in the first.
+    """
+    names = released_variables(original, released, plan.masked, plan.recoded)
+    comparison = Comparison(
+        original, released, names, plan.edits_on_values, weights=record_weights(original)[0], plan=plan.to_json(),
+        categorical=released_categories(original, released, plan.masked),
+    )  # fmt: skip
+    found = {}
+    for request in requests:
+        merging = request.measure.merging
+        assert merging is not None
+        try:
+            found[request.label] = dict(merging.partial(comparison, request.params, asked.get(request.label)))
+        except InputError as error:
+            raise InputError([replace(each, place=request.place) for each in error.problems]) from error
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """A further round of measures.
+
+    Attributes
+    ----------
+    requests : tuple of MeasureRequest
+    plan : Plan
+    asked : mapping of label to mapping
+    published : tuple of str
+        File of each part; "" for one without records.
+    """
+
+    requests: tuple[MeasureRequest, ...]
+    plan: Plan
+    asked: Mapping[str, Mapping[str, Any]]
+    published: tuple[str, ...]
+
+
+def measure_again(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:  # noqa: ARG001
+    """Measure one part in a further round; a task.
+
+    Parameters
+    ----------
+    told : Stored
+        A `Sheet`.
+    about : Stored
+        A `Round`.
+    folder : Path
+        Gets nothing.
+    key : str
+        Position of the part.
+    """
+    sheet, task = told.read(), about.read()
+    part, _ = sheet.part_of(key)
+    if not part.records:
+        return {"records": 0}
+    original = sheet.read(part)
+    variables = tuple(each.variable for each in sheet.variables.values())
+    file = written_file(Path(task.published[int(key)]), sheet.pipeline, variables)
+    released = load(replace(file, source=find_source(file.source.name)), identifiers=True, may_lack="anything")
+    released = in_whole_terms(released, sheet.variables)
+    return {"measures": partial_measures(task.requests, original, released, task.plan, task.asked)}
+
+
+def merged_measure(
+    request: MeasureRequest, facts: Sequence[Mapping[str, Any]], asked: Mapping[str, Any] | None, plan: Plan
+) -> Measurement | Further:
+    """What a measure says of all parts, or what it asks of them.
+
+    Parameters
+    ----------
+    request : MeasureRequest
+    facts : sequence of mapping
+    asked : mapping or None
+        In the round that gave these facts.
+    plan : Plan
+    """
+    merging = request.measure.merging
+    assert merging is not None
+    found = merging.merged(facts, request.params, asked)
+    if isinstance(found, Further):
+        return found
+    given = to_be_measured(plan)
+    missed = left_out(request.measure, request.params, given, plan.masked)
+    about = unmasked_variable_notices(given.compared, plan.masked)
+    return replace(found, notes=(*found.notes, *about), leaves_out=missed.names)

@@ -1,0 +1,221 @@
+"""The plan of a run over parts: made on a sample, with what all parts together say of variables, edits and strata."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.commands.parted.whole_variables import WholeVariable, in_whole_terms, stacked, whole_variables
+from maskwright.commands.running.arrive import explained_by
+from maskwright.commands.running.ready import dropped_edits, plan_of_steps, refuse_impossible_limits
+from maskwright.edits.evaluation.check import Outcome
+from maskwright.edits.evaluation.domain import Domain
+from maskwright.edits.evaluation.tally import FIRST_RECORDS, MOST_LISTED, EditOutcome
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.refusals import EditViolation
+from maskwright.masking.standardisation import Standardisation
+from maskwright.planning.applicable_edits import applicable, refuse_contradictions
+from maskwright.planning.warnings.publication_warnings import (
+    publication_notices,
+    refuse_arithmetic_on_text,
+    suspicious_edit_notices,
+)
+from maskwright.planning.warnings.undecided_edits import undecided_doubts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.commands.parted.scanning import ScannedPart
+    from maskwright.data.dataset import Dataset, Layout
+    from maskwright.edits.edit_set import EditSet
+    from maskwright.edits.evaluation.unknown import UnknownBecause
+    from maskwright.foundation.doubts import Doubt
+    from maskwright.pipeline.resolved import Pipeline
+    from maskwright.planning.plan import Plan
+
+
+@dataclass(frozen=True, eq=False)
+class Arrived:
+    """What the first look at all parts found.
+
+    Attributes
+    ----------
+    variables : mapping of name to WholeVariable
+    stated : EditSet
+    outcome : Outcome
+        Verdicts on arrival.
+    domain : Domain
+    sample : Dataset
+    hashes : ndarray of shape (m,), uint64
+    layout : Layout
+        Of the first part.
+    doubts : tuple of Doubt
+    notes : tuple of str
+    records : int
+    """
+
+    variables: Mapping[str, WholeVariable]
+    stated: EditSet
+    outcome: Outcome
+    domain: Domain
+    sample: Dataset
+    hashes: NDArray[np.uint64]
+    layout: Layout
+    doubts: tuple[Doubt, ...]
+    notes: tuple[str, ...]
+    records: int
+
+
+def arrived(shares: Sequence[tuple[str, int, ScannedPart]]) -> Arrived:
+    """What all parts say together.
+
+    Parameters
+    ----------
+    shares : sequence of (name of a part, number of its first record, ScannedPart)
+        In order, parts without records left out.
+
+    Raises
+    ------
+    DataError
+        Parts contradict each other.
+    """
+    variables = whole_variables((name, each.variables) for name, _, each in shares)
+    scanned = [each for _, _, each in shares]
+    sample = stacked([in_whole_terms(each.sample, variables) for each in scanned])
+    doubts: dict[tuple[str, str], Doubt] = {}
+    for each in scanned:
+        for doubt in each.doubts:
+            doubts.setdefault((doubt.kind, doubt.subject), doubt)
+    # What is said of every part alike is said of the file; counts of single parts would mislead.
+    said = Counter(note for each in scanned for note in dict.fromkeys(each.notes))
+    notes = tuple(note for note, times in said.items() if times == len(scanned))
+    return Arrived(
+        variables, scanned[0].edits, merged_outcome([(first, each.outcome) for _, first, each in shares]),
+        Domain.merged([each.domain for each in scanned]), sample,
+        np.concatenate([each.hashes for each in scanned]), scanned[0].layout, tuple(doubts.values()), notes,
+        sum(each.outcome.records for each in scanned),
+    )  # fmt: skip
+
+
+def merged_outcome(shares: Sequence[tuple[int, Outcome]]) -> Outcome:
+    """Verdicts on a file from those on its parts.
+
+    Parameters
+    ----------
+    shares : sequence of (number of the first record, Outcome)
+        In order.
+    """
+    together = [
+        _merged_edit([(first, outcome.edits[position]) for first, outcome in shares])
+        for position in range(len(shares[0][1].edits))
+    ]
+    return Outcome(sum(outcome.records for _, outcome in shares), tuple(together))
+
+
+def _merged_edit(shares: Sequence[tuple[int, EditOutcome]]) -> EditOutcome:
+    verdicts = [each for _, each in shares]
+    listed = np.concatenate([each.listed + first for first, each in shares])[:MOST_LISTED]
+    fired = sum(each.fired for each in verdicts)
+    return replace(
+        verdicts[0],
+        violations=sum(each.violations for each in verdicts),
+        unknown=sum(each.unknown for each in verdicts),
+        fired=fired,
+        first_records=tuple(int(number) for number in listed[:FIRST_RECORDS]),
+        listed=listed,
+        reasons=_reasons(each.reasons for each in verdicts),
+        undecided=fired > 0 and all(each.undecided for each in verdicts if each.fired),
+    )
+
+
+def _reasons(shares: Iterable[tuple[UnknownBecause, ...]]) -> tuple[UnknownBecause, ...]:
+    """Why verdicts are unknown, with counts added; the most frequent first."""
+    found: dict[tuple[str, str], UnknownBecause] = {}
+    for reasons in shares:
+        for each in reasons:
+            key = (each.variable, each.cause)
+            known = found.get(key)
+            found[key] = each if known is None else replace(each, records=each.records + known.records)
+    return tuple(sorted(found.values(), key=lambda each: -each.records))
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedRun:
+    """A plan, and what there is to say of it.
+
+    Attributes
+    ----------
+    plan : Plan
+        Its groups have the strata of the sample.
+    edits : EditSet
+        That fire on these data.
+    standardisation : Standardisation
+    notices : tuple of str
+    doubts : tuple of Doubt
+    """
+
+    plan: Plan
+    edits: EditSet
+    standardisation: Standardisation
+    notices: tuple[str, ...]
+    doubts: tuple[Doubt, ...]
+
+
+def planned(pipeline: Pipeline, found: Arrived) -> PlannedRun:
+    """Plan a run from what all parts say, and a sample.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+    found : Arrived
+
+    Raises
+    ------
+    InputError
+    EditViolation
+        Under ``on_input_violation: fail``.
+    """
+    broken = {each.name: each.violations for each in found.outcome.edits}
+    failing = [each for each in found.outcome.edits if each.violations and each.severity == "error"]
+    if failing and pipeline.on_input_violation == "fail":
+        shown = ", ".join(f"{each.name}: {each.violations}" for each in failing)
+        raise EditViolation(Problem(f"records of the original violate edits ({shown})"))
+    sample = replace(found.sample, layout=found.layout)
+    variables = tuple(each.variable for each in found.variables.values())
+    edits, silent = applicable(found.stated, found.outcome, sample)
+    with explained_by(found.doubts):
+        rules = refuse_contradictions(edits, variables, thorough=True)
+        refuse_arithmetic_on_text(edits, sample)
+        plan = plan_of_steps(pipeline.steps, variables, edits, sample, broken)
+        refuse_impossible_limits(plan)
+    if dropped_edits(edits, plan) or plan.category_units:
+        raise InputError("edits that steps drop, or that bind masked categories, need the whole file in memory")
+    plan = replace(plan, records=found.records)
+    notices = (
+        *found.notes, *found.stated.notes, *silent, *rules, *suspicious_edit_notices(found.outcome), *plan.warnings,
+        *publication_notices(sample, plan, broken, ()),
+    )  # fmt: skip
+    doubts = (*found.doubts, *undecided_doubts(found.outcome), *plan.doubts)
+    return PlannedRun(plan, plan.edits, standardisation_of(found.variables, plan.masked), notices, doubts)
+
+
+def standardisation_of(variables: Mapping[str, WholeVariable], names: Sequence[str]) -> Standardisation:
+    """Centre and scale of the named variables, from exact moments of the whole file.
+
+    Parameters
+    ----------
+    variables : mapping of name to WholeVariable
+    names : sequence of str
+    """
+    center, scale = {}, {}
+    for name in names:
+        moments = variables[name].moments
+        center[name], deviation = moments.mean, moments.deviation
+        largest = max(abs(moments.low), abs(moments.high)) if moments.n else 0.0
+        scale[name] = deviation if deviation > 1e-12 * (abs(center[name]) + largest) else 1.0
+    return Standardisation(center, scale)

@@ -1,0 +1,240 @@
+"""One block of a variable group: masked, and brought onto its edits with its clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright.commands.parted.columns import dataset_of
+from maskwright.commands.parted.cuts import GroupCut, strata_of
+from maskwright.commands.parted.facts import moved_facts, unchanged_facts, unit_facts
+from maskwright.commands.parted.overlay import MaskedGroup, with_masked
+from maskwright.commands.parted.spilling import borders_of, spill, spilled, together
+from maskwright.foundation.errors import InputError
+from maskwright.foundation.progress import Quiet
+from maskwright.foundation.randomness import generator
+from maskwright.masking.context import Execution, MaskingContext, WholeFile
+from maskwright.masking.mask import group_work
+from maskwright.masking.protecting.assembling import with_group
+from maskwright.masking.protecting.local import protect_group
+from maskwright.masking.unit_adjustment import adjust_unit, with_adjusted_values
+from maskwright.planning.strata import Strata
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from maskwright.commands.parted.sheet import Stored
+    from maskwright.commands.parted.strata import Conditions
+    from maskwright.data.dataset import Dataset
+    from maskwright.edits.edit_set import EditSet
+    from maskwright.masking.protecting.assembling import GroupResult
+    from maskwright.masking.standardisation import Standardisation
+    from maskwright.planning.plan import Plan
+
+OVERSIZE = 1.25
+"""Leaves are quantiles of a sample: one that is larger than a block by more than this is cut again."""
+
+
+@dataclass(frozen=True, eq=False)
+class Masking:
+    """What masking needs besides the records.
+
+    Attributes
+    ----------
+    plan : Plan
+        Its groups have no strata of their own.
+    edits : EditSet
+        Those of the plan and its limits.
+    standardisation : Standardisation
+    whole : WholeFile
+    seed : int
+    block_size : int
+    """
+
+    plan: Plan
+    edits: EditSet
+    standardisation: Standardisation
+    whole: WholeFile
+    seed: int
+    block_size: int
+
+    def context(self, data: Dataset, *name: str | int) -> MaskingContext:
+        """Context of some of the records, with random numbers of their own."""
+        own = int(generator(self.seed, "parted", *name).integers(2**63))
+        execution = Execution(1, int(self.block_size * OVERSIZE))
+        return MaskingContext(data, self.edits, self.plan, own, execution, Quiet(), whole=self.whole)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockMasking:
+    """What the tasks of one step and group take that is cut into blocks.
+
+    Attributes
+    ----------
+    masking : Masking
+    cut : GroupCut
+    columns : tuple of str
+        Variables that were shuffled.
+    units : tuple of int
+        Adjustment units whose clusters are those of the group, by position in the plan.
+    shuffled : tuple of str
+        Folders of the shuffle, one for each part; "" for one without records.
+    blocks : tuple of (int, int)
+        First leaf, and that behind the last.
+    """
+
+    masking: Masking
+    cut: GroupCut
+    columns: tuple[str, ...]
+    units: tuple[int, ...]
+    shuffled: tuple[str, ...]
+    blocks: tuple[tuple[int, int], ...]
+
+
+def protect_block(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+    """Mask one block; a task.
+
+    Parameters
+    ----------
+    told : Stored
+        A `Sheet`.
+    about : Stored
+        A `BlockMasking`.
+    folder : Path
+        Gets ``masked``: row and masked values, sorted by part.
+    key : str
+        Position of the block.
+    """
+    from pathlib import Path as FilePath
+
+    sheet, task = told.read(), about.read()
+    first, last = task.blocks[int(key)]
+    cut: GroupCut = task.cut
+    pieces, owners = [], []
+    for position, shuffled in enumerate(task.shuffled):
+        path = FilePath(shuffled) / f"g{cut.group}"
+        if not shuffled or not _has_records(path, first, last):
+            continue
+        piece = spilled(path, first, last)
+        order = np.argsort(piece["row"], kind="stable")
+        pieces.append({name: values[order] for name, values in piece.items()})
+        owners.append(np.full(len(order), position, dtype=np.int64))
+    arrays, part_of = together(pieces), np.concatenate(owners)
+    data = dataset_of(arrays, task.columns, sheet.variables)
+    stratum = int(cut.stratum_of_leaf[first])
+    masking: Masking = task.masking
+    context = masking.context(data, masking.plan.groups[cut.group].step, cut.group, stratum, int(key))
+    strata = Strata(np.zeros(len(data), dtype=np.int64), (), frozenset())
+    columns, facts = _masked_group(data, cut.group, strata, task.units, masking, context)
+    spill(folder / "masked", {"row": arrays["row"], **columns}, part_of, len(task.shuffled))
+    return facts
+
+
+@dataclass(frozen=True, eq=False)
+class PartMasking:
+    """What the tasks of one step and group take whose method changes each record by itself.
+
+    Attributes
+    ----------
+    masking : Masking
+    group : int
+    conditions : Conditions
+    stratum_of : mapping of tuple of int to int
+    before : tuple of MaskedGroup
+    """
+
+    masking: Masking
+    group: int
+    conditions: Conditions
+    stratum_of: Mapping[tuple[int, ...], int]
+    before: tuple[MaskedGroup, ...]
+
+
+def protect_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+    """Mask the records of one part, each by itself; a task.
+
+    Parameters
+    ----------
+    told : Stored
+        A `Sheet`.
+    about : Stored
+        A `PartMasking`.
+    folder : Path
+        Gets ``mN``.
+    key : str
+        Position of the part.
+    """
+    sheet, task = told.read(), about.read()
+    part, first = sheet.part_of(key)
+    if not part.records:
+        return {"records": 0}
+    original = sheet.read(part)
+    current = with_masked(original, task.before, int(key))
+    masking: Masking = task.masking
+    strata = Strata(strata_of(task.conditions, task.stratum_of, original), (), frozenset())
+    # Random numbers are those of the records, whatever part they stand in: they bear the names of a run in memory.
+    whole = replace(masking.whole, first=first)
+    context = replace(masking.context(current), seed=masking.seed, execution=Execution(), whole=whole)
+    columns, facts = _masked_group(current, task.group, strata, (), masking, context)
+    rows = np.arange(len(original), dtype=np.int32)
+    spill(folder / f"m{task.group}", {"row": rows, **columns}, np.zeros(len(rows), dtype=np.int64), 1)
+    return facts
+
+
+def _masked_group(
+    data: Dataset, group: int, strata: Strata, units: Sequence[int], masking: Masking, context: MaskingContext
+) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
+    """Masked values by name, and what is to be told of them."""
+    plan = masking.plan
+    planned = replace(plan.groups[group], strata=strata)
+    step = plan.steps[planned.step - 1]
+    with step.placed(f"step {planned.step} ({step.method.name}): "):
+        result = protect_group(data, group_work(planned, step, masking.edits), masking.standardisation, context)
+        _refuse_changes(result, data, planned.variables)
+    protected = with_group(data, result)
+    results: list[GroupResult] = [result] * len(plan.groups)
+    adjusted, done = protected, []
+    for number in units:
+        found = adjust_unit(plan.units[number], results, adjusted, masking.standardisation, context)
+        adjusted = with_adjusted_values(adjusted, found)
+        done.append(found)
+    columns: dict[str, NDArray[np.generic]] = {f"p:{name}": _numbers(protected, name) for name in planned.variables}
+    own = {name for number in units for name in plan.units[number].variables}
+    columns |= {f"a:{name}": _numbers(adjusted, name) for name in planned.variables if name in own}
+    facts = {
+        "records": len(data),
+        "notes": _plain(result.notes),
+        "doubts": list(result.doubts),
+        "units": [unit_facts(number, found) for number, found in zip(units, done, strict=True)],
+        "moved": moved_facts(done),
+        "unchanged": unchanged_facts(step, planned.variables, data, protected, result.labels),
+    }
+    return columns, facts
+
+
+def _numbers(data: Dataset, name: str) -> NDArray[np.float64]:
+    return np.where(data[name].missing, np.nan, data[name].values)
+
+
+def _refuse_changes(result: GroupResult, data: Dataset, names: Sequence[str]) -> None:
+    """What only a run in memory can do: records drawn or dropped, other variables, limits found in the data."""
+    same = all(data[name].variable == each for name, each in zip(names, result.variables, strict=True))
+    if not same or result.kept_rows is not None or result.missing_codes is not None or result.limits:
+        raise InputError(
+            "the method changes what variables are, or which records there are, and that needs the whole file in "
+            "memory: leave out `execution: engine`"
+        )
+
+
+def _plain(notes: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value.item() if isinstance(value, np.generic) else value for name, value in notes.items()}
+
+
+def _has_records(path: Path, first: int, last: int) -> bool:
+    borders = borders_of(path)
+    return bool(borders[last] > borders[first])

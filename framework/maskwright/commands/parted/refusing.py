@@ -1,0 +1,133 @@
+"""What a run over parts cannot do yet, refused by name before more is read than names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from maskwright.commands.parted.measuring import refused_measure, unmeasurable
+from maskwright.commands.parted.support import refused_method
+from maskwright.edits.evaluation.domain import domain_tuples
+from maskwright.foundation.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from maskwright.data.parts.model import Parts
+    from maskwright.pipeline.resolved import Pipeline
+    from maskwright.planning.plan import Plan
+
+IN_MEMORY = "leave out `execution: engine`: the whole file is in memory then"
+
+
+def refuse_request(pipeline: Pipeline) -> None:
+    """Refuse what the pipeline asks for and a run over parts cannot do.
+
+    Raises
+    ------
+    InputError
+        With all of it.
+    """
+    asked = [each for each in pipeline.measures if each.asked]
+    problems = [*_of_settings(pipeline), *_of_steps(pipeline), *unmeasurable(asked)]
+    if problems:
+        raise InputError(problems)
+
+
+def _of_settings(pipeline: Pipeline) -> Iterator[Problem]:
+    engine = "a run over parts"
+    if pipeline.data.cluster is not None:
+        yield Problem(f"{engine} does not keep households together yet", pipeline.data.place, IN_MEMORY)
+    if pipeline.on_input_violation in ("drop", "localize"):
+        what = f"on_input_violation: {pipeline.on_input_violation}"
+        yield Problem(f"{what}: {engine} masks records that violate edits, or stops", hint="'mask' or 'fail'")
+    if pipeline.release.order == "random" or pipeline.release.ids is not None:
+        yield Problem(f"{engine} keeps the order and the keys of the records", hint=IN_MEMORY)
+    output = pipeline.output
+    for name in ("svrl", "codebook", "key_map", "edits"):
+        if getattr(output, name) is not None:
+            yield Problem(f"output {name}: {engine} does not write it", hint=f"leave it out, or {IN_MEMORY}")
+    if output.escapes_formulas:
+        yield Problem(f"output formulas: {engine} does not escape them", hint=IN_MEMORY)
+
+
+def _of_steps(pipeline: Pipeline) -> Iterator[Problem]:
+    for number, step in enumerate(pipeline.steps, 1):
+        why = refused_method(step.method)
+        if why:
+            yield Problem(
+                f"step {number}: {step.method.name} {why}", step.place, f"take another method, or {IN_MEMORY}"
+            )
+
+
+def refuse_output(pipeline: Pipeline, parts: Parts) -> None:
+    """Refuse an output that does not fit the parts.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+    parts : Parts
+
+    Raises
+    ------
+    InputError
+    """
+    output = pipeline.output
+    if parts.records == 0:
+        raise InputError("the data have no records")
+    if not output.is_folder and len(parts) > 1:
+        raise InputError(
+            Problem(
+                f"output data: {output.data.name} is one file, and the data have {len(parts)} parts",
+                hint="name a folder (output: {data: masked/}), which gets a masked file for each part",
+            )
+        )
+    if output.parts is not None:
+        raise InputError(
+            Problem("output parts: a run over parts writes a file for each part of the data", hint="leave it out")
+        )
+    if output.source.name != pipeline.data.source.name:
+        raise InputError(
+            Problem(f"a run over parts writes them in the format they came in, {pipeline.data.source.name}")
+        )
+    if parts.hive:
+        raise InputError(
+            Problem(f"a run over parts does not read what names of folders say yet ({', '.join(parts.hive)})",
+                    hint=IN_MEMORY)
+        )  # fmt: skip
+
+
+def refuse_plan(pipeline: Pipeline, plan: Plan) -> Pipeline:
+    """Refuse measures and edits that cannot be had over parts; the pipeline without those that nobody asked for.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+    plan : Plan
+
+    Raises
+    ------
+    InputError
+    """
+    problems = [
+        Problem(f"{name} holds categories, and a run over parts masks numbers only", hint=IN_MEMORY)
+        for name in plan.masked
+        if not plan.variables[name].is_numeric
+    ]
+    problems += [
+        Problem(f"edit {edit.name!r} is for another engine, or reads more than one record", hint=IN_MEMORY)
+        for edit in plan.edits
+        if edit.engine is not None
+    ]
+    problems += [
+        Problem(
+            f"edit {edit.name!r} ties masked variables to unmasked ones by the values that occur together, and a run "
+            "over parts does not cut along these",
+            hint=IN_MEMORY,
+        )
+        for edit in plan.edits
+        if any(0 < sum(name in plan.masked for name in names) < len(names) for names in domain_tuples((edit,)))
+    ]
+    if problems:
+        raise InputError(problems)
+    return replace(pipeline, measures=tuple(each for each in pipeline.measures if refused_measure(each) is None))

@@ -1,0 +1,246 @@
+"""What all tasks of a run told, put together as a run in memory has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright.commands.parted.drifting import drift_of_sums
+from maskwright.commands.parted.facts import UnitTotals, unchanged_doubts
+from maskwright.data.dataset import Column, Dataset
+from maskwright.foundation.doubts import Doubt
+from maskwright.masking.adjusting.cost import Cost
+from maskwright.masking.kept_promises import promise_doubts
+from maskwright.masking.masking_notices import drift_notices, zero_notices
+from maskwright.masking.masking_result import MaskingResult
+from maskwright.masking.protecting.assembling import gather_notes
+from maskwright.masking.suppressing.steps import Removal
+from maskwright.planning.keepers import limit_keeper
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from maskwright.commands.parted.finishing import FinishedPart
+    from maskwright.edits.edit_set import EditSet
+    from maskwright.planning.plan import Plan
+    from maskwright.release.last_look import UnchangedCells
+
+
+Facts = Mapping[str, Any]
+"""What a task told."""
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What the tasks of all stages told, each in the order of its keys.
+
+    Attributes
+    ----------
+    groups : sequence of sequence of mapping
+        Of each variable group of the plan.
+    parts : sequence of mapping
+        Of the finished parts with records.
+    finished : sequence of FinishedPart
+    k : mapping
+        As in `run.json`.
+    records : int
+    """
+
+    groups: Sequence[Sequence[Facts]]
+    parts: Sequence[Facts]
+    finished: Sequence[FinishedPart]
+    k: Mapping[str, Any]
+    records: int
+
+
+def masking_result(told: Told, plan: Plan, edits: EditSet) -> MaskingResult:
+    """Result of masking, without records.
+
+    Parameters
+    ----------
+    told : Told
+    plan : Plan
+    edits : EditSet
+        Those that hold in the published file.
+    """
+    units = [UnitTotals(unit) for unit in plan.units]
+    for facts in [*(each for group in told.groups for each in group), *told.parts]:
+        for each in facts.get("units", ()):
+            units[each["unit"]].add(each)
+    notes = [_notes(facts) for facts in told.groups]
+    names = [name for name in plan.masked if told.finished[0].masked[name].variable.is_numeric]
+    drift = drift_of_sums(
+        (each["drift"][0] for each in told.parts), (each["drift"][1] for each in told.parts), names, told.records
+    )
+    zeros = tuple(_zeros(told.parts, plan))
+    masked = told.finished[0].masked
+    counted = {edit.name: 0 for edit in edits}
+    return MaskingResult(
+        masked=masked,
+        adjusted=counted | _added((unit.touched for unit in units), counted),
+        infeasible=counted | _added((unit.failing for unit in units), counted),
+        adjustment=tuple(unit.to_json() for unit in units if unit.unit.edits),
+        moved=tuple(_moved(told, units)),
+        k=told.k,
+        notes=tuple(
+            {"step": group.step, "variables": list(group.variables), **said}
+            for group, said in zip(plan.groups, notes, strict=True)
+        ),
+        zeros=zeros,
+        notices=(
+            *_warnings(plan, notes), *zero_notices(zeros), *_conflicts(units), *drift_notices(drift),
+        ),
+        doubts=tuple(_doubts(told, plan)),
+        keepers=tuple(limit_keeper(edit) for edit in edits if edit.name not in {each.edit for each in plan.keepers}),
+        cost=sum((unit.cost for unit in units), Cost()),
+        drift=drift,
+        removal=Removal(masked, (), np.zeros(0, dtype=np.int64), edits, masked),
+    )  # fmt: skip
+
+
+def _added(shares: Iterator[Mapping[str, int]], known: Mapping[str, int]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for each in shares:
+        for name in each.keys() & known.keys():
+            total[name] = total.get(name, 0) + each[name]
+    return total
+
+
+def _notes(facts: Sequence[Facts]) -> dict[str, Any]:
+    notes: dict[str, Any] = {}
+    for each in facts:
+        gather_notes(notes, each.get("notes", {}))
+    return notes
+
+
+def _warnings(plan: Plan, notes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for group, said in zip(plan.groups, notes, strict=True):
+        for warning in said.get("warnings", ()):
+            method = plan.steps[group.step - 1].method.name
+            yield f"step {group.step} ({method}) on {', '.join(group.variables[:5])}: {warning}"
+
+
+def _conflicts(units: Sequence[UnitTotals]) -> Iterator[str]:
+    for unit in units:
+        for names in unit.conflicts:
+            yield (
+                f"in some records no masked values satisfy {' and '.join(names)} together: their unmasked values "
+                "exclude it"
+            )
+
+
+def _moved(told: Told, units: Sequence[UnitTotals]) -> Iterator[dict[str, Any]]:
+    """Rows moved, over all units that act on the same rows."""
+    for number, facts in enumerate([*told.groups, told.parts]):
+        home = None if number == len(told.groups) else number
+        own = [each for each in units if each.unit.edits and each.unit.group == home]
+        if own and any(each.counts["rows"] for each in own):
+            yield {
+                "acting_on": own[0].acting_on,
+                "variables": [list(each.unit.variables) for each in own],
+                "rows": sum(each["moved"]["rows"] for each in facts if "moved" in each),
+                "moved": sum(each["moved"]["moved"] for each in facts if "moved" in each),
+            }
+
+
+def _zeros(parts: Sequence[Facts], plan: Plan) -> Iterator[dict[str, Any]]:
+    for number, step in enumerate(plan.steps, 1):
+        for name in step.planning.structural_zeros:
+            cells = [[sum(each["zeros"][name][file][at] for each in parts) for at in (0, 1)] for file in (0, 1)]
+            before, after = (zeros / max(there, 1) for zeros, there in cells)
+            yield {"step": number, "variable": name, "before": before, "after": after}
+
+
+def _doubts(told: Told, plan: Plan) -> Iterator[Doubt]:
+    for number, facts in enumerate(told.groups):
+        yield from unchanged_doubts(plan, number, (each["unchanged"] for each in facts if "unchanged" in each))
+        group = plan.groups[number]
+        step = plan.steps[group.step - 1]
+        for doubt in dict.fromkeys(doubt for each in facts for doubt in each.get("doubts", ())):
+            said = f"{step.method.name} on {', '.join(group.variables[:5])}: {doubt}"
+            yield Doubt("method-warned", str(group.step), said, place=step.place)
+    # One record of which those cells are missing that are missing anywhere: nothing else is asked of the values.
+    flags = _flags(told, plan)
+    yield from promise_doubts(plan, (), flags, flags, told.k)
+    for number, step in enumerate(plan.steps, 1):
+        for name in step.planning.structural_zeros:
+            moved = sum(each["zeros_moved"][name] for each in told.parts)
+            if moved:
+                yield Doubt(
+                    "promise-not-kept", str(number),
+                    f"in {moved} of {told.records} records a structural zero of {name} became another value, or "
+                    "another value a zero", count=moved, total=told.records, place=step.place,
+                    hint=f"state the rule that governs its zeros as an edit (if ... then {name} == 0)",
+                )  # fmt: skip
+    seen: dict[tuple[str, str], Doubt] = {}
+    for part in told.finished:
+        for doubt in part.doubts:
+            seen.setdefault((doubt.kind, doubt.subject), doubt)
+    yield from seen.values()
+
+
+def _flags(told: Told, plan: Plan) -> Dataset:
+    columns = []
+    for name in plan.masked:
+        gone = np.array([any(each["missing"][name] for each in told.parts)])
+        variable = told.finished[0].masked[name].variable
+        columns.append(Column(variable, np.zeros(1) if variable.is_numeric else np.zeros(1, dtype=np.int32), gone))
+    return Dataset(tuple(columns))
+
+
+def unchanged_of_parts(finished: Sequence[FinishedPart]) -> tuple[UnchangedCells, ...]:
+    """Cells of each variable that are as they were, over all parts."""
+    found = []
+    for position in range(len(finished[0].unchanged)):
+        own = [each.unchanged[position] for each in finished]
+        values = frozenset[float]().union(*(few for _, few in own))
+        found.append(
+            replace(
+                own[0][0], cells=sum(each.cells for each, _ in own), unchanged=sum(each.unchanged for each, _ in own),
+                values=max(len(values), *(each.values for each, _ in own)),
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def class_sets(plan: Plan, masked: Dataset, records: int) -> tuple[list[tuple[str, ...]], list[int], Any]:
+    """Sets of variables whose classes are counted, the size asked of each, and what puts the counts together.
+
+    As `maskwright.masking.equivalence_classes.smallest_classes` has them.
+
+    Parameters
+    ----------
+    plan : Plan
+    masked : Dataset
+        Variables of the published file.
+    records : int
+    """
+    groups: list[dict[str, Any]] = []
+    for group in plan.groups:
+        step = plan.steps[group.step - 1]
+        size = step.group_records(records)
+        if size is not None:
+            groups.append(
+                {"step": group.step, "variables": list(group.variables), "requested": step.k, "expected": size}
+            )
+    k = max((each["expected"] for each in groups), default=None)
+    quasi = tuple(column.name for column in masked if column.variable.role == "quasi_identifier")
+    sets: list[tuple[str, ...]] = (
+        [tuple(each["variables"]) for each in groups] + ([quasi] if quasi else []) + [masked.names]
+    )
+    least: list[int] = [each["expected"] for each in groups] + ([k or 2] if quasi else []) + [k or 2]
+
+    def together(counts: Sequence[dict[str, int]]) -> dict[str, Any]:
+        own = [{**each, **count} for each, count in zip(groups, counts, strict=False)]
+        return {
+            "requested": max((each["requested"] for each in groups if each["requested"] is not None), default=None),
+            "expected": k,
+            "groups": own,
+            "quasi_identifiers": {"variables": list(quasi), **counts[len(groups)]} if quasi else None,
+            "records": counts[-1],
+        }
+
+    return sets, least, together

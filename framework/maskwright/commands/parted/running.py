@@ -1,0 +1,243 @@
+"""The whole run over parts: scan, plan, shuffle, mask block by block, finish part by part, measure, publish."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+import shutil
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from maskwright.commands.parted.finishing import PUBLISHED
+from maskwright.commands.parted.planning import arrived, planned
+from maskwright.commands.parted.refusing import refuse_output, refuse_plan, refuse_request
+from maskwright.commands.parted.scanning import scan
+from maskwright.commands.parted.sheet import Sheet
+from maskwright.commands.parted.support import support_of_measure, support_of_method
+from maskwright.commands.parted.task_run import PartedRun
+from maskwright.commands.parted.whole_variables import empty
+from maskwright.commands.running.arrive import Clock
+from maskwright.commands.running.plan_checks import heed_checks
+from maskwright.commands.running.publish import publish_record, refuse_doubts, refuse_release
+from maskwright.commands.running.ready import ReadyRun, doubts_of_measures
+from maskwright.commands.running.recording import MeasuredRun, run_record
+from maskwright.data.parts.manifest import write_manifest
+from maskwright.foundation.errors import InputError
+from maskwright.foundation.progress import stage
+from maskwright.foundation.randomness import fresh_seed
+from maskwright.foundation.whole_files import PUBLIC, masked_mode
+from maskwright.planning.warnings.undecided_edits import undecided_doubts
+from maskwright.plugins.engine import EngineTerms
+from maskwright.plugins.needed_packages import needed_packages
+from maskwright.plugins.parts_reading import refuse_changed_parts, scan_parts
+from maskwright.plugins.registry import find_source, plugins
+from maskwright.release.facts import file_facts
+from maskwright.release.files import Release, writing
+from maskwright.release.gate import judge
+from maskwright.release.last_look import unchanged_doubts
+from maskwright.release.measures.usual_losses import with_usual_losses
+from maskwright.release.record.cut_record import CutRecord
+from maskwright.release.record.doubt_record import doubt_records
+from maskwright.release.scratch import scratch_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from maskwright.commands.parted.planning import Arrived
+    from maskwright.data.parts.model import Parts
+    from maskwright.data.variable import Variable
+    from maskwright.foundation.progress import Reporter
+    from maskwright.pipeline.resolved import Pipeline
+    from maskwright.release.record.run_record import RunRecord
+
+from maskwright.commands.parted.finishing_stages import finish_parts
+from maskwright.commands.parted.masking_stages import mask_groups
+from maskwright.commands.parted.measuring_stages import measured
+
+
+def run_parted(
+    described: Pipeline, reporter: Reporter, clock: Clock, private: frozenset[str], *, resume: bool = False
+) -> RunRecord:
+    """Run a pipeline over parts; the record of what was released.
+
+    Parameters
+    ----------
+    described : Pipeline
+        With an engine.
+    reporter : Reporter
+    clock : Clock
+    private : frozenset of str
+        Outputs for their owner only.
+    resume : bool
+        Whether to go on from what an earlier run of the same pipeline has finished.
+
+    Raises
+    ------
+    InputError
+    EditViolation, ThresholdMissed, OpenDoubts
+    """
+    chosen = described.engine
+    assert chosen is not None
+    refuse_request(described)
+    with clock("find"), stage(reporter, "Finding the parts") as progress:
+        source = find_source(described.data.source.name)
+        parts = scan_parts(source, described.data.params, str(described.data.path), progress)
+    refuse_output(described, parts)
+    paths, output = described.output.paths, described.output.data
+    within = chosen.scratch or output.parent
+    folders = frozenset({"data"} if described.output.is_folder else ())
+    identity = _identity(described, parts)
+    with (
+        Release(paths, private, folders) as release,
+        scratch_folder(within, output, identity, resume=resume, reporter=reporter) as scratch,
+        chosen.plugin.start(_terms(described, scratch.path), chosen.params) as workers,
+    ):
+        drawn = described.seed if described.seed is not None else scratch.remember("seed", fresh_seed)
+        run = PartedRun(described, parts, int(drawn), scratch.path, workers, reporter, clock, f"{identity} {drawn}")
+        return _run(run, release)
+
+
+def plan_parted(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
+    """Plan of a run over parts, as ``maskwright plan --json`` prints it.
+
+    Parameters
+    ----------
+    described : Pipeline
+        With an engine.
+    reporter : Reporter
+
+    Raises
+    ------
+    InputError
+    """
+    chosen = described.engine
+    assert chosen is not None
+    refuse_request(described)
+    source = find_source(described.data.source.name)
+    parts = scan_parts(source, described.data.params, str(described.data.path))
+    refuse_output(described, parts)
+    with (
+        tempfile.TemporaryDirectory(prefix="scratch-maskwright-", dir=chosen.scratch) as folder,
+        chosen.plugin.start(_terms(described, Path(folder)), chosen.params) as workers,
+    ):
+        run = PartedRun(described, parts, 0, Path(folder), workers, reporter, Clock(), "plan")
+        plan = planned(described, _arrived(run))
+    described = refuse_plan(with_usual_losses(described, plan.plan, plugins()), plan.plan)
+    judgement = judge((*plan.doubts, *doubts_of_measures(described, plan.plan)), described.waivers)
+    rows = [
+        *(support_of_method(step.method) for step in described.steps),
+        *(support_of_measure(each.measure) for each in described.measures),
+    ]
+    said = [f"over parts, {each.kind} {each.name}: {each.form}, {each.result}; {each.why}" for each in rows]
+    return plan.plan.to_json() | {
+        "doubts": [each.to_json() for each in doubt_records(judgement)],
+        "warnings": [*said, *plan.plan.warnings],
+        "notices": list(plan.notices),
+    }
+
+
+def _terms(described: Pipeline, scratch: Path) -> EngineTerms:
+    return EngineTerms(described.execution.workers, scratch, needed_packages())
+
+
+def _identity(described: Pipeline, parts: Parts) -> str:
+    """What all results depend on."""
+    files = [(part.name, part.bytes, part.stamp, part.records, part.fingerprint) for part in parts]
+    said = json.dumps([described.settings, files, described.seed], ensure_ascii=False, default=str)
+    return hashlib.sha256(said.encode()).hexdigest()
+
+
+def _run(run: PartedRun, release: Release) -> RunRecord:
+    described = run.pipeline
+    found = _arrived(run)
+    plan = planned(described, found)
+    described = with_usual_losses(described, plan.plan, plugins())
+    described = refuse_plan(described, plan.plan)
+    run.pipeline = described
+    for notice in (*release.notices, *plan.notices):
+        run.reporter.notice(notice)
+    doubts = (*plan.doubts, *doubts_of_measures(described, plan.plan))
+    if described.checks:
+        heed_checks(described, plan.plan.to_json(), run.reporter)
+    refuse_doubts(described, judge(doubts, described.waivers))
+    told = run.store("sheet", Sheet(_for_tasks(described), run.parts, run.seed, found.variables))
+    masking, groups = mask_groups(run, told, found, plan)
+    result, outcome, unchanged = finish_parts(run, told, found, masking, groups)
+    seen = tuple(unchanged_doubts(unchanged, plan.plan, result.doubts))
+    left = undecided_doubts(outcome, found.outcome)
+    judgement = judge((*doubts, *result.doubts, *left, *seen), described.waivers)
+    for notice in (*result.notices, *judgement.notices):
+        run.reporter.notice(notice)
+    original = replace(empty(found.variables), layout=found.layout)
+    ready = ReadyRun(described, original, plan.edits, found.outcome, masking.plan, plan.notices, doubts)
+    found_measures = measured(run, plan.plan, told)
+    record = run_record(
+        MeasuredRun(
+            described, ready, result, outcome, found_measures, unchanged, judgement, run.seed, run.clock.seconds
+        )
+    )
+    record = record.model_copy(update={"mode": _mode(run), "cut": _cut_record(run, found)})
+    refuse_release(described, result, outcome, record, judgement)
+    with run.clock("publish"):
+        refuse_changed_parts(run.parts)
+        _gather(run, release, [each.variable for each in found.variables.values()])
+        record = publish_record(release, described, record)
+    return record.model_copy(update={"seconds": dict(run.clock.seconds)})
+
+
+def _for_tasks(described: Pipeline) -> Pipeline:
+    """What tasks need of a pipeline: no engine, no reports; its source reads one part."""
+    output = replace(described.output, reports=(), source=find_source(described.output.source.name))
+    data = replace(described.data, source=find_source(described.data.source.name))
+    return replace(described, data=data, output=output, engine=None, checks=(), sections=(), after=(), measures=())
+
+
+def _cut_record(run: PartedRun, found: Arrived) -> CutRecord:
+    engine = run.pipeline.engine
+    merging = {each.label: each.measure.merging for each in run.pipeline.measures}
+    return CutRecord(
+        engine="" if engine is None else engine.plugin.name,
+        parts=len(run.parts),
+        sampled=len(found.sample),
+        groups=tuple(run.cuts),
+        measures={
+            label: "exact" if each is not None and each.exact else "approximate" for label, each in merging.items()
+        },
+    )
+
+
+def _mode(run: PartedRun) -> str:
+    return f"blocks of about {run.block_size} records, cut by a sample"
+
+
+def _gather(run: PartedRun, release: Release, variables: Sequence[Variable]) -> None:
+    """Move the finished parts into the release, each as it was validated."""
+    target, facts = release.temporary("data"), []
+    for part, receipt in zip(run.parts, run.done[run.finished], strict=True):
+        ((name, sha256),) = [each for each in receipt.files.items() if each[0].startswith(f"{PUBLISHED}/")]
+        file = target / part.name if run.pipeline.output.is_folder else target
+        with writing(target):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(run.scratch / run.finished / receipt.key / name, file)
+            file.chmod(0o600 if file == target else masked_mode(PUBLIC))
+        found = file_facts(file)
+        if found["sha256"] != sha256:
+            raise InputError(f"{part.name}: the masked file was changed by another program; nothing was released")
+        facts.append({"name": part.name, "records": part.records, **found})
+    if run.pipeline.output.is_folder:
+        write_manifest(target, facts, variables, run.pipeline.output.source.name)
+
+
+def _arrived(run: PartedRun) -> Arrived:
+    """Look at all parts for the first time."""
+    told = run.store("parts", Sheet(_for_tasks(run.pipeline), run.parts, run.seed, {}))
+    run.run("scan", "Reading the parts", scan, run.part_keys, told)
+    shares = []
+    for part, first, folder in zip(run.parts, run.parts.offsets, run.folders("scan"), strict=False):
+        if folder:
+            with (Path(folder) / "scanned").open("rb") as file:
+                shares.append((part.name, first, pickle.load(file)))  # noqa: S301
+    return arrived(shares)

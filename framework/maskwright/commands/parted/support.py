@@ -1,0 +1,91 @@
+"""What each method and measure does in a run over parts, from its own declarations: no list of names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from maskwright.plugins.remover import Remover
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from maskwright.plugins.measure import Measure
+    from maskwright.plugins.registered import Registry
+    from maskwright.plugins.remover import AnyMethod
+
+Form = Literal["local", "block", "global", "refused"]
+Result = Literal["exact", "blocked", "approximate", "refused"]
+
+
+@dataclass(frozen=True)
+class Support:
+    """A row of the table of ``maskwright explain scale``.
+
+    Attributes
+    ----------
+    kind : {"method", "measure"}
+    name : str
+    form : {"local", "block", "global", "refused"}
+        Each record by itself; blocks of near records; sums over all parts; not at all.
+    result : {"exact", "blocked", "approximate", "refused"}
+        Against a run in memory.
+    why : str
+    """
+
+    kind: Literal["method", "measure"]
+    name: str
+    form: Form
+    result: Result
+    why: str
+
+
+def refused_method(method: AnyMethod) -> str | None:
+    """Why a method cannot run over parts; None where it can.
+
+    Parameters
+    ----------
+    method : Method or Remover
+    """
+    if isinstance(method, Remover):
+        return "takes records or cells away, and that needs all records at once"
+    if method.removes:
+        return "publishes coarser categories or empty cells, which a run over parts does not do yet"
+    if method.draws_records:
+        return "draws records anew"
+    if method.cut == "none":
+        return "sees all records at once"
+    return None
+
+
+def support_of_method(method: AnyMethod) -> Support:
+    """What a method does in a run over parts."""
+    why = refused_method(method)
+    if why is not None:
+        return Support("method", method.name, "refused", "refused", why)
+    if method.cut == "any":
+        return Support("method", method.name, "local", "exact", "changes each record by itself, part by part")
+    said = "in blocks of near records, cut by a sample; as good as `block_size` in memory"
+    return Support("method", method.name, "block", "blocked", said)
+
+
+def support_of_measure(measure: Measure) -> Support:
+    """What a measure does in a run over parts."""
+    merging = measure.merging
+    if merging is None:
+        return Support("measure", measure.name, "refused", "refused", "needs the whole file in memory")
+    said = "sums of all parts" + ("" if merging.refused is None else "; some parameters are refused")
+    return Support("measure", measure.name, "global", "exact" if merging.exact else "approximate", said)
+
+
+def support(registry: Registry) -> Iterator[Support]:
+    """Every method and measure that is installed.
+
+    Parameters
+    ----------
+    registry : Registry
+    """
+    for method in registry.methods.values():
+        yield support_of_method(method)
+    for measure in registry.measures.values():
+        yield support_of_measure(measure)

@@ -1,0 +1,85 @@
+"""A run and its workers: stages are named, their tasks done, and their receipts kept."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from maskwright.commands.parted.sheet import Stored
+from maskwright.foundation.progress import stage
+from maskwright.plugins.engine import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from maskwright.commands.running.arrive import Clock
+    from maskwright.data.parts.model import Parts
+    from maskwright.foundation.progress import Reporter
+    from maskwright.pipeline.resolved import Pipeline
+    from maskwright.plugins.engine import Receipt, Workers
+    from maskwright.release.record.cut_record import GroupCutRecord
+
+FINISHED = "finish"
+"""Stage whose tasks write the masked parts."""
+
+AGAIN = "finish-again"
+"""The same, where rows of some parts need feasible ones of others."""
+
+BLOCK_SIZE = 50_000
+"""Records of a block where the pipeline does not say."""
+
+
+@dataclass(eq=False)
+class PartedRun:
+    """A run over parts, with the workers that its tasks are given to."""
+
+    pipeline: Pipeline
+    parts: Parts
+    seed: int
+    scratch: Path
+    workers: Workers
+    reporter: Reporter
+    clock: Clock
+    identity: str
+    done: dict[str, list[Receipt]] = field(default_factory=dict)
+    finished: str = FINISHED
+    cuts: list[GroupCutRecord] = field(default_factory=list)
+
+    @property
+    def block_size(self) -> int:
+        """Records of a block."""
+        return self.pipeline.execution.block_size or BLOCK_SIZE
+
+    @property
+    def part_keys(self) -> list[str]:
+        """Keys of tasks that read one part."""
+        return [str(position) for position in range(len(self.parts))]
+
+    def run(
+        self, name: str, title: str, work: Callable[..., Mapping[str, object]], keys: Sequence[str], *told: object
+    ) -> list[Receipt]:
+        """Have the tasks of one stage done."""
+        # Whatever tasks are told follows from what the run is made of: so a run that is resumed knows its receipts.
+        identity = hashlib.sha256(f"{self.identity} {name}".encode()).hexdigest()
+        doing = Stage(name, functools.partial(work, *told), self.scratch, identity)
+        receipts = []
+        with self.clock(title.lower()), stage(self.reporter, title) as progress:
+            for number, receipt in enumerate(self.workers.run(doing, keys), 1):
+                receipts.append(receipt)
+                progress(number / len(keys))
+        self.done[name] = receipts
+        return receipts
+
+    def store(self, name: str, content: object) -> Stored:
+        """Write something that tasks read."""
+        return Stored.of(content, self.scratch / f"{name}.told")
+
+    def folders(self, name: str) -> tuple[str, ...]:
+        """Where the tasks of a stage put their files; "" for parts without records."""
+        return tuple(
+            "" if receipt.facts.get("records") == 0 else str(self.scratch / name / receipt.key)
+            for receipt in self.done[name]
+        )

@@ -1,0 +1,173 @@
+"""Variables of a file in parts: what each part says of them put together, and parts brought into these terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.data.dataset import Column, Dataset
+from maskwright.data.missing import HAD_VALUE, NO_CELL, MissingCells
+from maskwright.data.sketches.exact_sum import Moments
+from maskwright.foundation.errors import DataError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.variable import Variable
+
+
+@dataclass(frozen=True)
+class WholeVariable:
+    """A variable of the whole file, or of one part.
+
+    Attributes
+    ----------
+    variable : Variable
+    blanks : tuple of str
+        Texts of its missing cells.
+    digits : int or None
+        With which every number is written.
+    moments : Moments
+        Of its numbers; empty for categories.
+    records, missing : int
+    """
+
+    variable: Variable
+    blanks: tuple[str, ...]
+    digits: int | None
+    moments: Moments
+    records: int
+    missing: int
+
+    @classmethod
+    def of(cls, column: Column) -> WholeVariable:
+        """What a column of a part says of its variable."""
+        numbers = np.asarray(column.values, dtype=np.float64)[~column.missing]
+        moments = Moments.of(numbers) if column.variable.is_numeric else Moments()
+        blanks = () if column.blank is None else column.blank.texts
+        return cls(column.variable, blanks, column.digits, moments, len(column), int(column.missing.sum()))
+
+    @property
+    def present(self) -> int:
+        """Cells with a value."""
+        return self.records - self.missing
+
+
+def whole_variables(shares: Iterable[tuple[str, Sequence[WholeVariable]]]) -> dict[str, WholeVariable]:
+    """Variables of a file from those of its parts.
+
+    Parameters
+    ----------
+    shares : iterable of (name of a part, its variables)
+        In order; parts with records.
+
+    Raises
+    ------
+    DataError
+        Columns of one part are of another kind than those of the first.
+    """
+    whole: dict[str, WholeVariable] = {}
+    first = ""
+    for name, variables in shares:
+        if not whole:
+            first, whole = name, {each.variable.name: each for each in variables}
+            continue
+        if [each.variable.name for each in variables] != list(whole):
+            raise DataError(Problem(f"{name} has other columns than {first}", hint="Write all parts alike."))
+        for each in variables:
+            whole[each.variable.name] = _together(whole[each.variable.name], each, name, first)
+    return whole
+
+
+def _together(one: WholeVariable, other: WholeVariable, name: str, first: str) -> WholeVariable:
+    before, after = one.variable, other.variable
+    if before.is_numeric != after.is_numeric and one.present and other.present:
+        raise DataError(
+            Problem(
+                f"{before.name} is {before.type} in {first}, and {after.type} in {name}",
+                hint=f"Declare its type: `data: variables: {{{before.name}: {{type: ...}}}}`.",
+            )
+        )
+    known = before if one.present or not other.present else after
+    if before.is_numeric and after.is_numeric:
+        places = None if None in (before.decimals, after.decimals) else max(before.decimals or 0, after.decimals or 0)
+        kind = before.type if before.type == after.type else "continuous"
+        known = replace(known, decimals=places, type=kind)
+    elif not known.is_numeric and before.categories != after.categories:
+        there = (*before.categories, *(each for each in after.categories if each not in before.categories))
+        known = replace(known, categories=there if before.type == "ordinal" else tuple(sorted(there)))
+    return WholeVariable(
+        known, (*one.blanks, *(each for each in other.blanks if each not in one.blanks)),
+        one.digits if one.digits == other.digits else None, one.moments + other.moments,
+        one.records + other.records, one.missing + other.missing,
+    )  # fmt: skip
+
+
+def in_whole_terms(data: Dataset, known: Mapping[str, WholeVariable]) -> Dataset:
+    """A part with the variables of the whole file: categories have its codes, missing cells its texts.
+
+    Parameters
+    ----------
+    data : Dataset
+    known : mapping of name to WholeVariable
+    """
+    return replace(data, columns=tuple(_column(each, known[each.name]) for each in data))
+
+
+def _column(column: Column, whole: WholeVariable) -> Column:
+    variable, blank = whole.variable, column.blank
+    if blank is not None:
+        places = np.array([*(whole.blanks.index(text) for text in blank.texts), HAD_VALUE, NO_CELL])
+        # Codes -1 and -2 are places from the end.
+        blank = MissingCells(whole.blanks, places[blank.codes].astype(np.int32))
+    values = column.values
+    if variable.is_numeric and not column.variable.is_numeric:
+        values = np.full(len(column), np.nan)
+    elif not variable.is_numeric and column.variable.is_numeric:
+        values = np.full(len(column), -1, dtype=np.int32)
+    elif not variable.is_numeric:
+        place_of = {text: place for place, text in enumerate(variable.categories)}
+        codes = np.array([*(place_of[text] for text in column.variable.categories), -1], dtype=np.int32)
+        values = codes[column.values]
+    return Column(variable, values, column.missing, blank, whole.digits, column.written)
+
+
+def empty(known: Mapping[str, WholeVariable]) -> Dataset:
+    """Dataset of these variables without a record."""
+    nothing = np.zeros(0, dtype=np.bool_)
+    return Dataset(
+        tuple(
+            Column(each.variable, np.zeros(0, dtype=np.float64 if each.variable.is_numeric else np.int32), nothing)
+            for each in known.values()
+        )
+    )
+
+
+def stacked(pieces: Sequence[Dataset]) -> Dataset:
+    """Records of several datasets in the same terms, one after the other."""
+    first = pieces[0]
+    return replace(
+        first,
+        columns=tuple(_stacked([piece[name] for piece in pieces]) for name in first.names),
+        origin=None, households=None,
+    )  # fmt: skip
+
+
+def _stacked(columns: Sequence[Column]) -> Column:
+    first = columns[0]
+    texts = next((each.blank.texts for each in columns if each.blank is not None), None)
+    blank = None
+    if texts is not None:
+        codes: list[NDArray[np.int32]] = [
+            np.full(len(each), HAD_VALUE, dtype=np.int32) if each.blank is None else each.blank.codes.astype(np.int32)
+            for each in columns
+        ]
+        blank = MissingCells(texts, np.concatenate(codes))
+    return Column(
+        first.variable, np.concatenate([each.values for each in columns]),
+        np.concatenate([each.missing for each in columns]), blank, first.digits,
+    )  # fmt: skip

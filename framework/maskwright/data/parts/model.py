@@ -1,0 +1,242 @@
+"""Parts of one dataset: files in an order, with what each of them holds, as any process may be told of them.
+
+Records are counted through all parts, from 0: the record number is that of the dataset, the row that of the file. Small
+and picklable: no cell is in it, but for what the names of folders say.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+ROWS = 65_536
+"""Records of a chunk."""
+
+
+@dataclass(frozen=True)
+class FoundPart:
+    """A file that is part of a dataset, before it was read.
+
+    Attributes
+    ----------
+    name : str
+        What messages and manifests call it: relative to the folder of the data, with ``/`` between folders.
+    path : str
+        Absolute, or with a protocol (``s3://...``).
+    bytes : int
+    stamp : str
+        Changes when the file does: size and moment of its last change, or what an object store says instead.
+    hive : tuple of (str, str or None)
+        What the names of its folders say, ``region=12``: key and value; None: they say that there is no value.
+    """
+
+    name: str
+    path: str
+    bytes: int
+    stamp: str
+    hive: tuple[tuple[str, str | None], ...] = ()
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it is in an object store or on another file system than that of this machine."""
+        return "://" in self.path
+
+
+@dataclass(frozen=True)
+class Part(FoundPart):
+    """A file that is part of a dataset, and what is known of it once it was read.
+
+    Attributes
+    ----------
+    format : str
+        Name of the source that reads it.
+    records : int
+    fingerprint : str
+        Hash of the names and types of its columns; empty where it has no records and its format does not say more.
+    """
+
+    format: str = ""
+    records: int = 0
+    fingerprint: str = ""
+
+    @classmethod
+    def read(cls, found: FoundPart, file_format: str, records: int, types: Mapping[str, object] | None) -> Part:
+        """Part of a file that was read.
+
+        Parameters
+        ----------
+        found : FoundPart
+        file_format : str
+        records : int
+        types : mapping of name to type, or None
+            Of its columns, in order; None: they are not known.
+        """
+        known = (found.name, found.path, found.bytes, found.stamp, found.hive)
+        return cls(*known, file_format, records, "" if types is None else schema_fingerprint(types))
+
+
+@dataclass(frozen=True, eq=False)
+class PartChunk:
+    """Consecutive records of one part.
+
+    Attributes
+    ----------
+    part : Part
+    row : int
+        Of the first of them in the file; 0-based.
+    record : int
+        Of the first of them in the dataset; 0-based.
+    batch : pyarrow.RecordBatch
+    """
+
+    part: Part
+    row: int
+    record: int
+    batch: Any
+
+
+@dataclass(frozen=True)
+class Parts:
+    """One dataset of parts, in order.
+
+    Attributes
+    ----------
+    parts : tuple of Part
+    found_by : str
+        Folder, pattern or address that they were found by.
+    schema : pyarrow.Schema or None
+        Of the records of every part as they are handed on: columns in order, and last those of `hive` that no file has.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from maskwright.data.parts.model import FoundPart, Part, Parts
+    >>> held = {"part-1.csv": 3, "part-2.csv": 0, "part-10.csv": 2}
+    >>> found = [FoundPart(name, f"/data/{name}", bytes=9, stamp="9-0") for name in held]
+    >>> parts = Parts(tuple(Part.read(each, "csv", held[each.name], {"age": "text"}) for each in found), "/data")
+    >>> len(parts), parts.records, parts.offset_of("part-10.csv")
+    (3, 5, 3)
+    >>> parts.place_of(4)
+    ('part-10.csv', 1)
+    >>> parts.positions([0, 2, 3]).tolist()  # of the part of each record; rows are these records less its offset
+    [0, 0, 2]
+    >>> def opened(part):  # as `maskwright.plugins.parts_reading.part_batches` does for any format
+    ...     return [pa.record_batch({"age": ["31"] * part.records})]
+    >>> [(each.part.name, each.row, each.record, each.batch.num_rows) for each in parts.chunks(opened, rows=2)]
+    [('part-1.csv', 0, 0, 2), ('part-1.csv', 2, 2, 1), ('part-10.csv', 0, 3, 2)]
+    """
+
+    parts: tuple[Part, ...]
+    found_by: str = ""
+    schema: Any = None
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __iter__(self) -> Iterator[Part]:
+        return iter(self.parts)
+
+    def __getitem__(self, name: str) -> Part:
+        return self.parts[self._place(name)]
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """First record of each part, and behind them the number of all records; one more than there are parts."""
+        return tuple(itertools.accumulate((each.records for each in self.parts), initial=0))
+
+    @property
+    def records(self) -> int:
+        """Of all parts."""
+        return self.offsets[-1]
+
+    @property
+    def bytes(self) -> int:
+        """Of all files, packed as they are."""
+        return sum(each.bytes for each in self.parts)
+
+    @cached_property
+    def hive(self) -> tuple[str, ...]:
+        """Keys in the names of folders, the outermost first."""
+        return tuple(key for key, _ in self.parts[0].hive) if self.parts else ()
+
+    def offset_of(self, part: Part | str) -> int:
+        """First record of a part, 0-based; the part or its name."""
+        return self.offsets[self._place(part if isinstance(part, str) else part.name)]
+
+    def positions(self, records: Iterable[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+        """Position of the part of each of these records; shape (n,)."""
+        wanted = np.asarray(records, dtype=np.int64)
+        return np.searchsorted(np.asarray(self.offsets[1:]), wanted, side="right")
+
+    def place_of(self, record: int) -> tuple[str, int]:
+        """Name of the file and row in it of a record; all 0-based."""
+        at = int(self.positions([record])[0])
+        return self.parts[at].name, record - self.offsets[at]
+
+    def chunks(self, opened: Callable[[Part], Iterable[Any]], rows: int = ROWS) -> Iterator[PartChunk]:
+        """Yield the records of all parts in order: chunks of `rows` records, and a shorter one at the end of each part.
+
+        Parameters
+        ----------
+        opened : callable
+            ``part -> batches`` of its records, `pyarrow.RecordBatch` of any length.
+        rows : int
+        """
+        for part, offset in zip(self.parts, self.offsets, strict=False):
+            row = 0
+            for batch in recut(opened(part), rows):
+                yield PartChunk(part, row, offset + row, batch)
+                row += batch.num_rows
+
+    def _place(self, name: str) -> int:
+        return self._places[name]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {each.name: at for at, each in enumerate(self.parts)}
+
+
+def recut(batches: Iterable[Any], rows: int) -> Iterator[Any]:
+    """Yield the same records in batches of so many each, but for the last.
+
+    Parameters
+    ----------
+    batches : iterable of pyarrow.RecordBatch
+    rows : int
+    """
+    held: list[Any] = []
+    count = 0
+    for each in batches:
+        rest = each
+        while rest.num_rows:
+            piece = rest.slice(0, rows - count)
+            held.append(piece)
+            count += piece.num_rows
+            rest = rest.slice(piece.num_rows)
+            if count == rows:
+                yield _one(held)
+                held, count = [], 0
+    if held:
+        yield _one(held)
+
+
+def schema_fingerprint(types: Mapping[str, object]) -> str:
+    """Hash of names and types of columns, in order."""
+    said = json.dumps([[name, str(kind)] for name, kind in types.items()], ensure_ascii=False)
+    return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
+def _one(batches: list[Any]) -> Any:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)

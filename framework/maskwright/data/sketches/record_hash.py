@@ -1,0 +1,56 @@
+"""Hashes of record numbers and of published values, the same on every machine and for every cut of a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Scatter whole numbers over 0 .. 2^64 - 1, each to another one.
+
+    The finaliser of SplitMix64: Steele, Lea and Flood (2014), Fast splittable pseudorandom number generators, OOPSLA.
+
+    Parameters
+    ----------
+    numbers : ndarray of shape (n,), uint64
+    """
+    found = numbers + np.uint64(0x9E3779B97F4A7C15)
+    found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(found ^ (found >> np.uint64(31)), dtype=np.uint64)
+
+
+def record_hashes(first: int, count: int) -> NDArray[np.uint64]:
+    """Hash of each of `count` records from record number `first` on (0-based); shape (count,)."""
+    return mixed(np.arange(first, first + count, dtype=np.uint64))
+
+
+def sampled(hashes: NDArray[np.uint64], records: int, wanted: int) -> NDArray[np.int64]:
+    """Which records are in a sample of about `wanted` of all `records`: those with the lowest hashes.
+
+    Parameters
+    ----------
+    hashes : ndarray of shape (n,), uint64
+        Of some of the records.
+    records : int
+        Of the whole file.
+    wanted : int
+
+    Returns
+    -------
+    ndarray of shape (m,), int64
+        Positions, ascending; all of them where the file has no more.
+    """
+    if records <= wanted:
+        return np.arange(len(hashes), dtype=np.int64)
+    return np.flatnonzero(hashes < np.uint64((wanted << 64) // records)).astype(np.int64)
+
+
+def combined(one: NDArray[np.uint64], cells: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Hash of what `one` stands for and of one more cell of each record; shape (n,)."""
+    return mixed(one ^ mixed(cells))

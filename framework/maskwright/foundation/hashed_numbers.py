@@ -1,0 +1,51 @@
+"""Hashes of numbers, for what has to be the same however records are cut into calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+
+
+def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Scramble whole numbers one by one: whoever sees many results cannot tell them from random ones.
+
+    Parameters
+    ----------
+    words : ndarray of uint64, any shape
+
+    References
+    ----------
+    Steele, G. L., Lea, D. and Flood, C. H. (2014): Fast splittable pseudorandom number generators. OOPSLA, 453-472:
+    one step of SplitMix64.
+    """
+    found = words + _GAMMA
+    found ^= found >> np.uint64(30)
+    found *= np.uint64(0xBF58476D1CE4E5B9)
+    found ^= found >> np.uint64(27)
+    found *= np.uint64(0x94D049BB133111EB)
+    found ^= found >> np.uint64(31)
+    return found
+
+
+def row_hashes(rows: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """One number for each row, which depends on what it holds alone: neither on its place nor on other rows.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (r, q), float64
+        All NaN are alike, and so are the two zeros.
+
+    Returns
+    -------
+    ndarray of shape (r,), uint64
+    """
+    found = np.zeros(len(rows), dtype=np.uint64)
+    for column in rows.T:
+        found = mixed(found ^ np.where(np.isnan(column), np.nan, column + 0.0).view(np.uint64))
+    return found

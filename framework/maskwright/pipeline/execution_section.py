@@ -1,0 +1,109 @@
+"""The execution section of a pipeline file: how the work is done, and by which engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel
+
+from maskwright.foundation.errors import Problem, unknown_name
+from maskwright.foundation.yaml_models import read_model
+from maskwright.foundation.yaml_subtrees import only, without
+from maskwright.pipeline.file_model import ExecutionSection
+from maskwright.pipeline.file_paths import absolute_path
+
+if TYPE_CHECKING:
+    from maskwright.foundation.yaml_document import Node
+    from maskwright.plugins.engine import Engine
+    from maskwright.plugins.registered import Registry
+
+OWN_KEYS = tuple(ExecutionSection.model_fields)
+
+
+@dataclass(frozen=True)
+class ChosenEngine:
+    """The engine that a pipeline names.
+
+    Attributes
+    ----------
+    plugin : Engine
+    params : pydantic.BaseModel
+        Instance of ``plugin.params``; names of files are absolute.
+    scratch : Path or None
+        Absolute, where the pipeline names a folder.
+    """
+
+    plugin: Engine
+    params: BaseModel
+    scratch: Path | None = None
+
+
+def resolve_execution(
+    section: Node, registry: Registry, folder: Path, problems: list[Problem]
+) -> tuple[ExecutionSection | None, ChosenEngine | None]:
+    """Read the section; mistakes are added to `problems`.
+
+    Parameters
+    ----------
+    section : Node
+    registry : Registry
+    folder : Path
+        That names of files are relative to.
+    problems : list of Problem
+        Added to.
+
+    Returns
+    -------
+    ExecutionSection or None
+        None where there are mistakes in it.
+    ChosenEngine or None
+        None where no engine is named, too.
+    """
+    if not section.is_mapping:
+        return read_model(ExecutionSection, section, problems), None
+    before = len(problems)
+    said = read_model(ExecutionSection, only(section, OWN_KEYS), problems)
+    name = section.get("engine")
+    engine = None if name is None else registry.engines.get(name.raw)
+    further = without(section, OWN_KEYS)
+    for key, _ in further.entries:
+        if engine is None or key.raw not in engine.params.model_fields:
+            problems.append(_unknown_key(key, engine, registry))
+    if said is None or name is None:
+        return (None if len(problems) > before else said), None
+    if engine is None:
+        problems.append(Problem(registry.unknown("engine", name.raw, registry.engines), name.place))
+        return None, None
+    if said.processes:
+        hint = "`engine: processes` has whole stages done in processes; `processes: true` methods only, and no engine."
+        problems.append(Problem("execution: 'processes' and 'engine' exclude each other", name.place, hint))
+    taken = only(section, tuple(engine.params.model_fields))
+    params = read_model(engine.params, taken, problems, f"parameter of {engine.name}")
+    named = section.get("scratch")
+    scratch = None if named is None else absolute_path(named, folder, problems)
+    if len(problems) > before or params is None:
+        return None, None
+    return said, ChosenEngine(engine, _absolute(params, folder), None if scratch is None else scratch.resolve())
+
+
+def _unknown_key(key: Node, engine: Engine | None, registry: Registry) -> Problem:
+    others = [name for name, other in registry.engines.items() if key.raw in other.params.model_fields]
+    if others:
+        used = "no engine is named" if engine is None else f"this is {engine.name}"
+        message = f"{key.raw!r} is a parameter of the engine {' and '.join(others)}, and {used}"
+        return Problem(message, key.place, f"execution: {{engine: {others[0]}, {key.raw}: ...}}")
+    known = {*OWN_KEYS, *(engine.params.model_fields if engine is not None else ())}
+    return Problem(unknown_name("key", key.raw, known), key.place)
+
+
+def _absolute(params: BaseModel, folder: Path) -> BaseModel:
+    """Parameters whose names of files, also those of parts of them, are absolute."""
+    update: dict[str, object] = {}
+    for name, value in params:
+        if isinstance(value, Path):
+            update[name] = (folder / value).resolve()
+        elif isinstance(value, BaseModel):
+            update[name] = _absolute(value, folder)
+    return params.model_copy(update=update)

@@ -1,0 +1,176 @@
+"""Aggregations that a step asks for: which of its variables take them, and which edits they claim to keep."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from maskwright.edits.edit import DomainPart, GoverningPart, LinearPart, ProductPart, RangePart
+from maskwright.foundation.errors import InputError, Place, PluginError, Problem
+from maskwright.foundation.yaml_document import from_python
+from maskwright.foundation.yaml_models import read_model
+from maskwright.planning.grouping import Components, Operators
+from maskwright.plugins.aggregation import ChosenAggregation
+from maskwright.plugins.registry import plugins
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from maskwright.data.variable import Variable
+    from maskwright.edits.edit import Edit, Part
+    from maskwright.edits.edit_set import EditSet
+    from maskwright.planning.model import Group, Step
+    from maskwright.plugins.legal_values import KeptByAggregation
+
+_NOTHING_KEEPS = "combinations"
+"""What no aggregation of one variable at a time can keep."""
+
+
+def read_aggregation(written: object, place: Place | None = None) -> ChosenAggregation:
+    """Aggregation that a step names, ``median`` or ``{trimmed_mean: {share: 0.1}}``.
+
+    Parameters
+    ----------
+    written : object
+    place : Place, optional
+        Of the step, for messages.
+
+    Raises
+    ------
+    InputError
+        There is none of that name, with the nearest one; or its parameters are wrong.
+    """
+    name, given = (written, {}) if isinstance(written, str) else next(iter(_entries(written)))
+    registry = plugins()
+    if name not in registry.aggregations:
+        raise PluginError(Problem(registry.unknown("aggregation", name, registry.aggregations), place))
+    aggregation = registry.aggregations[name]
+    problems: list[Problem] = []
+    params = read_model(aggregation.params, from_python(given, place or Place()), problems, f"parameter of {name}")
+    if params is None:
+        raise InputError([replace(each, place=each.place or place) for each in problems])
+    return ChosenAggregation(aggregation, params)
+
+
+def _entries(written: object) -> Iterator[tuple[str, object]]:
+    if not isinstance(written, dict) or len(written) != 1:
+        raise InputError("aggregation: expected one name, or {name: {parameters}}")
+    yield from written.items()
+
+
+def refuse_aggregation(step: Step, chosen: ChosenAggregation) -> None:
+    """Stop where a step cannot use the aggregation that it asks for.
+
+    Parameters
+    ----------
+    step : Step
+    chosen : ChosenAggregation
+
+    Raises
+    ------
+    InputError
+    """
+    if not step.makes_groups:
+        message = f"{step.method.name} makes no representatives of clusters, so it has no use for 'aggregation'"
+        raise InputError(Problem(message, hint="Leave 'aggregation' out, or take a method such as microaggregation."))
+    if step.method.uses_weights(step.params) and not chosen.aggregation.uses_weights:
+        raise InputError(f"the aggregation {str(chosen)!r} does not weigh records, and the step asks for weights")
+
+
+def with_aggregation(
+    operators: Operators,
+    group: Sequence[str],
+    variables: Mapping[str, Variable],
+    edits: EditSet,
+    chosen: ChosenAggregation,
+) -> Operators:
+    """Operators of a group in which each variable has the aggregation, where that keeps all that binds the variable.
+
+    Parameters
+    ----------
+    operators : Operators
+        That the plan chose.
+    group : sequence of str
+        Names of its variables.
+    variables : mapping of name to Variable
+    edits : EditSet
+        Whose masked variables are all in the group.
+    chosen : ChosenAggregation
+    """
+    parts = [part for edit in edits for part in _flat(edit.parts)]
+    bound = Components(group)
+    for part in parts:
+        bound.join(part.variables)
+    lacking = {
+        bound.find(name) for part in parts for name in part.variables
+        if name in group and not claims_needed([part]) <= chosen.aggregation.keeps
+    }  # fmt: skip
+    names = tuple(
+        str(chosen) if variables[name].is_numeric and bound.find(name) not in lacking else operator
+        for name, operator in zip(group, operators.names, strict=True)
+    )
+    taken = {name for name, operator in zip(group, names, strict=True) if operator == str(chosen)}
+    return Operators(names, tuple(name for name in operators.computed if name not in taken))
+
+
+def aggregation_notices(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[str]:
+    """Notices of variables that do not take the aggregation that their step asks for.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+    steps : sequence of Step
+    """
+    for number, step in enumerate(steps, 1):
+        chosen = step.aggregation
+        if chosen is None:
+            continue
+        own = [group for group in groups if group.step == number]
+        left = [name for group in own for name, how in zip(group.variables, group.operators, strict=True)
+                if how != str(chosen)]  # fmt: skip
+        if left:
+            yield (
+                f"step {number}: {', '.join(left)} {'keeps' if len(left) == 1 else 'keep'} the operator of the plan: "
+                f"categories have no {str(chosen).replace('_', ' ')}, nor what edits bind that it does not keep"
+            )
+
+
+def keeps(chosen: ChosenAggregation, edit: Edit) -> bool:
+    """Whether an aggregation claims to keep an edit all of whose variables it aggregates."""
+    return claims_needed(_flat(edit.parts)) <= chosen.aggregation.keeps
+
+
+def claims_needed(parts: Iterable[Part]) -> set[KeptByAggregation | str]:
+    """What an aggregation has to keep for each of these parts to hold of representatives.
+
+    Parameters
+    ----------
+    parts : iterable of Part
+        What is only checked asks for nothing: nothing keeps it by construction.
+    """
+    return {claim for part in parts for claim in _claims(part)}
+
+
+def _claims(part: Part) -> Iterator[KeptByAggregation | str]:
+    match part:
+        case LinearPart(coefficients, relation):
+            signs = {value > 0 for _, value in coefficients}
+            yield "order" if relation != "==" and len(coefficients) == 2 and len(signs) == 2 else "linear"
+        case ProductPart():
+            yield "product"
+        case RangePart(_, low, high, _, _, numbers):
+            if numbers is not None:
+                yield "domain"
+            elif low is not None or high is not None:
+                yield "range"
+        case DomainPart(names):
+            yield "domain" if len(names) == 1 else _NOTHING_KEEPS
+
+
+def _flat(parts: Iterable[Part]) -> Iterator[Part]:
+    """Parts with what conditional ones demand: their conditions are cut by, so that they hold in whole clusters."""
+    for part in parts:
+        if isinstance(part, GoverningPart):
+            yield from _flat((*part.consequent, *part.otherwise))
+        else:
+            yield part

@@ -1,0 +1,192 @@
+"""What a run in memory costs: peak memory and processor seconds of each stage, from measured rates.
+
+A stage needs what the program itself takes, and so many bytes for each cell that it holds; cells of variables that no
+step masks cost what reading them does::
+
+    peak = BASE + n * (READ * variables + (stage - READ) * masked)
+    seconds = rate * n * masked
+
+The rates are differences between measured runs of ten masked numeric variables, two totals and three ranges, on one
+core of 2.5 GHz: up to the report on k between 100,000 and 5,000,000 records (1,075 - 219 MB while reading are 17.5
+bytes a cell), from writing on between 100,000 and 1,000,000 (1,229 - 445 MB while measuring are 87). XML and CSV are
+within five percent of Parquet in memory. Clustering with `mdav` looks at every record of its block for each cluster, so
+its time grows with the size of the block too; `benchmarks/costs.py` measures runs again and compares.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from maskwright.pipeline.resolved import MeasureRequest
+    from maskwright.planning.model import Step
+
+MEGABYTE = 1e6
+
+BASE = 350 * MEGABYTE
+"""Program, libraries and compiled kernels, before a single record."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What a stage takes for one cell.
+
+    Attributes
+    ----------
+    memory : float
+        Bytes held at its peak.
+    time : float
+        Microseconds of one processor.
+    """
+
+    memory: float
+    time: float
+
+
+READ = Rate(17.5, 0.08)
+
+STAGES: Mapping[str, Rate] = {
+    "read": READ,
+    "plan": Rate(21.7, 0.06),
+    "mask": Rate(42.0, 0.0),
+    "adjust": Rate(51.5, 0.16),
+    "drift and k": Rate(57.3, 0.36),
+    "write": Rate(55.0, 0.31),
+    "read back and validate": Rate(75.0, 0.09),
+    "measure": Rate(87.0, 0.0),
+}
+"""In the order of a run. What masking and measuring take depends on methods and measures."""
+
+MICROSECONDS_OF_MASKING = 0.3
+"""For a cell, of a method that goes over the records once or sorts them."""
+
+MICROSECONDS_OF_PARTITIONS: Mapping[str, float] = {"refine": 7.9, "mdav": 0.3, "variable_size_mdav": 0.6}
+"""For a cell, of methods that make clusters; others as `OTHER_CLUSTERS`."""
+
+OTHER_CLUSTERS = 1.0
+
+SECONDS_OF_NEIGHBOURS = 4e-11
+"""Of `mdav` for a cell and each record of its block: 99 s for 50,000,000 cells in blocks of 50,000 records."""
+
+MICROSECONDS_OF_MEASURES: Mapping[str, float] = {
+    "distance_record_linkage": 3.5,
+    "mahalanobis_record_linkage": 3.5,
+    "probabilistic_record_linkage": 3.5,
+    "score": 4.0,
+}
+"""For a cell; others as `OTHER_MEASURES`."""
+
+OTHER_MEASURES = 0.06
+
+
+@dataclass(frozen=True)
+class StageCost:
+    """Expected cost of one stage.
+
+    Attributes
+    ----------
+    stage : str
+    bytes : float
+        Peak of the process while it lasts.
+    seconds : float
+        Of one processor.
+    """
+
+    stage: str
+    bytes: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Expected costs of a run in memory.
+
+    Attributes
+    ----------
+    records : int
+    stages : tuple of StageCost
+        In the order of a run.
+    """
+
+    records: int
+    stages: tuple[StageCost, ...]
+
+    @property
+    def peak(self) -> StageCost:
+        """The stage that needs the most memory."""
+        return max(self.stages, key=lambda each: each.bytes)
+
+    @property
+    def seconds(self) -> float:
+        """Of all stages, of one processor."""
+        return sum(each.seconds for each in self.stages)
+
+
+def reading_costs(records: int, variables: int) -> Costs:
+    """Expected costs of reading alone, which no step can lower.
+
+    Parameters
+    ----------
+    records, variables : int
+    """
+    size = BASE + READ.memory * records * variables
+    return Costs(records, (StageCost("read", size, READ.time * records * variables * 1e-6),))
+
+
+def costs_of(
+    records: int,
+    variables: int,
+    masked: Sequence[int],
+    steps: Sequence[Step] = (),
+    measures: Collection[MeasureRequest] = (),
+    block_size: int | None = None,
+) -> Costs:
+    """Expected costs of a run.
+
+    Parameters
+    ----------
+    records : int
+    variables : int
+        Columns that are read and published.
+    masked : sequence of int
+        How many variables each step masks.
+    steps : sequence of Step
+        As many as `masked` has.
+    measures : collection of MeasureRequest
+    block_size : int, optional
+        Largest block of records.
+    """
+    most = min(max(masked, default=0), variables)
+    seconds = {
+        "mask": sum(
+            _masking(step, records, count, block_size) for step, count in zip(steps, masked, strict=True)
+        ),
+        "measure": sum(
+            records * most * MICROSECONDS_OF_MEASURES.get(each.measure.name, OTHER_MEASURES) * 1e-6 for each in measures
+        ),
+    }  # fmt: skip
+    return Costs(
+        records,
+        tuple(
+            StageCost(
+                name,
+                BASE + records * (READ.memory * variables + (rate.memory - READ.memory) * most),
+                records * variables * rate.time * 1e-6 + seconds.get(name, 0.0),
+            )
+            for name, rate in STAGES.items()
+        ),
+    )
+
+
+def _masking(step: Step, records: int, masked: int, block_size: int | None) -> float:
+    """Seconds that a step takes."""
+    cells = records * masked
+    if not step.method.makes_clusters:
+        return cells * MICROSECONDS_OF_MASKING * 1e-6
+    named = step.partition.partition.name if step.partition is not None else ""
+    rate = MICROSECONDS_OF_PARTITIONS.get(named, OTHER_CLUSTERS) * 1e-6
+    beside = records if block_size is None else min(records, block_size)
+    return cells * (rate + (SECONDS_OF_NEIGHBOURS * beside if "mdav" in named else 0.0))

@@ -1,0 +1,83 @@
+"""The engine of one machine: processes of our own, each at work on one task, and replaced when it is killed."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, Field
+
+from maskwright.foundation.errors import Problem
+from maskwright.foundation.memory_sizes import MemorySize
+from maskwright.foundation.processes.child_process import ProcessEndedError
+from maskwright.foundation.processes.function_workers import FunctionWorkers
+from maskwright.foundation.processes.memory import bytes_of
+from maskwright.plugins.engine import Engine, TaskFailed
+from maskwright.plugins.engines.attempts import in_order, several_tries
+from maskwright.plugins.task import perform
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from maskwright.foundation.progress import Progress
+    from maskwright.plugins.engine import EngineTerms, Receipt, Stage
+
+
+class ProcessesParams(BaseModel, extra="forbid", frozen=True):
+    """Parameters of the engine."""
+
+    memory_limit: MemorySize | None = Field(
+        default=None,
+        description="Memory that each worker may have, such as 4GB or 500MB; a task that needs more fails, and is "
+        "named. Left out: no limit. Kept on Linux only.",
+    )
+
+
+class _Processes:
+    """Workers that are there as soon as they are needed."""
+
+    def __init__(self, workers: int, processes: FunctionWorkers) -> None:
+        self._workers = workers
+        self._processes = processes
+
+    def run(self, stage: Stage, keys: Iterable[str]) -> Iterator[Receipt]:
+        """Have a task done for each key."""
+
+        def attempt(key: str) -> Receipt:
+            try:
+                receipt: Receipt = self._processes.call(_perform, stage, key)
+            except ProcessEndedError as ended:
+                said = f"stage {stage.name}, task {key}: its process {ended}"
+                hint = "Was there enough memory? Take fewer workers, or a smaller block_size."
+                raise TaskFailed(Problem(said, hint=hint)) from None
+            return receipt
+
+        with ThreadPoolExecutor(self._workers) as waiting:
+            try:
+                yield from in_order(waiting, lambda key: several_tries(lambda: attempt(key)), keys, self._workers)
+            except KeyboardInterrupt:
+                # Nobody waits for what is still at work.
+                self._processes.end()
+                raise
+
+
+def _perform(_: Progress, stage: Stage, key: str) -> Receipt:
+    return perform(stage, key)
+
+
+@contextmanager
+def start(terms: EngineTerms, params: ProcessesParams) -> Iterator[_Processes]:
+    """Begin with no more threads in all workers together than there are processors."""
+    limit = None if params.memory_limit is None else bytes_of(params.memory_limit)
+    with FunctionWorkers(terms.environment, limit, replaced=True) as processes:
+        yield _Processes(terms.workers, processes)
+
+
+PROCESSES = Engine(
+    name="processes",
+    start=start,
+    params=ProcessesParams,
+    summary="The tasks of a large run in processes of this machine: each has memory of its own, and pure Python runs "
+    "at the same time.",
+)

@@ -1,0 +1,83 @@
+"""Whether workers can do the work: what they have installed, and which folders they see."""
+
+from __future__ import annotations
+
+import functools
+import os
+import uuid
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from maskwright import InputError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+Packages = tuple[tuple[str, str], ...]
+"""Version by distribution, in a form that can be sent and remembered."""
+
+
+def check_workers(client: Any, packages: Mapping[str, str], scratch: Path) -> None:
+    """Refuse workers that would fail, or give other results.
+
+    Only functions of the standard library are called there: Maskwright itself may be what is missing.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    packages : mapping of str to str
+        Version by distribution, each of which all workers must have.
+    scratch : Path
+        That all workers must see, and write into.
+
+    Raises
+    ------
+    InputError
+        Names the worker, the package and both versions, or the folder.
+    """
+    for package, here in packages.items():
+        for worker, there in client.run(version, package, on_error="return").items():
+            problem = _difference(package, here, there)
+            if problem is not None:
+                raise InputError(Problem(f"the worker {worker} {problem}", hint=_hint(package, here)))
+    nonce = scratch / f".seen-{uuid.uuid4().hex}"
+    nonce.touch(mode=0o600)
+    try:
+        for worker, is_there in client.run(os.access, str(nonce), os.R_OK | os.W_OK, on_error="return").items():
+            if is_there is not True:
+                hint = "Name a folder that all machines share, and whose owner is the same: execution: {scratch: DIR}."
+                raise InputError(Problem(f"the worker {worker} cannot use the folder {scratch}", hint=hint))
+    finally:
+        nonce.unlink(missing_ok=True)
+
+
+@functools.cache
+def difference_here(packages: Packages) -> str | None:
+    """Say in which package this process differs from the one that sent it work; workers may join late.
+
+    Parameters
+    ----------
+    packages : tuple of (distribution, version)
+    """
+    for package, expected in packages:
+        try:
+            found: object = version(package)
+        except PackageNotFoundError as error:
+            found = error
+        problem = _difference(package, expected, found)
+        if problem is not None:
+            return f"{problem}: {_hint(package, expected)}"
+    return None
+
+
+def _difference(package: str, here: str, there: object) -> str | None:
+    if there == here:
+        return None
+    if isinstance(there, str):
+        return f"has {package} {there}, and {package} {here} is at work here"
+    return f"has no package {package}, and {package} {here} is at work here"
+
+
+def _hint(package: str, here: str) -> str:
+    return f"Install {package}=={here} there and start the workers again: other versions may give other results."

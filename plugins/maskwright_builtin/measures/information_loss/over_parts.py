@@ -1,0 +1,280 @@
+"""Losses of pairs of records and of moments, of a file in parts: sums that add up."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright import Comparison, Measurement, Merging
+from maskwright_builtin.measures.common.pairing import listed, pair_records
+from maskwright_builtin.measures.common.part_moments import PartMoments
+from maskwright_builtin.measures.common.weighting import weighted_over_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from maskwright_builtin.measures.common.pairing import Pairs
+    from maskwright_builtin.measures.common.weighting import WeightedParams
+
+Facts = dict[str, Any]
+
+
+def _missing(pairs: Pairs) -> list[int]:
+    return [int(np.isnan(pairs.original).sum()), int(np.isnan(pairs.masked).sum())]
+
+
+def _missing_notes(facts: Sequence[Mapping[str, Any]], rule: str) -> list[str]:
+    gone = [sum(each["missing"][at] for each in facts) for at in (0, 1)]
+    said = f"missing cells: {gone[0]} in the original file, {gone[1]} in the masked file; {rule}"
+    return [said] if any(gone) else []
+
+
+PAIRS = "a cell missing in either file is left out, and the divisor of its variable shrinks with it"
+
+
+def differences_of_part(comparison: Comparison, params: WeightedParams, asked: object) -> Facts:  # noqa: ARG001
+    """Squares and sizes of the differences of one part, with the moments of its originals.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    params : WeightedParams
+    asked : None
+    """
+    pairs = pair_records(comparison, PAIRS)
+    found: Facts = {"missing": _missing(pairs), "variables": {}}
+    for j, name in enumerate(pairs.names):
+        moved = pairs.originals(j) - pairs.masked[:, j]
+        there = moved[~np.isnan(moved)]
+        found["variables"][name] = {
+            "pairs": len(there),
+            "squares": float((there * there).sum()),
+            "sizes": float(np.abs(there).sum()),
+            "original": PartMoments.of(pairs.original[:, j]).to_json(),
+        }
+    return found
+
+
+def _differences(facts: Sequence[Mapping[str, Any]]) -> dict[str, tuple[int, float, float, PartMoments]]:
+    """Pairs, squares, sizes and moments of each variable over all parts."""
+    found = {}
+    for name in facts[0]["variables"]:
+        own = [each["variables"][name] for each in facts]
+        found[name] = (
+            sum(each["pairs"] for each in own), math.fsum(each["squares"] for each in own),
+            math.fsum(each["sizes"] for each in own), PartMoments.merged(each["original"] for each in own),
+        )  # fmt: skip
+    return found
+
+
+def squared_error_of_parts(
+    facts: Sequence[Mapping[str, Any]],
+    params: WeightedParams,  # noqa: ARG001
+    asked: object,  # noqa: ARG001
+) -> Measurement:
+    """The measure `sse` of a file in parts.
+
+    Parameters
+    ----------
+    facts : sequence of mapping
+        Of `differences_of_part`.
+    params : WeightedParams
+    asked : None
+    """
+    notes = _missing_notes(facts, PAIRS)
+    per_variable: dict[str, float] = {}
+    without_scale, without_pairs = [], []
+    for name, (pairs, squares, _, original) in _differences(facts).items():
+        variance = original.spread(1) ** 2
+        if not pairs:
+            without_pairs.append(name)
+        elif squares == 0.0:
+            per_variable[name] = 0.0
+        elif variance == 0.0 or pairs < 2:
+            without_scale.append(name)
+        else:
+            per_variable[name] = 100.0 * squares / (variance * (pairs - 1))
+    if without_pairs:
+        notes.append(f"left out, no record has a value in both files: {listed(without_pairs)}")
+    if without_scale:
+        notes.append(f"left out, changed although constant in the original file (no scale): {listed(without_scale)}")
+    return _mean_of_variables(per_variable, notes)
+
+
+def il1s_of_parts(
+    facts: Sequence[Mapping[str, Any]],
+    params: WeightedParams,  # noqa: ARG001
+    asked: object,  # noqa: ARG001
+) -> Measurement:
+    """The measure `il1s` of a file in parts.
+
+    Parameters
+    ----------
+    facts : sequence of mapping
+        Of `differences_of_part`.
+    params : WeightedParams
+    asked : None
+    """
+    notes = _missing_notes(facts, PAIRS)
+    per_variable: dict[str, float] = {}
+    left_out: dict[str, list[str]] = {"no record has a value in both files": [], "changed although constant": []}
+    for name, (pairs, _, sizes, original) in _differences(facts).items():
+        scale = original.spread(1)
+        if not pairs:
+            left_out["no record has a value in both files"].append(name)
+        elif scale == 0.0 and sizes:
+            left_out["changed although constant"].append(name)
+        else:
+            per_variable[name] = sizes / (math.sqrt(2.0) * (scale or 1.0)) / pairs
+    notes += [f"left out, {why}: {listed(names)}" for why, names in left_out.items() if names]
+    return _mean_of_variables(per_variable, notes)
+
+
+def _mean_of_variables(per_variable: Mapping[str, float], notes: Sequence[str]) -> Measurement:
+    if not per_variable:
+        return Measurement(math.nan, notes=(*notes, "not defined: no variable can be compared"))
+    return Measurement(float(np.mean(list(per_variable.values()))), per_variable=per_variable, notes=tuple(notes))
+
+
+def zeros_of_part(comparison: Comparison, params: WeightedParams, asked: object) -> Facts:  # noqa: ARG001
+    """Zeros of one part that were kept, lost and made, and compared cells.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    params : WeightedParams
+    asked : None
+    """
+    pairs = pair_records(comparison, "")
+    found: Facts = {"missing": _missing(pairs), "variables": {}}
+    for j, name in enumerate(pairs.names):
+        old, new = pairs.originals(j), pairs.masked[:, j]
+        there = ~(np.isnan(old) | np.isnan(new))
+        before, after = (old == 0.0) & there, (new == 0.0) & there
+        found["variables"][name] = [
+            int(np.count_nonzero(each)) for each in (before & after, before & ~after, after & ~before, there)
+        ]
+    return found
+
+
+def structural_zeros_of_parts(
+    facts: Sequence[Mapping[str, Any]],
+    params: WeightedParams,  # noqa: ARG001
+    asked: object,  # noqa: ARG001
+) -> Measurement:
+    """The measure `structural_zeros` of a file in parts.
+
+    Parameters
+    ----------
+    facts : sequence of mapping
+        Of `zeros_of_part`.
+    params : WeightedParams
+    asked : None
+    """
+    notes = _missing_notes(facts, "a cell missing in either file is left out")
+    per_variable: dict[str, float] = {}
+    total, without = [0, 0, 0, 0], []
+    for name in facts[0]["variables"]:
+        own = [sum(each["variables"][name][at] for each in facts) for at in range(4)]
+        total = [one + other for one, other in zip(total, own, strict=True)]
+        if sum(own[:3]):
+            per_variable[name] = 100.0 * (own[1] + own[2]) / sum(own[:3])
+        if not own[3]:
+            without.append(name)
+    kept, lost, made, cells = total
+    if without:
+        notes.append(f"left out, no record has a value in both files: {listed(without)}")
+    if not cells:
+        return Measurement(math.nan, notes=(*notes, "not defined: no variable can be compared"))
+    if not per_variable:
+        notes.append("no value is zero in either file: nothing could be lost")
+    parts = {
+        "share_original": 100.0 * (kept + lost) / cells,
+        "share_masked": 100.0 * (kept + made) / cells,
+        "lost": _percent(lost, kept + lost),
+        "made": _percent(made, kept + made),
+    }
+    return Measurement(_percent(lost + made, kept + lost + made), parts, per_variable, notes=tuple(notes))
+
+
+def _percent(part: float, whole: float) -> float:
+    return 100.0 * part / whole if whole > 0.0 else 0.0
+
+
+OWN_FILE = "each moment uses the present values of its own file"
+
+
+def moments_of_part(comparison: Comparison, params: WeightedParams, asked: object) -> Facts:  # noqa: ARG001
+    """Moments of both files of one part.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    params : WeightedParams
+    asked : None
+    """
+    pairs = pair_records(comparison, OWN_FILE, required=False)
+    both = {
+        name: [PartMoments.of(file[:, j]).to_json() for file in (pairs.original, pairs.masked)]
+        for j, name in enumerate(pairs.names)
+    }
+    return {"missing": _missing(pairs), "variables": both}
+
+
+def higher_moments_of_parts(
+    facts: Sequence[Mapping[str, Any]],
+    params: WeightedParams,  # noqa: ARG001
+    asked: object,  # noqa: ARG001
+) -> Measurement:
+    """The measure `higher_moments` of a file in parts.
+
+    Parameters
+    ----------
+    facts : sequence of mapping
+        Of `moments_of_part`.
+    params : WeightedParams
+    asked : None
+    """
+    notes = _missing_notes(facts, OWN_FILE)
+    per_variable: dict[str, list[float]] = {}
+    without_scale, empty = [], []
+    for name in facts[0]["variables"]:
+        old, new = (PartMoments.merged(each["variables"][name][file] for each in facts) for file in (0, 1))
+        scale = old.spread(0)
+        if not old.n or not new.n:
+            empty.append(name)
+        elif scale == 0.0 and new.spread(0) > 0.0:
+            without_scale.append(name)
+        else:
+            divisor = scale or 1.0
+            per_variable[name] = [
+                abs(new.third / new.n - old.third / old.n) / divisor**3,
+                abs(new.fourth / new.n - old.fourth / old.n) / divisor**4,
+            ]
+    if empty:
+        notes.append(f"left out, no value (with weight) in one of the files: {listed(empty)}")
+    if without_scale:
+        notes.append(f"left out, changed although constant in the original file (no scale): {listed(without_scale)}")
+    if not per_variable:
+        return Measurement(math.nan, notes=(*notes, "not defined: no variable can be compared"))
+    by_order = np.mean(list(per_variable.values()), axis=0)
+    return Measurement(
+        float(by_order.mean()),
+        parts={"order_3": float(by_order[0]), "order_4": float(by_order[1])},
+        per_variable={name: float(np.mean(moved)) for name, moved in per_variable.items()},
+        notes=tuple(notes),
+    )
+
+
+SQUARED_ERROR_OVER_PARTS = Merging(
+    partial=differences_of_part, merged=squared_error_of_parts, refused=weighted_over_parts
+)
+IL1S_OVER_PARTS = Merging(partial=differences_of_part, merged=il1s_of_parts, refused=weighted_over_parts)
+STRUCTURAL_ZEROS_OVER_PARTS = Merging(
+    partial=zeros_of_part, merged=structural_zeros_of_parts, refused=weighted_over_parts
+)
+HIGHER_MOMENTS_OVER_PARTS = Merging(
+    partial=moments_of_part, merged=higher_moments_of_parts, refused=weighted_over_parts
+)

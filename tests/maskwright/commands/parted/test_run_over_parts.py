@@ -1,0 +1,274 @@
+"""Runs over parts, checked by other means: pandas on what was released, and runs of the same data in memory."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from parted_world import GROUPS, RECORDS, pipeline, read_parts, survey, write_parts, write_pipeline
+
+import maskwright as mw
+from maskwright.cli.main import main
+from maskwright.cli.show.explain import explain
+from maskwright.commands.parted import finishing_stages
+from maskwright.foundation.progress import silent
+from maskwright.plugins.registry import plugins
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from maskwright.foundation.progress import Progress
+
+PARTS = 20
+NAMES = tuple(name for group in GROUPS for name in group)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run over 20 parts of 5,000 records."""
+
+    folder: Path
+    original: pd.DataFrame
+    masked: pd.DataFrame
+    record: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    folder = tmp_path_factory.mktemp("parted")
+    original = survey()
+    write_parts(original, folder / "in", PARTS)
+    result = mw.run(pipeline(folder / "in", folder / "out"))
+    return Finished(folder, original, read_parts(folder / "out", PARTS), dict(result.record))
+
+
+def test_every_edit_holds_in_every_record(finished: Finished) -> None:
+    masked = finished.masked
+    assert (masked.wages + masked.tax == masked.gross).all()
+    assert (masked.rent + masked.other == masked.cost).all()
+    assert masked.age.between(0, 120).all()
+    assert (masked.benefit[masked.sex == "M"] == 0).all()
+    assert all(edit["violations"] == 0 for edit in finished.record["edits"])
+
+
+def test_clusters_have_k_records(finished: Finished) -> None:
+    for group in GROUPS[:2]:
+        assert finished.masked.groupby(list(group)).size().min() >= 3
+
+
+def test_the_k_report_counts_as_pandas_does(finished: Finished) -> None:
+    for found in finished.record["k"]["groups"]:
+        sizes = finished.masked.groupby(list(found["variables"]), dropna=False).size()
+        assert found["smallest"] == sizes.min()
+        assert found["below"] == sizes[sizes < 3].sum()
+
+
+def test_unmasked_columns_missing_cells_and_order_are_those_of_the_original(finished: Finished) -> None:
+    for name in ("sex", "region", "number"):
+        assert finished.masked[name].tolist() == finished.original[name].tolist()
+    assert finished.masked.hours.isna().tolist() == finished.original.hours.isna().tolist()
+    for number in range(PARTS):
+        assert len(pd.read_parquet(finished.folder / "out" / f"part-{number}.parquet")) == 5_000
+
+
+def test_violations_on_arrival_are_counted_over_all_parts(finished: Finished) -> None:
+    broken = int(((finished.original.sex == "M") & (finished.original.benefit > 0)).sum())
+    assert broken > 0
+    (benefit,) = [edit for edit in finished.record["edits"] if edit["name"] == "benefit"]
+    assert benefit["violations_on_arrival"] == broken
+
+
+def test_nothing_is_left_on_the_way(finished: Finished) -> None:
+    assert sorted(each.name for each in finished.folder.iterdir()) == ["in", "out", "out.json"]
+
+
+def test_measures_are_those_of_the_file_in_memory(finished: Finished) -> None:
+    names = list(NAMES)
+    found = mw.measure(
+        finished.original[names], finished.masked[names], ["sse", "il1s", "structural_zeros", "higher_moments"]
+    )
+    for label, expected in found.items():
+        measured = finished.record["measures"][label]
+        assert measured["value"] == pytest.approx(expected.value, rel=1e-9)
+        for name, value in expected.per_variable.items():
+            assert measured["per_variable"][name] == pytest.approx(value, rel=1e-9)
+
+
+def test_each_method_and_measure_has_a_row() -> None:
+    page = explain("scale")
+    for name in (*plugins().methods, *plugins().measures):
+        assert f"\n{name} " in page
+
+
+def test_drift_is_that_of_the_sums(finished: Finished) -> None:
+    drift = finished.record["moment_drift"]
+    assert 0 <= drift["mean"]["sd"] < 0.1
+
+
+def test_values_do_not_depend_on_the_number_of_files(tmp_path: Path) -> None:
+    original, found = survey(20_000), []
+    for parts in (2, 10):
+        write_parts(original, tmp_path / f"in{parts}", parts)
+        mw.run(pipeline(tmp_path / f"in{parts}", tmp_path / f"out{parts}"))
+        found.append(read_parts(tmp_path / f"out{parts}", parts))
+    pd.testing.assert_frame_equal(*found)
+
+
+def test_bytes_do_not_depend_on_the_engine(finished: Finished, tmp_path: Path) -> None:
+    execution = {"engine": "processes", "workers": 2, "block_size": 5_000}
+    mw.run(pipeline(finished.folder / "in", tmp_path / "out", execution=execution))
+    assert _hashes(tmp_path / "out") == _hashes(finished.folder / "out")
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.glob("*.parquet"))}
+
+
+def test_the_record_says_how_it_was_cut(finished: Finished) -> None:
+    assert "blocks of about 5000 records" in finished.record["mode"]
+    cut = finished.record["cut"]
+    assert (cut["engine"], cut["parts"], cut["sampled"]) == ("local", PARTS, RECORDS)
+    assert [len(each["tree"]) for each in cut["groups"]] == [64] * 3
+    assert all(4_000 <= each["largest"] <= 5_000 for each in cut["groups"])
+    assert set(cut["measures"].values()) == {"exact"}
+
+
+def _small(tmp_path: Path, **changes: Any) -> dict[str, object]:
+    write_parts(survey(3_000), tmp_path / "in", 3)
+    return pipeline(tmp_path / "in", tmp_path / "out", **changes)
+
+
+def test_edits_across_groups_are_kept_record_by_record(tmp_path: Path) -> None:
+    steps = [
+        {
+            "method": "microaggregation",
+            "params": {"k": 3, "k_guarantee": "report"},
+            "groups": [["wages", "rent"], ["tax", "other"], ["gross", "cost"], ["age", "hours", "benefit"]],
+        }
+    ]
+    mw.run(_small(tmp_path, protect=steps, execution={"engine": "local", "block_size": 500}))
+    masked = read_parts(tmp_path / "out", 3)
+    assert (masked.wages + masked.tax == masked.gross).all()
+    assert (masked.rent + masked.other == masked.cost).all()
+
+
+def test_domain_edits_look_at_all_parts(tmp_path: Path) -> None:
+    settings = _small(tmp_path, edits=["age in original", "wages + tax == gross"])
+    mw.run(settings)
+    original, masked = read_parts(tmp_path / "in", 3), read_parts(tmp_path / "out", 3)
+    assert set(masked.age) <= set(original.age)
+
+
+def test_several_steps_follow_each_other(tmp_path: Path) -> None:
+    others = [name for name in NAMES if name not in ("age", "hours")]
+    steps = [
+        {
+            "method": "microaggregation",
+            "params": {"k": 3, "k_guarantee": "report"},
+            "groups": [["age", "hours"], *([name] for name in others)],
+        },
+        {"method": "microaggregation", "params": {"k": 5, "k_guarantee": "report"}, "variables": ["age", "benefit"]},
+    ]
+    mw.run(_small(tmp_path, protect=steps, edits=["age in [0, 120]"]))
+    masked = read_parts(tmp_path / "out", 3)
+    assert masked.groupby(["age", "benefit"]).size().min() >= 5
+
+
+def test_record_local_steps_are_those_of_the_file_in_memory(tmp_path: Path) -> None:
+    steps = [
+        {"method": "multiplicative_noise", "variables": [*GROUPS[0], *GROUPS[1], "benefit"]},
+        {"method": "rounding", "params": {"base": 10, "kind": "random"}, "variables": ["age", "hours"]},
+    ]
+    settings = _small(tmp_path, protect=steps, edits=["age in [0, 120]"])
+    mw.run(settings)
+    mw.run({**settings, "output": {"data": f"{tmp_path / 'memory'}/"}, "execution": {}})
+    assert _hashes(tmp_path / "out") == _hashes(tmp_path / "memory")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"measure": ["distance_record_linkage"]}, "distance_record_linkage: this measure needs the whole file"),
+        ({"protect": [{"method": "rank_swapping"}]}, "rank_swapping sees all records at once"),
+        ({"on_input_violation": "drop"}, "on_input_violation: drop"),
+        ({"release": {"order": "random"}}, "keeps the order"),
+        ({"edits": ["(region, age) in original"]}, "ties masked variables to unmasked ones"),
+    ],
+)
+def test_what_parts_cannot_have_is_refused_by_name(changes: dict[str, Any], said: str, tmp_path: Path) -> None:
+    with pytest.raises(mw.InputError, match=said):
+        mw.run(_small(tmp_path, **changes))
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["in"]
+
+
+def test_a_plan_says_what_runs_in_which_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_pipeline(tmp_path / "pipeline.yaml", _small(tmp_path))
+    assert main(["plan", str(path)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "method microaggregation: block, blocked" in said
+    assert "measure sse: global, exact" in said
+
+
+def test_one_file_for_several_parts_is_refused(tmp_path: Path) -> None:
+    settings = _small(tmp_path, output={"data": str(tmp_path / "out.parquet")})
+    with pytest.raises(mw.InputError, match="name a folder"):
+        mw.run(settings)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["in"]
+
+
+def test_a_missed_threshold_releases_nothing(tmp_path: Path) -> None:
+    with pytest.raises(mw.ThresholdMissed):
+        mw.run(_small(tmp_path, thresholds={"sse": 0.0}))
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["in"]
+
+
+def test_a_part_without_records_keeps_its_place(tmp_path: Path) -> None:
+    settings = _small(tmp_path)
+    pd.read_parquet(tmp_path / "in" / "part-0.parquet").head(0).to_parquet(
+        tmp_path / "in" / "part-1.parquet", index=False
+    )
+    mw.run(settings)
+    masked = read_parts(tmp_path / "out", 3)
+    assert len(masked) == 2_000
+    assert np.array_equal(masked.number, read_parts(tmp_path / "in", 3).number)
+
+
+def _fail(*_: object) -> dict[str, object]:
+    raise RuntimeError("no count")
+
+
+def test_a_run_that_was_cut_off_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = _small(tmp_path)
+    mw.run({**settings, "output": {"data": f"{tmp_path / 'undisturbed'}/"}})
+    with monkeypatch.context() as patched:
+        patched.setattr(finishing_stages, "count_classes", _fail)
+        with pytest.raises(mw.TaskFailed):
+            mw.run(settings)
+    assert not (tmp_path / "out").exists()
+    (scratch,) = tmp_path.glob(".scratch-maskwright-*")
+    masked = {file: file.stat().st_mtime_ns for file in scratch.glob("mask-*/*/masked.arrow")}
+    assert masked
+    told = Told()
+    mw.run(settings, reporter=told, resume=True)
+    assert any("resuming" in notice for notice in told.notices)
+    assert _hashes(tmp_path / "out") == _hashes(tmp_path / "undisturbed")
+    assert not scratch.exists()
+
+
+class Told:
+    """Reporter that keeps the notices."""
+
+    def __init__(self) -> None:
+        self.notices: list[str] = []
+
+    def stage(self, _: str) -> Progress:
+        """Nobody is told."""
+        return silent
+
+    def notice(self, text: str) -> None:
+        """Keep it."""
+        self.notices.append(text)

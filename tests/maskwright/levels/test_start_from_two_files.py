@@ -1,0 +1,57 @@
+"""`maskwright init` and `describe` with two linked files."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+import maskwright as mw
+from maskwright.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    homes = [f"Q{number},{number * 13 % 50 + 1}\n" for number in range(40)]
+    persons = [
+        f"Q{number},{line},{3 - line},{number * 7 % 40 + line}\n" for number in range(40) for line in range(1, 3)
+    ]
+    (tmp_path / "homes.csv").write_text("home,rent\n" + "".join(homes), encoding="utf-8")
+    (tmp_path / "people.csv").write_text("home,line,spouse,wage\n" + "".join(persons), encoding="utf-8")
+    return [str(tmp_path / "people.csv"), str(tmp_path / "homes.csv")]
+
+
+def test_a_pipeline_that_runs(tmp_path: Path, files: list[str]) -> None:
+    path = tmp_path / "pipeline.yaml"
+    assert main(["init", *files, "--to", str(path)]) == 0
+    said = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert said["data"]["levels"] == {
+        "household": {"source": "homes.csv", "key": "home"},
+        "person": {"source": "people.csv", "key": "line", "in": "household", "pointers": {"spouse": "line"}},
+    }
+    assert said["output"]["data"] == {"household": "homes-masked.csv", "person": "people-masked.csv"}
+    assert set(said["data"]["variables"]) == {"rent", "wage"}
+    record = mw.run(path).record
+    assert record["levels"]["household"]["records"] == 40
+    assert main(["init", *files, "--to", str(path)]) == 2
+
+
+def test_files_that_nothing_links(tmp_path: Path, files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "homes.csv").write_text("house,rent\n1,2\n", encoding="utf-8")
+    assert main(["init", *files, "--to", str(tmp_path / "p.yaml")]) == 2
+    assert "no variable links people.csv and homes.csv" in capsys.readouterr().err
+    assert not (tmp_path / "p.yaml").exists()
+
+
+def test_a_description_of_each(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["describe", *files]) == 0
+    said = capsys.readouterr().out
+    assert "homes.csv" in said
+    assert "people.csv" in said
+    assert main(["describe", *files, "--json"]) == 0
+    assert [each["records"] for each in json.loads(capsys.readouterr().out)["files"]] == [80, 40]

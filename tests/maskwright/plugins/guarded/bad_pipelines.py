@@ -1,0 +1,39 @@
+"""Pipelines that use the plugin called ``spoiler`` of each kind, and their data of 40 records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WITHOUT = "protect: [{method: microaggregation, variables: [age, wage], params: {k: 3}}]"
+PIPELINES = {
+    "method": "protect: [{method: spoiler, variables: [age, wage]}]",
+    "partition": "protect: [{method: microaggregation, variables: [age, wage], params: {k: 3, partition: spoiler}}]",
+    "measure": f"{WITHOUT}\nmeasure: [spoiler]",
+}
+"""By kind; of all others what the pipeline says further is said with each plugin."""
+
+
+def write_data(folder: Path) -> None:
+    """Write ``data.csv``."""
+    rng = np.random.default_rng(1)
+    rows = [f"{18 + number},{wage},{'NSWE'[number % 4]}" for number, wage in enumerate(rng.integers(20000, 90000, 40))]
+    rows[5:10] = [f"{23 + number},,N" for number in range(5)]
+    (folder / "data.csv").write_text("age,wage,region\n" + "\n".join(rows) + "\n", encoding="utf-8")
+
+
+def write_pipeline(folder: Path, kind: str) -> Path:
+    """Write ``pipeline.yaml``."""
+    path = folder / "pipeline.yaml"
+    path.write_text(
+        "maskwright: 1\n"
+        "data: {source: data.csv, variables: {region: {role: other}}}\n"
+        f"{PIPELINES.get(kind, WITHOUT)}\n"
+        "output: {data: masked.csv, record: run.json}\nseed: 1\n",
+        encoding="utf-8",
+    )
+    return path

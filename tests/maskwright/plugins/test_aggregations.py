@@ -1,0 +1,182 @@
+"""Aggregations of plugins: used where they keep the edits, measured, guarded, and named when wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import BaseModel, Field
+
+import maskwright as mw
+from maskwright import Aggregation, ClusterCells, NoParams
+from maskwright.testing import aggregation_checks, offered, run_pipeline_in
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from maskwright.testing import RanPipeline
+
+EDITS = ["net + tax == gross", "age <= until", "age in [0, 120]"]
+
+
+def people(n: int = 120) -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    found = pd.DataFrame({"net": rng.integers(500, 9000, n), "tax": rng.integers(50, 900, n)})
+    found["gross"], found["age"] = found.net + found.tax, rng.integers(18, 90, n)
+    found["until"] = found.age + rng.integers(0, 10, n)
+    return found
+
+
+def ran(folder: Path, params: dict[str, Any], *plugins: object, method: str = "microaggregation") -> RanPipeline:
+    people().to_csv(folder / "people.csv", index=False)
+    pipeline = {
+        "data": {"source": "people.csv"},
+        "edits": EDITS,
+        "protect": [{"method": method, "params": params}],
+        "output": {"data": "masked.csv", "record": "run.json"},
+    }
+    return run_pipeline_in(folder, pipeline, plugins=plugins)
+
+
+def operators(record: dict[str, Any]) -> dict[str, str]:
+    return {name: how for group in record["plan"]["steps"][0]["groups"] for name, how in group["operators"].items()}
+
+
+@pytest.mark.parametrize("aggregation", ["median", {"trimmed_mean": {"share": 0.2}}])
+def test_variables_take_an_aggregation_where_it_keeps_their_edits(tmp_path: Path, aggregation: Any) -> None:
+    found = ran(tmp_path, {"k": 5, "aggregation": aggregation})
+    assert found.exit_code == 0, found.messages
+    name = aggregation if isinstance(aggregation, str) else "trimmed_mean"
+    assert operators(found.record) == {
+        "net": "mean", "tax": "mean", "gross": "mean", "age": name, "until": name,
+    }  # fmt: skip
+    assert "net, tax, gross keep the operator of the plan" in " ".join(found.record["notices"])
+    assert found.record["plugins"][f"aggregation {name}"]["distribution"] == "maskwright"
+    assert {edit["kept_by"] for edit in found.record["edits"]} == {"construction"}
+
+
+def test_medians_are_medians_of_the_clusters() -> None:
+    data = pd.DataFrame({"age": [1, 2, 30, 4, 5, 100, 101, 102, 103, 500]})
+    masked = mw.protect(data, "microaggregation", params={"k": 5, "aggregation": "median"})
+    assert sorted(masked["age"]) == [4] * 5 + [102] * 5
+
+
+def test_an_aggregation_needs_a_method_that_makes_clusters_with_it(tmp_path: Path) -> None:
+    found = ran(tmp_path, {"aggregation": "median"}, method="additive_noise")
+    assert found.exit_code == 2
+    assert "additive_noise makes no representatives of clusters" in str(found.error)
+    found = ran(tmp_path, {"aggregation": "median", "clusters": 3}, method="fuzzy_microaggregation")
+    assert found.exit_code == 2
+    assert "makes its representatives in its own way" in str(found.error) or "no parameter" in str(found.error)
+
+
+@pytest.mark.parametrize(
+    ("aggregation", "said"),
+    [
+        ("medain", "did you mean 'median'"),
+        ({"trimmed_mean": {"share": 0.7}}, "share"),
+        ({"median": {}, "trimmed_mean": {}}, "expected one name"),
+    ],
+)
+def test_wrong_names_and_parameters_are_told_at_the_step(tmp_path: Path, aggregation: Any, said: str) -> None:
+    found = ran(tmp_path, {"k": 5, "aggregation": aggregation})
+    assert found.exit_code == 2
+    assert said in str(found.error)
+
+
+class Share(BaseModel, extra="forbid", frozen=True):
+    """Parameters."""
+
+    most: float = Field(default=1.0, description="Added to the largest value.")
+
+
+def largest(cells: ClusterCells, params: Share) -> np.ndarray:
+    return np.maximum.reduceat(cells.values, cells.starts) + params.most
+
+
+def nearest_to_100(cells: ClusterCells, params: NoParams) -> np.ndarray:
+    order = np.lexsort((np.abs(cells.values - 100.0), cells.clusters))
+    return cells.values[order][cells.starts]
+
+
+def too_few(cells: ClusterCells, params: NoParams) -> np.ndarray:
+    return cells.values[cells.starts][:-1]
+
+
+def writes(cells: ClusterCells, params: NoParams) -> np.ndarray:
+    cells.values[:] = 0.0
+    return cells.values[cells.starts]
+
+
+def ends(cells: ClusterCells, params: NoParams) -> np.ndarray:
+    raise SystemExit(0)
+
+
+def aggregation(represent: Any, **more: Any) -> Aggregation:
+    return Aggregation(name="mine", represent=represent, summary="Mine.", reference="none", **more)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "said"),
+    [
+        (aggregation(largest, params=Share, keeps={"range", "order"}), "claims to keep ranges, and returned values"),
+        (aggregation(too_few, keeps={"range", "order"}), "it has to return float64 numbers of shape"),
+        (aggregation(writes, keeps={"range", "order"}), "tried to change what it was given"),
+        (aggregation(ends, keeps={"range", "order"}), "failed in step 1: SystemExit"),
+    ],
+)
+def test_a_wrong_aggregation_is_named_and_nothing_is_released(tmp_path: Path, plugin: Aggregation, said: str) -> None:
+    found = ran(tmp_path, {"k": 5, "aggregation": "mine"}, plugin)
+    assert found.exit_code == 3
+    assert "aggregation 'mine' of package not-installed" in str(found.error)
+    assert said in str(found.error)
+    assert not (tmp_path / "masked.csv").exists()
+
+
+def test_a_claim_that_does_not_hold_is_adjusted_and_said_in_the_ledger(tmp_path: Path) -> None:
+    plugin = aggregation(nearest_to_100, keeps={"range", "order", "linear"})
+    found = ran(tmp_path, {"k": 5, "aggregation": "mine"}, plugin)
+    assert found.exit_code == 0, found.messages
+    ledger = {edit["name"]: edit for edit in found.record["edits"]}
+    assert ledger["edit-1"]["planned"] == ledger["edit-1"]["kept_by"] == "adjustment"
+    assert "'mine' claims to keep it" in ledger["edit-1"]["how"]
+    assert any("edit edit-1: the aggregation 'mine' claims to keep it" in each for each in found.record["notices"])
+    masked = pd.read_csv(tmp_path / "masked.csv")
+    assert (masked.net + masked.tax - masked.gross).abs().max() < 1e-9
+
+
+def test_a_name_that_the_plan_uses_is_refused() -> None:
+    plugin = Aggregation(name="mode", represent=largest, params=Share, summary="Mode.", reference="none")
+    with pytest.raises(mw.PluginError, match="the plan itself has one of this name"), offered([plugin]):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("plugin", "check", "said"),
+    [
+        (aggregation(nearest_to_100, keeps={"linear"}), "keeps_linear", "holds in each record, not of"),
+        (aggregation(nearest_to_100, keeps={"order"}), "keeps_order", "holds in each record, not of"),
+        (aggregation(nearest_to_100, keeps={"product"}), "keeps_product", "holds in each record, not of"),
+        (aggregation(largest, params=Share, keeps={"domain"}), "clusters", "that their clusters do not have"),
+        (aggregation(too_few), "clusters", "of shape"),
+        (aggregation(nearest_to_100, uses_weights=True), "weights", "weights change nothing"),
+    ],
+)
+def test_the_kit_finds_claims_that_do_not_hold(plugin: Aggregation, check: str, said: str) -> None:
+    (one,) = (each for each in aggregation_checks([plugin]) if each.id == f"mine-{check}")
+    with pytest.raises(AssertionError, match=said):
+        one.values[0]()  # type: ignore[operator]
+
+
+def test_weights_are_refused_by_what_does_not_weigh(tmp_path: Path) -> None:
+    people().assign(w=1.5).to_csv(tmp_path / "people.csv", index=False)
+    pipeline = {
+        "data": {"source": "people.csv", "variables": {"w": {"role": "weight"}}},
+        "protect": [{"method": "microaggregation", "params": {"k": 5, "weighted": True, "aggregation": "median"}}],
+        "output": {"data": "masked.csv"},
+    }
+    found = run_pipeline_in(tmp_path, pipeline)
+    assert found.exit_code == 2
+    assert "'median' does not weigh records" in str(found.error)
