@@ -11,7 +11,8 @@ from maskwright.data.dataset import Dataset
 from maskwright.data.frame_libraries import taken_in
 from maskwright.data.levels.declaration import LevelDeclaration
 from maskwright.data.levels.linking import levels_of_flat, linked_levels
-from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
+from maskwright.foundation.errors import InputError, Place, Problem
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import Node
 from maskwright.foundation.yaml_models import read_model
 from maskwright.pipeline.levels_section import structure_problems

@@ -12,7 +12,8 @@ from maskwright.commands.requests import DeclaredVariables, MeasureNames, Rules,
 from maskwright.data.households import with_households
 from maskwright.data.levels.linked_data import LinkedData
 from maskwright.data.pairing import paired
-from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
+from maskwright.foundation.errors import InputError, Place, Problem
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.progress import Logged, Reporter, stage
 from maskwright.foundation.yaml_document import Node
 from maskwright.pipeline.overrides import value_of

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from maskwright.data.parts.addresses import address_of
 from maskwright.edits.edit_set import EditSet, WrongRulesError
-from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
+from maskwright.foundation.errors import InputError, Place, Problem
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import Node, load_yaml
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only, without

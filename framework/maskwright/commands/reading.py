@@ -28,8 +28,9 @@ from maskwright.data.inference import read_dataset
 from maskwright.data.parts.places import in_its_part
 from maskwright.data.written_batch import WrittenBatch
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.foundation.errors import DataError, InputError, Place, Problem, unknown_name
+from maskwright.foundation.errors import DataError, InputError, Place, Problem
 from maskwright.foundation.file_identity import note_read
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.progress import Progress, silent
 from maskwright.pipeline.names import names_in
 from maskwright.pipeline.resolved import DataInMemory, DataSource

@@ -12,8 +12,9 @@ from maskwright.edits.whole_documents.check import Limits, check_document
 from maskwright.edits.whole_documents.options import DocumentOptions
 from maskwright.edits.whole_documents.reading import read_document_text
 from maskwright.edits.whole_documents.schema import read_schema
-from maskwright.foundation.errors import DataError, EditError, InputError, Place, Problem, unknown_name
+from maskwright.foundation.errors import DataError, EditError, InputError, Place, Problem
 from maskwright.foundation.file_identity import reads_noted, refuse_to_overwrite
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.progress import Logged, Reporter, stage
 from maskwright.foundation.yaml_document import Node
 from maskwright.foundation.yaml_models import read_model

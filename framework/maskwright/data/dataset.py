@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.data.missing import HAD_VALUE, MissingCells
-from maskwright.foundation.errors import InputError, unknown_name
+from maskwright.foundation.errors import InputError
+from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -20,7 +20,8 @@ from maskwright.data.number_columns import EXACT, number_column, seen_beyond
 from maskwright.data.number_text import write_numbers
 from maskwright.data.stored_cells import refuse_nested
 from maskwright.data.text_columns import declares_number, text_column
-from maskwright.foundation.errors import DataError, Problem, unknown_name
+from maskwright.foundation.errors import DataError, Problem
+from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -20,7 +20,8 @@ from maskwright.data.thousands_marks import Marks, thousands_doubt
 from maskwright.data.typed_columns import typed_column
 from maskwright.data.written_batch import WrittenBatch
 from maskwright.data.written_cells import must_be_held
-from maskwright.foundation.errors import DataError, Place, Problem, unknown_name
+from maskwright.foundation.errors import DataError, Place, Problem
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.processes.processors import processors
 from maskwright.foundation.progress import Progress, silent
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.shared_codes import shared_codes
-from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

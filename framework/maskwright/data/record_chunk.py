@@ -21,7 +21,8 @@ from maskwright.data.missing import is_code_number, is_code_text
 from maskwright.data.number_notation import PLAIN, NumberNotation
 from maskwright.data.number_text import read_numbers, write_numbers
 from maskwright.data.stored_cells import is_number_type, stored_numbers, stored_text
-from maskwright.foundation.errors import InputError, unknown_name
+from maskwright.foundation.errors import InputError
+from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

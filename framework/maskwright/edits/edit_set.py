@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from maskwright.foundation.errors import EditError, InputError, Place, Problem, unknown_name
+from maskwright.foundation.errors import EditError, InputError, Place, Problem
 from maskwright.foundation.html_tables import block, sentence, table
+from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -18,7 +18,8 @@ from maskwright.edits.expression import (
     rewritten,
     variable_names,
 )
-from maskwright.foundation.errors import EditError, Problem, unknown_name
+from maskwright.foundation.errors import EditError, Problem
+from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -16,8 +16,9 @@ from maskwright.experiments.summary import summary_text
 from maskwright.experiments.table import FAILED, cells_table, pareto_front, runs_table, write_tables
 from maskwright.experiments.worker import task_of
 from maskwright.experiments.worker_pool import WorkerPool
-from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.file_identity import note_read, reads_noted, refuse_to_overwrite
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.processes.processors import processors
 from maskwright.foundation.progress import Logged, Reporter, stage
 from maskwright.foundation.randomness import generator

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwright.experiments.file_model import MOST_CELLS, ExperimentFile, ExperimentSettings, Family, Span
-from maskwright.foundation.errors import PipelineError, Problem, unknown_name
+from maskwright.foundation.errors import PipelineError, Problem
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import Node, from_python, load_yaml
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only, texts

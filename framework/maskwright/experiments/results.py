@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.experiments.export import write_pipeline
-from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.pipeline.steps import judged_figures
 from maskwright.plugins.parameter_markers import PromisesK
 from maskwright.release.wording import plural

@@ -12,7 +12,8 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from maskwright.foundation.errors import Problem, nearest_name
+from maskwright.foundation.errors import Problem
+from maskwright.foundation.nearest_names import nearest_name
 from maskwright.foundation.renamed_fields import unknown_field
 from maskwright.foundation.yaml_document import Node
 

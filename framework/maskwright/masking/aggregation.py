@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maskwright.foundation.errors import InputError, unknown_name
+from maskwright.foundation.errors import InputError
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.plugins.aggregation import ChosenAggregation, ClusterCells
 
 

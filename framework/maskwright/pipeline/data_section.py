@@ -10,8 +10,9 @@ from maskwright.data.codebooks.reading import read_codebook_file
 from maskwright.data.declaration import declared_together
 from maskwright.data.parts.addresses import address_of, is_remote
 from maskwright.data.parts.finding import is_pattern
-from maskwright.foundation.errors import DataError, InputError, PluginError, Problem, unknown_name
+from maskwright.foundation.errors import DataError, InputError, PluginError, Problem
 from maskwright.foundation.file_identity import note_read
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only, texts, without
 from maskwright.pipeline.file_model import DataSection, Declarations

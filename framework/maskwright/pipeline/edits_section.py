@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maskwright.edits.rule_language.rule_entry import RuleEntry
-from maskwright.foundation.errors import EditError, Problem, nearest_name, unknown_name
+from maskwright.foundation.errors import EditError, Problem
+from maskwright.foundation.nearest_names import nearest_name, unknown_name
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import without
 from maskwright.pipeline.file_paths import existing_file

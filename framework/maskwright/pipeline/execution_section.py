@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from maskwright.foundation.errors import Problem, unknown_name
+from maskwright.foundation.errors import Problem
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only, without
 from maskwright.pipeline.file_model import ExecutionSection

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from maskwright.data.parts.finding import could_match, is_pattern, is_several
 from maskwright.data.parts.manifest import foreign_file
-from maskwright.foundation.errors import PluginError, Problem, unknown_name
+from maskwright.foundation.errors import PluginError, Problem
 from maskwright.foundation.file_identity import file_identity
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only
 from maskwright.pipeline.file_model import OUTPUT_SETTINGS, OutputSection

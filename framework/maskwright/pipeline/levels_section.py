@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.levels.declaration import LevelDeclaration
 from maskwright.edits.rule_language.grammar import parse_expression
-from maskwright.foundation.errors import EditError, Problem, unknown_name
+from maskwright.foundation.errors import EditError, Problem
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import scalar
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import texts, without

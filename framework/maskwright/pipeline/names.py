@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from maskwright.data.dataset import Dataset
 from maskwright.edits.evaluation.check import unknown_variables
-from maskwright.foundation.errors import Place, Problem, unknown_name
+from maskwright.foundation.errors import Place, Problem
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import Node
 from maskwright.pipeline.edits_read import read_edits_of
 from maskwright.pipeline.resolved import DataInMemory, DataSource, RuleFile, RuleText, VariableUse

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from maskwright.foundation.errors import PipelineError, Place, Problem, unknown_name
+from maskwright.foundation.errors import PipelineError, Place, Problem
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import Node, from_python, load_yaml, scalar
 
 Overrides = Mapping[str, object] | Sequence[str]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright.foundation.errors import Problem, unknown_name
+from maskwright.foundation.errors import Problem
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_models import read_model
 from maskwright.pipeline.file_model import PluginsSection
 from maskwright.pipeline.resolved import RuleFile

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskwright.foundation.errors import PipelineError, Place, Problem, unknown_name
+from maskwright.foundation.errors import PipelineError, Place, Problem
 from maskwright.foundation.file_identity import note_read
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import MAX_CHARACTERS, Node, load_yaml
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from maskwright.foundation.doubts import DOUBT_KINDS, Doubt, DoubtKind
-from maskwright.foundation.errors import Problem, unknown_name
+from maskwright.foundation.errors import Problem
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_models import read_model
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.translation.translate import NotKnownYet, translate
 from maskwright.edits.translation.values import ranges_of, recoded
-from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.planning.step_variables import variables_of_steps
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from maskwright.data.variable import VariableType
-from maskwright.foundation.errors import nearest_name
+from maskwright.foundation.nearest_names import nearest_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from maskwright.edits.edit_set import EditSet
-from maskwright.foundation.errors import InputError, Place, Problem, UnpairedRecords, unknown_name
+from maskwright.foundation.errors import InputError, Place, Problem, UnpairedRecords
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.progress import Progress, silent
 from maskwright.plugins.legal_values import frozen_sets
 from maskwright.plugins.partition import NoParams

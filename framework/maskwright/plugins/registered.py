@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from maskwright.foundation.errors import PluginError, unknown_name
+from maskwright.foundation.errors import PluginError
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.plugins.absent import AbsentPackage, about_absent
 from maskwright.plugins.guarding.origin import BUILT_IN
 from maskwright.plugins.suffixes import Claim, KindWithEndings, claims_of, said_by_name

@@ -22,7 +22,8 @@ from maskwright.edits.levels.linked_columns import MembersColumn, StructureColum
 from maskwright.edits.levels.structure import NEIGHBOURS
 from maskwright.edits.localisation.localize import Localisation, localize
 from maskwright.edits.localisation.search import Located
-from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

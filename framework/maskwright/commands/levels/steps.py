@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.doubts import DOUBT_KINDS
-from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.planning.levels.step_numbers import in_pipeline
 from maskwright.planning.step_variables import default_variables
 

@@ -13,7 +13,8 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.joined_records import JoinedGroups, LevelColumns, cells_of, joined_groups, put_back
 from maskwright.edits.levels.joint_rules import joint_rules
 from maskwright.edits.levels.joint_writing import JointWriter
-from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.progress import Quiet
 from maskwright.foundation.randomness import generator
 from maskwright.masking.context import Execution

@@ -8,7 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.plugins.guarding.origin import BUILT_IN
 from maskwright.plugins.hooks import HOOKS
 from maskwright.plugins.registry import plugins

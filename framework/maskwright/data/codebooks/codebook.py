@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from maskwright.foundation.errors import Place, nearest_name
+from maskwright.foundation.nearest_names import nearest_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
     from maskwright.data.declaration import VariableDeclaration
+    from maskwright.foundation.errors import Place
 
 MOST_NAMED = 5
 

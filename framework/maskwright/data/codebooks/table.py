@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from maskwright.data.codebooks.described import NUMBERS, TEXTS, Code, CodeKind, Described
-from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
+from maskwright.foundation.errors import InputError, Place, Problem
+from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.shared_codes import shared_codes
-from maskwright.foundation.errors import Problem, nearest_name, unknown_name
+from maskwright.foundation.errors import Problem
+from maskwright.foundation.nearest_names import nearest_name, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

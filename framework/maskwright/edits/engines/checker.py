@@ -17,7 +17,8 @@ import numpy as np
 
 from maskwright.edits.engines.processor_test import stylesheet_of
 from maskwright.edits.engines.record_document import RecordForm, document_of
-from maskwright.foundation.errors import EditError, InputError, Problem, unknown_name
+from maskwright.foundation.errors import EditError, InputError, Problem
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.processes.child_process import ChildProcess, ProcessEndedError
 
 if TYPE_CHECKING:

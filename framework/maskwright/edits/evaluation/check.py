@@ -17,8 +17,9 @@ from maskwright.edits.evaluation.tally import Tally
 from maskwright.edits.evaluation.verdict import Verdict
 from maskwright.edits.expression import GroupFunction, IfThen, MissingAs, nodes, unquoted_text
 from maskwright.edits.variable_ranges import written_out
-from maskwright.foundation.errors import EditError, Place, Problem, nearest_name, unknown_name
+from maskwright.foundation.errors import EditError, Place, Problem
 from maskwright.foundation.html_tables import block, sentence, table
+from maskwright.foundation.nearest_names import nearest_name, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

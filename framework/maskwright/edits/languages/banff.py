@@ -17,7 +17,8 @@ from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import name_text
 from maskwright.edits.languages.yaml.documents import rule_text_of
 from maskwright.edits.rule_language.rules import RuleItem
-from maskwright.foundation.errors import EditError, Place, Problem, unknown_name
+from maskwright.foundation.errors import EditError, Place, Problem
+from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
     from maskwright.edits.edit_set import EditSet

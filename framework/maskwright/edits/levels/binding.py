@@ -34,7 +34,8 @@ from maskwright.edits.expression import (
 from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.edits.levels.linked_columns import End, LinkedColumn, MembersColumn, OtherRecordColumn
 from maskwright.edits.levels.structure import NEIGHBOURS
-from maskwright.foundation.errors import EditError, Problem, nearest_name, unknown_name
+from maskwright.foundation.errors import EditError, Problem
+from maskwright.foundation.nearest_names import nearest_name, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

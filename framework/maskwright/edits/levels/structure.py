@@ -9,7 +9,8 @@ from maskwright.edits.expression import GroupFunction, nodes, variable_names
 from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.edits.levels.linked_columns import MembersColumn
 from maskwright.edits.rule_language.grammar import parse_expression
-from maskwright.foundation.errors import EditError, InputError, Problem, unknown_name
+from maskwright.foundation.errors import EditError, InputError, Problem
+from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -18,7 +18,8 @@ from maskwright.edits.localisation.records import Records
 from maskwright.edits.localisation.search import Located, Search
 from maskwright.edits.reasoning.clauses import clauses_of
 from maskwright.edits.variable_ranges import written_out
-from maskwright.foundation.errors import EditError, InputError, Problem, unknown_name
+from maskwright.foundation.errors import EditError, InputError, Problem
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.progress import Progress, part, silent
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from maskwright.edits.expression import Expression, IfThen, has_ranges, variable
 from maskwright.edits.rule_language.aliases import without_aliases
 from maskwright.edits.rule_language.grammar import parse_expression
 from maskwright.edits.rule_language.rule_entry import RULE_KEYS, SEVERITIES
-from maskwright.foundation.errors import EditError, Place, Problem, unknown_name
+from maskwright.foundation.errors import EditError, Place, Problem
+from maskwright.foundation.nearest_names import unknown_name
 
 _TEXT_KEYS = ("rule", "name", "label", "message", "severity", "when")
 

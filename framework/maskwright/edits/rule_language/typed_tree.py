@@ -49,7 +49,7 @@ from maskwright.edits.rule_language.operands import (
     start_of,
     summed,
 )
-from maskwright.foundation.errors import unknown_name
+from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from maskwright.edits.engines.screening import STANDARD_NAMESPACES, Version, tokens_of
-from maskwright.foundation.errors import nearest_name, unknown_name
+from maskwright.foundation.nearest_names import nearest_name, unknown_name
 from maskwright.foundation.xml_names import NCNAME
 
 if TYPE_CHECKING:

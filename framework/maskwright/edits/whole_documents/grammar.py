@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from maskwright.edits.whole_documents.elements import XSL, is_abstract, problem, walk
 from maskwright.edits.whole_documents.expressions import is_name
 from maskwright.edits.whole_documents.names import wrong_names_of
-from maskwright.foundation.errors import unknown_name
+from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from maskwright.edits.languages.schematron.expansion import ALL, DEFAULT, PATTERNS
 from maskwright.edits.whole_documents.elements import is_abstract, named, problem, walk
 from maskwright.edits.whole_documents.expressions import is_name
-from maskwright.foundation.errors import Problem, unknown_name
+from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from maskwright.edits.languages.schematron.document import Element
+    from maskwright.foundation.errors import Problem
 
 
 def wrong_names_of(schema: Element) -> list[Problem]:

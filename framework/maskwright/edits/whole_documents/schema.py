@@ -13,7 +13,8 @@ from maskwright.edits.languages.schematron.reader import ASCC_NAMESPACE, ISO_NAM
 from maskwright.edits.whole_documents.elements import XSL, is_abstract, named, problem, walk
 from maskwright.edits.whole_documents.expressions import reason_to_refuse
 from maskwright.edits.whole_documents.grammar import mistakes_of
-from maskwright.foundation.errors import EditError, Place, Problem, unknown_name
+from maskwright.foundation.errors import EditError, Place, Problem
+from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

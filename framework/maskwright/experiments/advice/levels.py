@@ -9,7 +9,8 @@ import numpy as np
 import yaml
 
 from maskwright.data.shared_codes import shared_codes
-from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,8 @@ import numpy as np
 
 from maskwright.commands.requests import measure_requests
 from maskwright.edits.edit_set import EditSet
-from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.progress import Logged, Reporter
 from maskwright.release.measures.measuring import compute_measures
 

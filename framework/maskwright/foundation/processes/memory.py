@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from maskwright.foundation.errors import nearest_name
+from maskwright.foundation.nearest_names import nearest_name
 
 _GIVEN = Path("/sys/fs/cgroup/memory.max")
 _UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}

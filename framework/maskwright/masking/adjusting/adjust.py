@@ -24,14 +24,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.spatial import cKDTree
 
-from maskwright.edits.edit import LinearPart, ProductPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import Progress, silent
 from maskwright.masking.adjusting.chunks import by_chunks
 from maskwright.masking.adjusting.conflicts import conflicts
 from maskwright.masking.adjusting.constraint_system import RELATIVE, ConstraintSystem, system_of, violated
 from maskwright.masking.adjusting.controlled_rounding import rounded_onto_sums
-from maskwright.masking.adjusting.derivation import Derivations, Equality, derivations
+from maskwright.masking.adjusting.derivation import Derivations, derivations, equalities_of
 from maskwright.masking.adjusting.donors import Donors
 from maskwright.masking.adjusting.grid_search import GridSearch
 from maskwright.masking.adjusting.held_cells import held_edits, with_held
@@ -99,23 +98,6 @@ class Adjustment:
     def donors(self) -> Donors:
         """Rows that others may be replaced by."""
         return Donors.among(self.values[~(self.infeasible | self.fallback)])
-
-
-def equalities_of(edits: EditSet) -> tuple[Equality, ...]:
-    """Equalities that hold unconditionally, by edit."""
-    found: list[Equality] = []
-    for edit in edits:
-        found.extend(
-            Equality(edit.name, part)
-            for part in edit.parts
-            if isinstance(part, LinearPart | ProductPart) and is_equality(part)
-        )
-    return tuple(found)
-
-
-def is_equality(part: LinearPart | ProductPart) -> bool:
-    """Whether a part is an equality without tolerance."""
-    return part.relation == "==" and not (isinstance(part, LinearPart) and part.tolerance)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from maskwright.edits.edit import LinearPart, ProductPart
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from maskwright.edits.edit_set import EditSet
     from maskwright.masking.adjusting.constraints import LinearConstraint
 
 _MOST_CHOICES = 3000
@@ -78,6 +79,23 @@ class Equality:
 
     name: str
     part: LinearPart | ProductPart | LinearConstraint
+
+
+def equalities_of(edits: EditSet) -> tuple[Equality, ...]:
+    """Equalities that hold unconditionally, by edit."""
+    found: list[Equality] = []
+    for edit in edits:
+        found.extend(
+            Equality(edit.name, part)
+            for part in edit.parts
+            if isinstance(part, LinearPart | ProductPart) and is_equality(part)
+        )
+    return tuple(found)
+
+
+def is_equality(part: LinearPart | ProductPart) -> bool:
+    """Whether a part is an equality without tolerance."""
+    return part.relation == "==" and not (isinstance(part, LinearPart) and part.tolerance)
 
 
 def derivations(

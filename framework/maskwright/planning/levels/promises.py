@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from maskwright.edits.edit import LinearPart
 from maskwright.edits.levels.changed_columns import sources_of
-from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

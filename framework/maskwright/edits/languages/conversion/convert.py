@@ -8,7 +8,8 @@ from maskwright.edits.languages.conversion.binary_comparison import Grids
 from maskwright.edits.languages.conversion.schematron_file import schematron_file
 from maskwright.edits.languages.conversion.yaml_file import yaml_file
 from maskwright.edits.languages.r_validate.writer import validate_file
-from maskwright.foundation.errors import EditError, unknown_name
+from maskwright.foundation.errors import EditError
+from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

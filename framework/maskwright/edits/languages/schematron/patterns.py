@@ -17,7 +17,8 @@ from maskwright.edits.languages.schematron.messages import message_of
 from maskwright.edits.languages.schematron.state import Undecided, refusal
 from maskwright.edits.languages.xpath.conversions import as_condition
 from maskwright.edits.languages.xpath.parser import parse_xpath
-from maskwright.foundation.errors import EditError, Problem, unknown_name
+from maskwright.foundation.errors import EditError, Problem
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.xml_names import NCNAME
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from maskwright.edits.engines.checker import reasons_of
 from maskwright.edits.engines.processor_test import ENGINE_OF, stylesheet_of
 from maskwright.edits.languages.schematron import vocabulary
-from maskwright.foundation.errors import EditError, Place, Problem, nearest_name, unknown_name
+from maskwright.foundation.errors import EditError, Place, Problem
+from maskwright.foundation.nearest_names import nearest_name, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -32,7 +32,8 @@ from maskwright.edits.expression import (
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.xpath.refusals import DOMAIN_HINT, Refusals
 from maskwright.edits.languages.xpath.tokens import Token, tokens_of
-from maskwright.foundation.errors import EditError, Place, Problem, unknown_name
+from maskwright.foundation.errors import EditError, Place, Problem
+from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,7 +14,8 @@ from maskwright.edits.languages.yaml.included_files import Inclusion
 from maskwright.edits.rule_language.aliases import without_aliases
 from maskwright.edits.rule_language.grammar import parse_value
 from maskwright.edits.rule_language.rules import RuleItem
-from maskwright.foundation.errors import EditError, Place, Problem, unknown_name
+from maskwright.foundation.errors import EditError, Place, Problem
+from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
