@@ -31,6 +31,8 @@ class Session:
     pipeline : PipelineFile or None
         That is open.
     jobs : Jobs
+    plans : Jobs
+        Plans are made beside a run.
     documents : Documents
     """
 
@@ -39,6 +41,7 @@ class Session:
         self.private = private
         self.pipeline: PipelineFile | None = None if start.is_dir() else PipelineFile(start)
         self.jobs = Jobs()
+        self.plans = Jobs()
         self.documents = Documents()
 
     def __enter__(self) -> Self:
@@ -52,6 +55,7 @@ class Session:
     async def close(self) -> None:
         """End the processes of the session."""
         await self.jobs.close()
+        await self.plans.close()
 
     def pipelines(self) -> list[str]:
         """Files of the folder that are pipelines by their first lines, as the page names them."""

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from maskwright_studio.pages.opening import OPENING
+from maskwright_studio.pages.pipeline import PIPELINE
+from maskwright_studio.pages.planning import PLANNING
 from maskwright_studio.pages.report import REPORT
 from maskwright_studio.pages.running import RUNNING
 
-PAGES = (OPENING, RUNNING, REPORT)
+PAGES = (
+    OPENING,
+    PIPELINE,
+    PLANNING,
+    RUNNING,
+    REPORT,
+)
