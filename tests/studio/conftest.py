@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 @dataclass
@@ -30,6 +27,10 @@ class Running:
     @property
     def entrance(self) -> str:
         return f"http://{self.address}/#key={self.key}"
+
+    def at(self, path: str) -> str:
+        """Address of a page, for a tab that has the key."""
+        return f"http://{self.address}{path}"
 
     def ask(self, path, form=None, *, method=None, **headers):
         """Status, headers and body of one request; `headers` replace those of the page, None leaves one out."""
