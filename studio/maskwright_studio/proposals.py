@@ -71,13 +71,9 @@ def typed_over(text: str, typed: str) -> str:
     last = lines.pop()
     newline = "\r\n" if sum(line.endswith("\r\n") for line in old) * 2 > len(old) else "\n"
     written = [line + newline for line in lines] + ([last] if last else [])
-    for _, start, end, first, _ in (
-        each
-        for each in difflib.SequenceMatcher(a=bare, b=[*lines, last], autojunk=False).get_opcodes()
-        if each[0] == "equal"
-    ):
-        for at in range(end - start):
-            if first + at < len(lines) and old[start + at].endswith("\n"):
+    for start, first, size in difflib.SequenceMatcher(a=bare, b=lines, autojunk=False).get_matching_blocks():
+        for at in range(size):
+            if old[start + at].endswith("\n"):
                 written[first + at] = old[start + at]
     return (MARK if text.startswith(MARK) else "") + "".join(written)
 
