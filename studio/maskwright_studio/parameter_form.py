@@ -37,7 +37,9 @@ class FormField:
     default : str
         What holds where it is left out; '' where nothing is said.
     choices : tuple of str
-    least, most : number or None
+        To choose from; of a field of any value, names that it may be.
+    bounds : str
+        Sentence about the least and the largest number; '' for none.
     required : bool
     """
 
@@ -47,8 +49,7 @@ class FormField:
     help: str
     default: str = ""
     choices: tuple[str, ...] = ()
-    least: float | None = None
-    most: float | None = None
+    bounds: str = ""
     required: bool = False
 
     @property
@@ -150,8 +151,7 @@ def _field(path: Path, described: Mapping[str, Any], now: Mapping[str, Any], *, 
     return FormField(
         path, kind, _written(value, kind) if name in now else "", described.get("description", ""),
         default="" if default is None else _written(default, kind), choices=choices,
-        least=described.get("minimum", described.get("exclusiveMinimum")),
-        most=described.get("maximum", described.get("exclusiveMaximum")), required=required,
+        bounds=_bounds(described), required=required,
     )  # fmt: skip
 
 
@@ -162,8 +162,23 @@ def _kind(described: Mapping[str, Any]) -> tuple[Kind, tuple[str, ...]]:
         return "choice", ("true", "false")
     if described.get("type") == "array" and described.get("items", {}).get("type") == "string":
         return "names", ()
+    named = (choice for each in described.get("anyOf", ()) for choice in each.get("enum", ()))
+    if "anyOf" in described:
+        return "yaml", tuple(map(in_one_line, named))
     single: dict[str, Kind] = {"integer": "integer", "number": "number", "string": "text"}
     return single.get(described.get("type", ""), "yaml"), ()
+
+
+def _bounds(described: Mapping[str, Any]) -> str:
+    said = (
+        ("minimum", "at least"),
+        ("exclusiveMinimum", "more than"),
+        ("maximum", "at most"),
+        ("exclusiveMaximum", "less than"),
+    )
+    found = [f"{words} {described[key]}" for key, words in said if abs(described.get(key, 2**63)) < 2**63]
+    text = " and ".join(found)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def _written(value: object, kind: Kind) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import maskwright as mw
 from maskwright_studio.page import Answer, Page
 from maskwright_studio.parameter_form import LEFT_OUT, changed_fields, fields, measure_models, method_models
+from maskwright_studio.pipeline_text.layout import EDITOR
 from maskwright_studio.proposals import changed, fingerprint, operations_of, value_at
 from maskwright_studio.refusal import Refusal
 from maskwright_studio.showing import html
@@ -186,7 +187,13 @@ async def proposed(session: Session, operations: list[Operation]) -> Answer:
             f"{pipeline.path.name} was changed outside this page",
             "Read it again, or keep yours as a draft, at the top of the page Pipeline.",
         )
-    new = changed(pipeline.text, operations)
+    try:
+        new = changed(pipeline.text, operations)
+    except Refusal as refusal:
+        if refusal.hint != EDITOR:
+            raise
+        said = f"{refusal.message[:1].upper()}{refusal.message[1:]}. {refusal.hint}"
+        return Answer(html=html("in_the_editor.html", refusal=refusal), say=said, wrong=True)
     known = {each.message for each in await problems_of(pipeline, pipeline.text)}
     problems = [each for each in await problems_of(pipeline, new) if each.message not in known]
     shown = html(
@@ -203,7 +210,12 @@ def difference(old: str, new: str) -> list[tuple[str, str]]:
     lines = list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=2))[2:]
     if not lines:
         return [("place", "Only line ends change.")]
-    return [(kinds[line[0]], line if line[0] == "@" else line[1:]) for line in lines]
+    return [(kinds[line[0]], _beginning(line) if line[0] == "@" else line[1:]) for line in lines]
+
+
+def _beginning(line: str) -> str:
+    """``@@ -8,5 +8,5 @@`` as people say it."""
+    return f"from line {line.split()[1].lstrip('-').partition(',')[0]}"
 
 
 async def save(session: Session, form: Form) -> Answer:

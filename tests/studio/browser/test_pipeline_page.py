@@ -37,6 +37,7 @@ def test_k_is_raised_by_keyboard_undone_and_raised_again(page, running):
     page.keyboard.press("Control+z")
     expect(page.locator("#said")).to_contain_text("undone")
     assert running.folder.read_text("utf-8") == text
+    expect(page.get_by_role("button", name="Redo")).to_be_enabled()
     page.locator("#content").focus()
     page.keyboard.press("Control+y")
     expect(page.locator("#said")).to_contain_text("made again")
