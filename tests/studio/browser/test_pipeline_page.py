@@ -86,3 +86,24 @@ def test_the_plan_says_who_keeps_each_edit(page, running):
     page.goto(running.at("/plan"))
     expect(page.get_by_role("heading", name="Edits, and who keeps them")).to_be_visible(timeout=120_000)
     expect(page.get_by_role("table").first).to_contain_text("gross == net + tax")
+
+
+def test_a_doubt_is_waived_with_a_reason(page, running):
+    data = running.folder.parent / "people.csv"
+    head, *rows = data.read_text("utf-8").splitlines()
+    regions = [f"{row},{'north' if at % 2 else 'south'}" for at, row in enumerate(rows)]
+    data.write_text("\n".join([f"{head},region", *regions]) + "\n", "utf-8")
+    page.goto(running.at("/plan"))
+    page.get_by_label("Why it may be published").first.fill("two large regions")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("region", name="What would change")).to_contain_text("because: two large regions")
+    assert "waive" not in running.folder.read_text("utf-8")
+
+
+def test_all_fields_of_a_step_have_names_and_help(page, running):
+    page.goto(running.at("/pipeline?part=step/1"))
+    for each in page.locator("summary").all():
+        each.click()
+    for each in page.locator("#content form .field :is(input, select)").all():
+        assert page.locator(f"label[for='{each.get_attribute('id')}']").count() == 1
+        assert page.locator(f"[id='{each.get_attribute('aria-describedby')}']").inner_text().strip()
