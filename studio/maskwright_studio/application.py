@@ -12,6 +12,7 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainT
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
+from maskwright_studio.data_process import NotYet
 from maskwright_studio.documents import SANDBOX
 from maskwright_studio.guard import Door, Guard
 from maskwright_studio.page import Answer
@@ -89,6 +90,8 @@ async def _part(session: Session, work: Any, request: Request) -> Response:
         return HTMLResponse(await work(session, request.query_params))
     except Refusal as refusal:
         return HTMLResponse(html("refusal.html", refusal=refusal))
+    except NotYet as waiting:
+        return HTMLResponse(html("reading.html", waiting=waiting))
 
 
 async def _act(session: Session, work: Any, request: Request) -> Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+from maskwright_studio.data_process import DataProcess
 from maskwright_studio.documents import Documents
 from maskwright_studio.folder import PIPELINES, files_of, inside, shown
 from maskwright_studio.jobs import Jobs
@@ -31,6 +32,8 @@ class Session:
     pipeline : PipelineFile or None
         That is open.
     jobs : Jobs
+    data : DataProcess
+        Holds the data of the pipeline.
     documents : Documents
     """
 
@@ -39,6 +42,7 @@ class Session:
         self.private = private
         self.pipeline: PipelineFile | None = None if start.is_dir() else PipelineFile(start)
         self.jobs = Jobs()
+        self.data = DataProcess()
         self.documents = Documents()
 
     def __enter__(self) -> Self:
@@ -52,6 +56,7 @@ class Session:
     async def close(self) -> None:
         """End the processes of the session."""
         await self.jobs.close()
+        await self.data.close()
 
     def pipelines(self) -> list[str]:
         """Files of the folder that are pipelines by their first lines, as the page names them."""

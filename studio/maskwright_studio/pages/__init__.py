@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from maskwright_studio.pages.opening import OPENING
 from maskwright_studio.pages.report import REPORT
+from maskwright_studio.pages.rules import RULES
 from maskwright_studio.pages.running import RUNNING
+from maskwright_studio.pages.variables import VARIABLES
 
-PAGES = (OPENING, RUNNING, REPORT)
+PAGES = (
+    OPENING,
+    VARIABLES,
+    RULES,
+    RUNNING,
+    REPORT,
+)
