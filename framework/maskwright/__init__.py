@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from maskwright.commands.pipeline_parts import pipeline_data as pipeline_data
     from maskwright.commands.pipeline_parts import pipeline_edits as pipeline_edits
     from maskwright.commands.plan import plan as plan
+    from maskwright.commands.plan import plan_pipeline as plan_pipeline
     from maskwright.commands.protect import protect as protect
     from maskwright.commands.reading import read as read
     from maskwright.commands.reading import read_codebook as read_codebook
@@ -102,6 +103,8 @@ if TYPE_CHECKING:
     from maskwright.foundation.renamed_fields import Formerly as Formerly
     from maskwright.masking.adjusting.projection import project as project
     from maskwright.masking.aggregation import aggregate as aggregate
+    from maskwright.pipeline.file_schema import pipeline_schema as pipeline_schema
+    from maskwright.pipeline.settings_text import read_settings as read_settings
     from maskwright.planning.plan import Plan as Plan
     from maskwright.plugins.action import Action as Action
     from maskwright.plugins.aggregation import Aggregation as Aggregation
@@ -285,6 +288,9 @@ _HOME = {
     "pipeline_data": "maskwright.commands.pipeline_parts",
     "pipeline_edits": "maskwright.commands.pipeline_parts",
     "plan": "maskwright.commands.plan",
+    "plan_pipeline": "maskwright.commands.plan",
+    "pipeline_schema": "maskwright.pipeline.file_schema",
+    "read_settings": "maskwright.pipeline.settings_text",
     "Plan": "maskwright.planning.plan",
     "Place": "maskwright.foundation.errors",
     "PluginError": "maskwright.foundation.errors",
