@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 from typing import TYPE_CHECKING, Any
 
+from maskwright_studio.pipeline_text import append, set_value
 from maskwright_studio.refusal import Refusal
 from maskwright_studio.showing import html
 
@@ -62,12 +62,8 @@ def saved(session: Session, form: Form) -> None:
 
 
 def _changed(text: str, change: dict[str, Any]) -> str:
-    try:
-        editing = importlib.import_module("maskwright_studio.pipeline_text")
-    except ModuleNotFoundError:
-        raise Refusal("this version cannot change the text of a pipeline", "Change it in an editor.") from None
     way: Sequence[str] = tuple(change.get("set") or change["add"])
-    edited: str = (editing.set_value if "set" in change else editing.append)(text, way, change["value"])
+    edited = (set_value if "set" in change else append)(text, way, change["value"])
     if edited == text:
         raise Refusal("that is what the pipeline says already")
     return edited

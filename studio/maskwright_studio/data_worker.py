@@ -61,6 +61,9 @@ def _outcome(answers: DataAnswers, request: dict[str, Any]) -> dict[str, object]
     except MemoryError:
         hint = "Close other programs, or look at a part of the file."
         return {"problems": ["there is not enough memory for these data", hint]}
+    except Exception as error:  # noqa: BLE001 - the data stay, and the page says that it is a mistake of ours
+        hint = "The command line tells more: maskwright describe, validate or edits, with --traceback."
+        return {"problems": [f"this is a mistake of Maskwright, not of yours ({type(error).__name__})", hint]}
 
 
 def _hear(asked: queue.SimpleQueue[dict[str, Any]], cancelled: set[int]) -> None:
