@@ -18,7 +18,7 @@ from maskwright_studio.guard import Door, Guard
 from maskwright_studio.page import Answer
 from maskwright_studio.pages import PAGES
 from maskwright_studio.refusal import Refusal
-from maskwright_studio.showing import html
+from maskwright_studio.showing import html, sentence
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -102,7 +102,7 @@ async def _act(session: Session, work: Any, request: Request) -> Response:
         answer: Answer = await work(session, form)
     except Refusal as refusal:
         said = f"{refusal.message}. {refusal.hint}" if refusal.hint else f"{refusal.message}."
-        answer = Answer(say=said[0].upper() + said[1:], wrong=True)
+        answer = Answer(say=sentence(said), wrong=True)
     return JSONResponse(answer.to_json())
 
 

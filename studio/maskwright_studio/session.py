@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+from maskwright_studio.command_line import CommandLine
 from maskwright_studio.data_process import DataProcess
 from maskwright_studio.documents import Documents
 from maskwright_studio.folder import PIPELINES, files_of, inside, shown
@@ -34,6 +35,8 @@ class Session:
     jobs : Jobs
     data : DataProcess
         Holds the data of the pipeline.
+    commands : CommandLine
+        For files that no pipeline names yet.
     documents : Documents
     """
 
@@ -43,6 +46,7 @@ class Session:
         self.pipeline: PipelineFile | None = None if start.is_dir() else PipelineFile(start)
         self.jobs = Jobs()
         self.data = DataProcess()
+        self.commands = CommandLine(self.folder)
         self.documents = Documents()
 
     def __enter__(self) -> Self:
@@ -57,6 +61,7 @@ class Session:
         """End the processes of the session."""
         await self.jobs.close()
         await self.data.close()
+        await self.commands.close()
 
     def pipelines(self) -> list[str]:
         """Files of the folder that are pipelines by their first lines, as the page names them."""
