@@ -30,6 +30,7 @@ from maskwright.masking.masking_notices import (
     method_warnings,
     published_note_doubts,
     structural_zeros,
+    uncut_notices,
     zero_notices,
 )
 from maskwright.masking.masking_result import MaskingResult
@@ -272,6 +273,7 @@ def _result(
         notices=(
             *method_warnings(plan, results),
             *(f"edit {each.edit}: {each.how}" for each in protected.unkept),
+            *uncut_notices(plan, len(context.original), context.execution.block_size),
             *zero_notices(zeros),
             *range_notices(context.original, masked, numeric, edits),
             *conflict_notices(units),

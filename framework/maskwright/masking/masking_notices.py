@@ -11,6 +11,7 @@ from maskwright.data.households import household_columns
 from maskwright.foundation.doubts import Doubt
 from maskwright.planning.criteria import is_zero
 from maskwright.planning.warnings.household_constants import agreeing_households
+from maskwright.plugins.method import Method
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,6 +36,22 @@ def method_warnings(plan: Plan, results: Sequence[GroupResult]) -> Iterator[str]
         method = plan.steps[group.step - 1].method.name
         for warning in result.notes.get("warnings", ()):
             yield f"step {group.step} ({method}) on {_shown(group)}: {warning}"
+
+
+def uncut_notices(plan: Plan, records: int, block_size: int | None) -> Iterator[str]:
+    """Which steps mask the whole file at once although there are to be blocks.
+
+    Parameters
+    ----------
+    plan : Plan
+    records : int
+    block_size : int or None
+    """
+    if block_size is None or records <= block_size:
+        return
+    for number, step in enumerate(plan.steps, 1):
+        if isinstance(step.method, Method) and step.method.cut == "none":
+            yield f"step {number}: {step.method.name} masks all records at once, not in blocks of {block_size:,}"
 
 
 def method_doubts(plan: Plan, results: Sequence[GroupResult]) -> Iterator[Doubt]:

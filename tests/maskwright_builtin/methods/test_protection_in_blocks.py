@@ -1,4 +1,4 @@
-"""In blocks a method changes as much as in the whole file, or the same, or it refuses them."""
+"""In blocks a method changes as much as in the whole file, or the same, or it masks the whole file at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import maskwright as mw
 
-REFUSED = {
+AT_ONCE = {
     "pram", "ordinal_noise", "data_swapping", "data_shuffling", "muralidhar_sarathy", "ipso", "fuzzy_c_regression",
     "additive_noise", "correlated_noise", "rank_swapping", "lossy_compression", "resampling",
     "probability_distribution", "top_and_bottom_coding", "targeted_swapping", "cart_synthesis",
@@ -36,24 +36,26 @@ ANYHOW: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def test_every_method_is_refused_in_blocks_or_measured() -> None:
+def test_every_method_masks_at_once_or_is_measured_in_blocks() -> None:
     from maskwright.plugins.registry import plugins
 
     changing = {name for name, method in plugins().methods.items() if not method.removes}
     anyhow = {name for name, _ in ANYHOW.values()} - {"recoding"}
-    assert changing == REFUSED | set(IN_BLOCKS) | anyhow
+    assert changing == AT_ONCE | set(IN_BLOCKS) | anyhow
 
 
-@pytest.mark.parametrize("method", sorted(REFUSED - {"targeted_swapping", "cart_synthesis"}))
-def test_methods_that_need_the_whole_file_refuse_blocks(method: str) -> None:
+@pytest.mark.parametrize("method", sorted(AT_ONCE - {"targeted_swapping", "cart_synthesis"}))
+def test_methods_that_need_the_whole_file_mask_it_at_once(method: str, caplog: pytest.LogCaptureFixture) -> None:
     frame = (
         pd.DataFrame({"a": pd.Categorical(["1", "2"] * 50, ordered=True)})
         if method in OF_CATEGORIES
         else pd.DataFrame(np.random.default_rng(1).normal(size=(100, 2)), columns=["x", "y"])
     )
     variables = ["a"] if method in OF_CATEGORIES else ["x", "y"]
-    with pytest.raises(mw.InputError, match=f"{method} needs the whole file at once, and block_size is set"):
-        mw.protect(frame, method, variables=variables, seed=1, block_size=50)
+    whole = mw.protect(frame, method, variables=variables, seed=1)
+    with caplog.at_level("INFO", "maskwright"):
+        assert whole.equals(mw.protect(frame, method, variables=variables, seed=1, block_size=50))
+    assert f"step 1: {method} masks all records at once, not in blocks of 50" in caplog.text
 
 
 def test_removers_take_records_away_from_the_whole_file() -> None:
@@ -93,8 +95,8 @@ def test_record_local_methods_give_the_same_values_in_any_blocks(name: str, bloc
 
 
 def test_coding_by_a_share_is_of_the_whole_file() -> None:
-    with pytest.raises(mw.InputError, match="top_and_bottom_coding needs the whole file"):
-        mw.protect(_frame(100), "top_and_bottom_coding", params={"top_share": 0.1}, seed=1, block_size=50)
+    asked = {"method": "top_and_bottom_coding", "params": {"top_share": 0.1}, "seed": 1}
+    assert mw.protect(_frame(100), block_size=50, **asked).equals(mw.protect(_frame(100), **asked))
 
 
 def test_draws_by_record_are_uniform_and_independent() -> None:

@@ -8,7 +8,6 @@ from maskwright.data.dataset import Dataset
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.masking.protecting.processes import refuse_unsendable
 from maskwright.pipeline.resolved import DataInMemory
-from maskwright.plugins.method import Method
 
 if TYPE_CHECKING:
     from maskwright.pipeline.resolved import MaskingRequest
@@ -24,7 +23,6 @@ def refuse_steps(request: MaskingRequest) -> None:
     _refuse_units(request)
     _refuse_methods_that_count_records(request)
     _refuse_small_blocks(request)
-    _refuse_uncut_methods(request)
     if request.execution.processes:
         refuse_unsendable(request.steps)
 
@@ -72,23 +70,6 @@ def _refuse_small_blocks(request: MaskingRequest) -> None:
         )
         for number, step in enumerate(request.steps, 1)
         if size is not None and step.k is not None and size < 2 * step.k
-    ]
-    if problems:
-        raise InputError(problems)
-
-
-def _refuse_uncut_methods(request: MaskingRequest) -> None:
-    """A method that would change less, or otherwise, in blocks than in the whole file is not run in blocks."""
-    if request.execution.block_size is None:
-        return
-    problems = [
-        Problem(
-            f"step {number}: {step.method.name} needs the whole file at once, and block_size is set",
-            step.place,
-            "remove 'block_size', or take another method",
-        )
-        for number, step in enumerate(request.steps, 1)
-        if isinstance(step.method, Method) and step.method.cut == "none"
     ]
     if problems:
         raise InputError(problems)

@@ -127,7 +127,7 @@ def _blocks(work: GroupWork, source: GroupSource, block_size: int | None) -> lis
     order = np.argsort(work.strata, kind="stable")
     bounds = np.searchsorted(work.strata[order], np.arange(int(work.strata.max(initial=0)) + 2))
     strata = [order[start:stop] for start, stop in itertools.pairwise(bounds) if stop > start]
-    if block_size is None:
+    if block_size is None or work.method.cut == "none":
         return strata
     blocks: list[NDArray[np.int64]] = []
     for records in strata:
