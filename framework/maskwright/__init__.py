@@ -104,6 +104,7 @@ if TYPE_CHECKING:
     from maskwright.masking.adjusting.projection import project as project
     from maskwright.masking.aggregation import aggregate as aggregate
     from maskwright.pipeline.file_schema import pipeline_schema as pipeline_schema
+    from maskwright.pipeline.settings_text import pipeline_problems as pipeline_problems
     from maskwright.pipeline.settings_text import read_settings as read_settings
     from maskwright.planning.plan import Plan as Plan
     from maskwright.plugins.action import Action as Action
@@ -290,6 +291,7 @@ _HOME = {
     "plan": "maskwright.commands.plan",
     "plan_pipeline": "maskwright.commands.plan",
     "pipeline_schema": "maskwright.pipeline.file_schema",
+    "pipeline_problems": "maskwright.pipeline.settings_text",
     "read_settings": "maskwright.pipeline.settings_text",
     "Plan": "maskwright.planning.plan",
     "Place": "maskwright.foundation.errors",

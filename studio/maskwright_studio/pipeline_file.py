@@ -9,6 +9,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from maskwright_studio.pipeline_history import History, Kept
 from maskwright_studio.refusal import Refusal
 
 
@@ -25,15 +26,28 @@ class PipelineFile:
         Texts since it was opened, the oldest first.
     at : int
         Which of them is on disk.
+    draft : str
+        A text that is not saved: what was typed last, or what was kept when the file was changed outside; '' for none.
+    history : History
+        Where all of this is kept beyond the end of the studio.
     """
 
     path: Path
     versions: list[str] = field(default_factory=list)
     at: int = 0
+    draft: str = ""
+    history: History = field(init=False)
 
     def __post_init__(self) -> None:
-        """Read it."""
-        self.versions = [self._on_disk()]
+        """Read it, and what is known of its past."""
+        text = self._on_disk()
+        self.history = History(self.path)
+        kept = self.history.recall()
+        self.versions, self.at, self.draft = list(kept.versions), kept.at, kept.draft
+        if not self.versions:
+            self.versions = [text]
+        elif text != self.text:
+            self._keep(text)
 
     @property
     def text(self) -> str:
@@ -81,7 +95,20 @@ class PipelineFile:
                 "Read it again; your text stays on the page until then.",
             )
         self._write(text)
+        if self.draft == text:
+            self.draft = ""
         self._keep(text)
+
+    def keep_draft(self, text: str) -> None:
+        """Keep a text that is not saved; '' forgets it."""
+        self.draft = "" if text == self.text else text
+        self._remember()
+
+    def keep_mine(self) -> None:
+        """Take the text that is on disk, and keep the one that was here as a draft."""
+        mine = self.draft or self.text
+        self.read_again()
+        self.keep_draft(mine)
 
     def undo(self) -> None:
         """Go back to the version before."""
@@ -105,11 +132,17 @@ class PipelineFile:
             raise Refusal(f"{self.path.name} was changed outside this page", "Read it again first.")
         self._write(self.versions[to])
         self.at = to
+        self._remember()
 
     def _keep(self, text: str) -> None:
         if text != self.text:
             self.versions[self.at + 1 :] = [text]
             self.at += 1
+        self._remember()
+
+    def _remember(self) -> None:
+        kept = self.history.remember(Kept(tuple(self.versions), self.at, self.draft))
+        self.versions, self.at = list(kept.versions), kept.at
 
     def _on_disk(self) -> str:
         try:

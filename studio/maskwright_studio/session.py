@@ -37,6 +37,8 @@ class Session:
         Holds the data of the pipeline.
     commands : CommandLine
         For files that no pipeline names yet.
+    plans : Jobs
+        Plans are made beside a run.
     documents : Documents
     """
 
@@ -47,6 +49,7 @@ class Session:
         self.jobs = Jobs()
         self.data = DataProcess()
         self.commands = CommandLine(self.folder)
+        self.plans = Jobs()
         self.documents = Documents()
 
     def __enter__(self) -> Self:
@@ -62,6 +65,7 @@ class Session:
         await self.jobs.close()
         await self.data.close()
         await self.commands.close()
+        await self.plans.close()
 
     def pipelines(self) -> list[str]:
         """Files of the folder that are pipelines by their first lines, as the page names them."""

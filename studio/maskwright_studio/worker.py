@@ -88,6 +88,8 @@ def outcome(request: Mapping[str, Any], reporter: Told) -> dict[str, object]:
         match request["work"]:
             case "run":
                 result = mw.run(request["pipeline"], request.get("overrides", ()), reporter).to_json()
+            case "plan":
+                result = mw.plan_pipeline(request["pipeline"], reporter=reporter)
             case other:
                 raise ValueError(other)
     except mw.MaskwrightError as error:

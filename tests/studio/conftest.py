@@ -114,3 +114,12 @@ output:
   report: report.html
 seed: 7
 """
+
+
+@pytest.fixture(scope="session", autouse=True)
+def state(tmp_path_factory):
+    """Folder of what studios keep for the user: the user's own stays as it is."""
+    folder = tmp_path_factory.mktemp("state")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(folder))
+        yield folder

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from maskwright.foundation.errors import PipelineError
+from maskwright.foundation.errors import InputError, PipelineError, Problem
 from maskwright.foundation.yaml_document import load_yaml
+from maskwright.pipeline.names import in_order
+from maskwright.pipeline.resolve import HELP, resolve_pipeline
+from maskwright.plugins.registry import pipelines_own_plugins
 
 
 def read_settings(text: str, name: str = "pipeline.yaml") -> Any:
@@ -36,3 +40,37 @@ def read_settings(text: str, name: str = "pipeline.yaml") -> Any:
     {'protect': [{'method': 'noise', 'params': {'share': 0.1}}]}
     """
     return load_yaml(text, name, PipelineError).to_python()
+
+
+@pipelines_own_plugins()
+def pipeline_problems(text: str, path: str | Path) -> tuple[Problem, ...]:
+    r"""Mistakes in the text of a pipeline, as they would be found if it stood in a file; data are not read.
+
+    Parameters
+    ----------
+    text : str
+    path : str or Path
+        The file that it would stand in: names of files in it are relative to its folder.
+
+    Returns
+    -------
+    tuple of Problem
+        In file order, with line and column; nothing where none is found.
+
+    Examples
+    --------
+    >>> import maskwright as mw
+    >>> text = "maskwright: 1\ndata: {source: people.csv}\nprotect: [{method: microagregation}]\noutput: {data: m.csv}"
+    >>> [str(each.place) for each in mw.pipeline_problems(text, "pipeline.yaml")]
+    ['pipeline.yaml:2:16', 'pipeline.yaml:3:20']
+    """
+    problems: list[Problem] = []
+    file = Path(path)
+    try:
+        root = load_yaml(text, file.name, problems=problems)
+        if not root.is_mapping:
+            raise PipelineError([*problems, Problem("a pipeline is a mapping of keys", root.place, HELP)])
+        resolve_pipeline(file.absolute(), text, root, problems=problems)
+    except InputError as error:
+        return tuple(in_order(error.problems, file.name))
+    return ()

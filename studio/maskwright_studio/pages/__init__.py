@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from maskwright_studio.pages.opening import OPENING
+from maskwright_studio.pages.pipeline import PIPELINE
+from maskwright_studio.pages.planning import PLANNING
 from maskwright_studio.pages.report import REPORT
 from maskwright_studio.pages.rules import RULES
 from maskwright_studio.pages.running import RUNNING
@@ -12,6 +14,8 @@ PAGES = (
     OPENING,
     VARIABLES,
     RULES,
+    PIPELINE,
+    PLANNING,
     RUNNING,
     REPORT,
 )

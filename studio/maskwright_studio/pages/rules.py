@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright_studio.changes import addition, proposal, saved
 from maskwright_studio.data_process import Superseded
 from maskwright_studio.page import Answer, Page
+from maskwright_studio.pages.pipeline import proposed
 from maskwright_studio.refusal import Refusal
 from maskwright_studio.rule_graph import LEFT, RIGHT, WIDTH, rule_graph
 from maskwright_studio.showing import html
@@ -59,14 +59,7 @@ async def propose(session: Session, form: Form) -> Answer:
         await session.data.ask(session.needed_pipeline(), "rule", topic="proposed rule", text=rule)
     except Superseded:
         return Answer()
-    change = addition("edits", value=rule)
-    return Answer(html=proposal(session, change, "/act/rules/save"), say="Look at the change, then save it.")
-
-
-async def save(session: Session, form: Form) -> Answer:
-    """Save the change that was shown."""
-    saved(session, form)
-    return Answer(go="here", say="The rule is added; Undo takes it back.")
+    return await proposed(session, [["append", ["edits"], rule]])
 
 
 def _rule(form: Form) -> str:
@@ -75,5 +68,5 @@ def _rule(form: Form) -> str:
 
 RULES = Page(
     path="/rules", title="Rules", show=show, parts={"every": every, "suggestions": suggestions},
-    acts={"count": count, "propose": propose, "save": save},
+    acts={"count": count, "propose": propose},
 )  # fmt: skip

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from maskwright_studio.bars import HEIGHT, WIDTH, bars
-from maskwright_studio.changes import proposal, saved, setting
-from maskwright_studio.page import Answer, Page
+from maskwright_studio.page import Page
+from maskwright_studio.pages.pipeline import proposed
 from maskwright_studio.refusal import Refusal
 from maskwright_studio.showing import html
 
 if TYPE_CHECKING:
-    from maskwright_studio.page import Form, Query
+    from maskwright_studio.page import Answer, Form, Query
     from maskwright_studio.session import Session
 
 ROLES = {
@@ -60,17 +60,10 @@ async def propose(session: Session, form: Form) -> Answer:
     name, role = str(form.get("name", "")), str(form.get("role", ""))
     if role not in ROLES:
         raise Refusal(f"there is no role {role}", f"Roles are: {', '.join(ROLES)}.")
-    change = setting("data", "variables", name, "role", value=role)
-    return Answer(html=proposal(session, change, "/act/variables/save"), say="Look at the change, then save it.")
-
-
-async def save(session: Session, form: Form) -> Answer:
-    """Save the change that was shown."""
-    saved(session, form)
-    return Answer(go="here", say="The role is changed; Undo takes it back.")
+    return await proposed(session, [["set", ["data", "variables", name, "role"], role]])
 
 
 VARIABLES = Page(
     path="/variables", title="Variables", show=show, parts={"every": every, "one": one},
-    acts={"propose": propose, "save": save},
+    acts={"propose": propose},
 )  # fmt: skip

@@ -76,7 +76,9 @@ async function visit(address, { push = false, keep = false } = {}) {
   heading.textContent = view.title;
   main.innerHTML = view.html;
   main.prepend(heading);
-  if (push && !keep) main.focus();
+  const chosen = /** @type {HTMLElement | null} */ (main.querySelector("[data-focus]"));
+  if (chosen && !keep) chosen.focus();
+  else if (push && !keep) main.focus();
   enliven(main, signal);
 }
 
