@@ -29,7 +29,7 @@ def test_changing_a_role_changes_its_line(page, office):
     expect(page.locator("#change ins")).to_contain_text("age: {role: other}")
     assert (office / "pipeline.yaml").read_text() == before
     page.get_by_role("button", name="Save this change").click()
-    expect(page.locator("#said")).to_contain_text("is saved")
+    expect(page.locator("#said")).to_contain_text("pipeline.yaml is saved")
     after = (office / "pipeline.yaml").read_text()
     assert changed_lines(before, after) == [
         ("    age: {role: quasi_identifier}", "    age: {role: other}"),
@@ -76,6 +76,6 @@ def test_a_suggestion_is_accepted_from_the_keyboard(page, running, office):
     button = page.get_by_role("button", name="Accept 9 * tax == net")
     button.press("Enter", timeout=120_000)
     page.get_by_role("button", name="Save this change").press("Enter")
-    expect(page.locator("#said")).to_contain_text("is saved")
+    expect(page.locator("#said")).to_contain_text("pipeline.yaml is saved")
     assert "  - '9 * tax == net'\n" in (office / "pipeline.yaml").read_text()
     expect(page.get_by_role("table").first).to_contain_text("9 * tax", timeout=120_000)
