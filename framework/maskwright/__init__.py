@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from maskwright.commands.linked import linked_data as linked_data
     from maskwright.commands.localize import localize as localize
     from maskwright.commands.measure import measure as measure
+    from maskwright.commands.pipeline_parts import analyse_edits as analyse_edits
+    from maskwright.commands.pipeline_parts import pipeline_data as pipeline_data
+    from maskwright.commands.pipeline_parts import pipeline_edits as pipeline_edits
     from maskwright.commands.plan import plan as plan
     from maskwright.commands.plan import plan_pipeline as plan_pipeline
     from maskwright.commands.protect import protect as protect
@@ -282,6 +285,9 @@ _HOME = {
     "OpenDoubts": "maskwright.foundation.refusals",
     "Partition": "maskwright.plugins.partition",
     "PipelineError": "maskwright.foundation.errors",
+    "analyse_edits": "maskwright.commands.pipeline_parts",
+    "pipeline_data": "maskwright.commands.pipeline_parts",
+    "pipeline_edits": "maskwright.commands.pipeline_parts",
     "plan": "maskwright.commands.plan",
     "plan_pipeline": "maskwright.commands.plan",
     "pipeline_schema": "maskwright.pipeline.file_schema",

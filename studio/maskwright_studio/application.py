@@ -12,12 +12,13 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainT
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
+from maskwright_studio.data_process import NotYet
 from maskwright_studio.documents import SANDBOX
 from maskwright_studio.guard import Door, Guard
 from maskwright_studio.page import Answer
 from maskwright_studio.pages import PAGES
 from maskwright_studio.refusal import Refusal
-from maskwright_studio.showing import html
+from maskwright_studio.showing import html, sentence
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -89,6 +90,8 @@ async def _part(session: Session, work: Any, request: Request) -> Response:
         return HTMLResponse(await work(session, request.query_params))
     except Refusal as refusal:
         return HTMLResponse(html("refusal.html", refusal=refusal))
+    except NotYet as waiting:
+        return HTMLResponse(html("reading.html", waiting=waiting))
 
 
 async def _act(session: Session, work: Any, request: Request) -> Response:
@@ -99,7 +102,7 @@ async def _act(session: Session, work: Any, request: Request) -> Response:
         answer: Answer = await work(session, form)
     except Refusal as refusal:
         said = f"{refusal.message}. {refusal.hint}" if refusal.hint else f"{refusal.message}."
-        answer = Answer(say=said[0].upper() + said[1:], wrong=True)
+        answer = Answer(say=sentence(said), wrong=True)
     return JSONResponse(answer.to_json())
 
 

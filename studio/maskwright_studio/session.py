@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+from maskwright_studio.command_line import CommandLine
+from maskwright_studio.data_process import DataProcess
 from maskwright_studio.documents import Documents
 from maskwright_studio.folder import PIPELINES, files_of, inside, shown
 from maskwright_studio.jobs import Jobs
@@ -31,6 +33,10 @@ class Session:
     pipeline : PipelineFile or None
         That is open.
     jobs : Jobs
+    data : DataProcess
+        Holds the data of the pipeline.
+    commands : CommandLine
+        For files that no pipeline names yet.
     plans : Jobs
         Plans are made beside a run.
     documents : Documents
@@ -41,6 +47,8 @@ class Session:
         self.private = private
         self.pipeline: PipelineFile | None = None if start.is_dir() else PipelineFile(start)
         self.jobs = Jobs()
+        self.data = DataProcess()
+        self.commands = CommandLine(self.folder)
         self.plans = Jobs()
         self.documents = Documents()
 
@@ -55,6 +63,8 @@ class Session:
     async def close(self) -> None:
         """End the processes of the session."""
         await self.jobs.close()
+        await self.data.close()
+        await self.commands.close()
         await self.plans.close()
 
     def pipelines(self) -> list[str]:

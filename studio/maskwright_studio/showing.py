@@ -20,6 +20,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["thousands"] = lambda number: f"{number:,}"
+    environment.filters["sentence"] = sentence
+    environment.filters["share_of"] = share_of
     environment.filters["duration"] = duration
     return environment
 
@@ -45,3 +47,14 @@ def duration(seconds: float | None) -> str:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def sentence(text: str) -> str:
+    """A sentence with a capital letter, unless it begins with the name of a file."""
+    return text[:1].upper() + text[1:] if text.split(" ", 1)[0].isalpha() else text
+
+
+def share_of(part: int, whole: int) -> str:
+    """Percent, so that what is there is not said to be nothing."""
+    percent = 100 * part / whole if whole else 0.0
+    return "< 0.1 %" if 0 < percent < 0.1 else f"{percent:.1f} %"

@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import maskwright as mw
@@ -93,15 +94,14 @@ def outcome(request: Mapping[str, Any], reporter: Told) -> dict[str, object]:
                 raise ValueError(other)
     except mw.MaskwrightError as error:
         record = getattr(error, "record", None)
-        problems = [{"message": _with_place(each), "hint": each.hint or ""} for each in error.problems]
+        problems = [{"message": with_place(each), "hint": each.hint or ""} for each in error.problems]
         return {"code": error.exit_code, "result": record, "problems": problems}
     return {"code": 0, "result": result}
 
 
-def _with_place(problem: mw.Problem) -> str:
+def with_place(problem: mw.Problem) -> str:
     """A problem as the command line tells it, without its hint."""
-    hint = f"\n  {problem.hint}" if problem.hint else ""
-    return str(problem).removesuffix(hint)
+    return str(replace(problem, hint=None))
 
 
 def _first_line() -> bytes:

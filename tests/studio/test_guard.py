@@ -86,7 +86,7 @@ def test_the_page_without_key_is_empty_and_cannot_be_framed(running):
     status, headers, body = running.ask("/", Authorization=None, Origin=None, Sec_Fetch_Site="cross-site",
                                         Sec_Fetch_Dest="document")  # fmt: skip
     assert status == 200
-    assert "pipeline" not in body.replace('id="pipeline"', "")
+    assert "pipeline" not in body.replace('id="pipeline"', "").replace('href="/pipeline"', "")
     assert headers["x-frame-options"] == "DENY"
     assert running.ask("/", Authorization=None, Sec_Fetch_Site="cross-site", Sec_Fetch_Dest="iframe")[0] == 403
 

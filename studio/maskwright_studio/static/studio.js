@@ -28,7 +28,7 @@ function say(text, wrong = false) {
  * @param {string} address
  * @param {AbortSignal | null} signal
  * @param {unknown} [form]
- * @returns {Promise<Response | null>} null when there is no answer to show
+ * @returns {Promise<string | null>} the body; null when there is no answer to show
  */
 async function ask(address, signal, form) {
   const key = sessionStorage.getItem(KEY) ?? "";
@@ -41,7 +41,7 @@ async function ask(address, signal, form) {
   }
   try {
     const response = await fetch(address, request);
-    if (response.ok) return response;
+    if (response.ok) return await response.text(); // a visit can end before the body is whole
     say(response.status === 403
       ? "This page has no key: open the address that the terminal shows, in this tab."
       : `The studio could not answer (${response.status}); nothing was changed.`, true);
@@ -60,10 +60,9 @@ async function visit(address, { push = false, keep = false } = {}) {
   const there = new URL(address, location.origin);
   if (there.pathname === "/") there.pathname = "/open";
   const response = await ask(`/view${there.pathname}${there.search}`, signal);
-  if (!response || signal.aborted) return;
+  if (response === null || signal.aborted) return;
   /** @type {View} */
-  const view = await response.json();
-  if (signal.aborted) return;
+  const view = JSON.parse(response);
   if (push) history.pushState(null, "", there.pathname + there.search);
   document.title = `${view.title} – Maskwright`;
   element("pipeline").textContent = view.pipeline;
@@ -96,10 +95,8 @@ function enliven(root, signal) {
 async function refresh(part, signal) {
   if (signal.aborted) return;
   const response = await ask(String(part.getAttribute("data-part")), signal);
-  if (!response || signal.aborted) return;
-  const html = await response.text();
-  if (signal.aborted) return;
-  put(part, html, signal);
+  if (response === null || signal.aborted) return;
+  put(part, response, signal);
   const again = part.querySelector("[data-again]");
   if (again) setTimeout(() => void refresh(part, signal), Number(again.getAttribute("data-again")));
 }
@@ -132,9 +129,9 @@ async function act(at, form) {
   at.setAttribute("aria-busy", "true");
   const response = await ask(String(at.getAttribute("data-act") ?? at.getAttribute("data-live")), signal, form);
   at.removeAttribute("aria-busy");
-  if (!response || signal.aborted) return;
+  if (response === null || signal.aborted) return;
   /** @type {Answer} */
-  const answer = await response.json();
+  const answer = JSON.parse(response);
   const into = at.getAttribute("data-into");
   if (answer.say) say(answer.say, answer.wrong);
   if (answer.html && into) put(element(into), answer.html, signal);

@@ -58,7 +58,10 @@ def sparse_fit(
         gram = weighted.T @ rows
         gram[np.diag_indices(width)] += ridge
         before = found
-        found = np.linalg.solve(gram, weighted.T @ aim)
+        try:
+            found = np.linalg.solve(gram, weighted.T @ aim)
+        except np.linalg.LinAlgError:
+            break  # the fit is so exact that, of proportional terms, rounding leaves no difference
         residuals = np.abs(aim - rows @ found)
         floor = max(SMALLEST, 0.1 * float(np.quantile(residuals, 0.4)))
         floors.append(floor)

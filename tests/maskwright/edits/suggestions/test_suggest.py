@@ -230,3 +230,9 @@ def test_categories_with_quotes_are_suggested_as_the_language_writes_them() -> N
     found = [each.rule for each in mw.suggest(frame, show_values=True).found]
     assert found == ["(region, said) in original", "region in {\"Côte d'Azur\", 'Nord'}"]
     assert mw.validate(frame, found, original=frame).ok
+
+
+def test_columns_that_are_all_proportional():
+    data = pd.DataFrame({"age": [20 + each % 50 for each in range(60)], "tax": [10 * each for each in range(60)]})
+    data = data.assign(gross=10 * data["tax"], net=9 * data["tax"])
+    assert "9 * tax == net" in [each.rule for each in mw.suggest(data).found]
