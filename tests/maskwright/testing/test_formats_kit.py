@@ -108,7 +108,7 @@ def loses_equal_records(path, params, progress):
         ({"open": loses_records_without_values}, "records_without_values", "36 records are read of a file with 40"),
         ({"open": loses_equal_records}, "equal_records", "1 records are read of a file with 40"),
         ({"write": drops_a_record}, "decimals_come_back", "39 records instead of 40"),
-        ({"write": turns_around}, "order_is_kept", "did not write what it was given: row 1 and"),
+        ({"write": turns_around}, "order_is_kept", "does not give back what it was given to write: row 1 and"),
         ({"write": leaves_a_file}, "writes_one_file", "write must leave one file"),
         ({"open": crashes_on_bytes}, "random_bytes", "UnicodeDecodeError: a file that is not right is refused"),
         ({"open": tells_the_line}, "wrong_encoding", "refusals hold a value of a record"),
