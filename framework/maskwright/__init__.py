@@ -9,8 +9,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from maskwright.commands.describe_data import Description as Description
     from maskwright.commands.describe_data import describe as describe
     from maskwright.commands.linked import linked_data as linked_data
@@ -351,11 +349,10 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'maskwright' has no attribute {name!r}")
 
 
-def _constraint_kinds() -> Mapping[str, Any]:
+def _constraint_kinds() -> dict[str, Any]:
     """Kinds of constraints that plugins offer: rules, which know no plugins, ask the package for them."""
     registry: Any = importlib.import_module("maskwright.plugins.registry")
-    found: Mapping[str, Any] = registry.plugins().constraints
-    return found
+    return dict(registry.plugins().constraints)
 
 
 def __dir__() -> list[str]:

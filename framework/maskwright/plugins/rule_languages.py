@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from maskwright.edits.languages.conversion.convert import Target
     from maskwright.edits.languages.conversion.converted import Converted
 
+CONTRACT = 1
+
 
 @hookimpl
 def register_edit_readers() -> Sequence[EditReader]:

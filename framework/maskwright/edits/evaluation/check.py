@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from maskwright.edits.evaluation.tally import EditOutcome
     from maskwright.edits.expression import Expression
 
-
 MEMBERS_HINT = (
     "A pipeline says which records are members of which, `data: levels:`, and --pipeline FILE names it to `maskwright "
     "validate`; in Python, mw.linked_data does (maskwright explain levels)."

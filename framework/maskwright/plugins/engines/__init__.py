@@ -9,6 +9,8 @@ from maskwright.plugins.hooks import hookimpl
 if TYPE_CHECKING:
     from maskwright.plugins.engine import Engine
 
+CONTRACT = 1
+
 
 @hookimpl
 def register_engines() -> tuple[Engine, ...]:
