@@ -51,8 +51,9 @@ def test_a_run_writes_the_bytes_of_the_command_line(running, office):
 
 
 def test_a_cancelled_run_leaves_nothing(running, office):
+    content = b"of an earlier run"
+    (office / "masked.csv").write_bytes(content)
     before = sorted(path.name for path in office.iterdir())
-    content = (office / "masked.csv").read_bytes()
     running.act("/run/start")
     until(running, "<li")
     assert running.act("/run/start")["wrong"]  # one at a time
