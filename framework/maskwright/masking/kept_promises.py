@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from maskwright.data.dataset import Column, Dataset
+    from maskwright.planning.model import Step
     from maskwright.planning.plan import Plan
 
 RELATIVE = 1e-9
@@ -88,15 +89,16 @@ def _structural_zeros(plan: Plan, original: Dataset, masked: Dataset) -> Iterato
 def _classes(plan: Plan, masked: Dataset, k: Mapping[str, Any]) -> Iterator[Doubt]:
     """Classes smaller than promised.
 
-    Of clusters with missing cells, averages rest on k values and classes may be smaller; of keys, an empty one is a
-    value of its own, and cells that a later step took may have made a class too small.
+    An empty cell is a value of its own, and so is each missing code; cells that a later step took may have made a
+    class too small. Only where clusters are made of available cases may their classes be smaller: their averages rest
+    on k values, and the plan counts patterns of missing cells that fewer than k records share.
     """
     for found in k["groups"]:
         step = plan.steps[found["step"] - 1]
         promised = found["requested"] if step.planning.k_guarantee == "require" else None
         if promised is None:
             continue
-        if not step.method.has_keys and any(masked[name].missing.any() for name in found["variables"]):
+        if _of_available_cases(step) and any(masked[name].missing.any() for name in found["variables"]):
             continue
         if found["smallest"] < promised:
             yield Doubt(
@@ -105,3 +107,7 @@ def _classes(plan: Plan, masked: Dataset, k: Mapping[str, Any]) -> Iterator[Doub
                 f"{found['smallest']}",
                 count=found["smallest"], place=step.place,
             )  # fmt: skip
+
+
+def _of_available_cases(step: Step) -> bool:
+    return not step.method.has_keys and step.planning.missing == "available_cases"
