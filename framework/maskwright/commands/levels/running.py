@@ -287,8 +287,8 @@ class _LevelsRun:
         own = plans[top.name].masked if top.name in plans else ()
         derived = tuple(each.variable for each in self.planned.across.derived)
         below = plans[low.name].masked if low.name in plans else ()
-        groups = [self._counted_together(masked, level.name) for level in (low, top)]
-        return four_counts(masked.linked, *groups, own, derived, below, max(promised))
+        groups, own_groups = (self._counted_together(masked, level.name) for level in (low, top))
+        return four_counts(masked.linked, groups, own_groups, own, derived, below, max(promised))
 
     def _counted_together(self, masked: MaskedLevels, level: str) -> tuple[tuple[str, ...], ...]:
         """Variables of a level that steps mask together, and those that a step promises k of; each once."""
