@@ -42,16 +42,15 @@ def shown() -> dict[str, str]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_example_is_what_is_written(kind: str) -> None:
     names = plugin_names(NAMES[kind], kind)
-    module = f"src/{names.package}/{names.plugin}.py"
-    assert shown()[module] == package_files(names)[module]
+    for file in (f"src/{names.package}/{names.plugin}.py", f"tests/test_{names.plugin}.py"):
+        assert shown()[file] == package_files(names)[file]
 
 
 def test_the_other_files_of_the_page_are_written_too() -> None:
-    of_method, of_reader = (package_files(plugin_names(NAMES[kind], kind)) for kind in ("method", "edit_reader"))
+    of_method = package_files(plugin_names(NAMES["method"], "method"))
     page = shown()
     assert page["src/maskwright_my_noise/__init__.py"] == of_method["src/maskwright_my_noise/__init__.py"]
-    assert page["tests/test_my_rules.py"] == of_reader["tests/test_my_rules.py"]
-    assert len(page) == len(KINDS) + 4
+    assert len(page) == 2 * len(KINDS) + 4
 
 
 def test_the_table_names_every_kind_and_hook() -> None:

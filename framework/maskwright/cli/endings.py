@@ -173,11 +173,14 @@ def _report_bug(error: BaseException) -> None:
     _say(f"This is a bug in Maskwright or in a plugin ({type(error).__name__}).")
     if was_released():
         _say(f"{release_sentence()}.")
-    _keep_log(type(error).__name__, error)
+    _keep_log(type(error).__name__, error, "; please report it")
 
 
-def _keep_log(what: object, error: BaseException | None) -> None:
-    """Write down what failed, and where: names of files and functions, and no message that the data may be in."""
+def _keep_log(what: object, error: BaseException | None, request: str = "") -> None:
+    """Write down what failed, and where: names of files and functions, and no message that the data may be in.
+
+    `request` ends the sentence, where nothing said before asks for a report.
+    """
     from maskwright import __version__
 
     places = (
@@ -194,7 +197,7 @@ def _keep_log(what: object, error: BaseException | None) -> None:
         _say("your data:")
         _say(log)
     else:
-        _say(f"A log without any value of your data is in {name}; please report it.")
+        _say(f"A log without any value of your data is in {name}{request}.")
 
 
 def _say(text: str) -> None:

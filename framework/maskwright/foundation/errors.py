@@ -329,12 +329,14 @@ class EvaluationsDisagree(MaskwrightError):  # noqa: N818 - the state by its nam
 
 
 class WrittenOtherwise(MaskwrightError):  # noqa: N818 - the state by its name
-    """A source did not write what it was given: a mistake in its package, and nothing was published (exit code 3).
+    """A source does not give back what it was given to write: a mistake in its package (exit code 3).
+
+    Nothing was published.
 
     Examples
     --------
     >>> from maskwright import WrittenOtherwise
-    >>> WrittenOtherwise("source 'x' of package p 1.2 did not write what it was given: row 17, column age").exit_code
+    >>> WrittenOtherwise("source 'x' of package p does not give back what it was given to write: row 17").exit_code
     3
     """
 

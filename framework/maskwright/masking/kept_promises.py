@@ -12,7 +12,8 @@ from maskwright.planning.criteria import is_zero
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from maskwright.data.dataset import Column, Dataset
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.variable import Variable
     from maskwright.planning.model import Step
     from maskwright.planning.plan import Plan
 
@@ -37,33 +38,62 @@ def promise_doubts(
     off : mapping of name to sequence of edit names
         Edits that no promised multiples of a variable could be found for.
     """
-    yield from _multiples(plan, masked, off)
+    yield from multiple_doubts(plan, [beside_multiples(plan, masked)], off)
     yield from _structural_zeros(plan, original, masked)
-    yield from _classes(plan, masked, k)
+    yield from class_doubts(plan, masked, k)
 
 
-def _multiples(plan: Plan, masked: Dataset, off: Mapping[str, Sequence[str]]) -> Iterator[Doubt]:
+def beside_multiples(plan: Plan, masked: Dataset) -> tuple[tuple[int, int], ...]:
+    """For each promise of the plan, how many values are no multiples though they should be, and of how many.
+
+    Parameters
+    ----------
+    plan : Plan
+    masked : Dataset
+        The masked file, or a part of it.
+    """
+    found = []
     for each in plan.promised:
         base, column = each.limit.multiple_of, masked[each.limit.variable]
         if base is None or not column.variable.is_numeric:
+            found.append((0, 0))
             continue
         values = column.values[~column.missing].astype(np.float64)
         beside = np.abs(values - np.rint(values / base) * base) > RELATIVE * np.maximum(np.abs(values), base)
-        if beside.any():
-            count = int(beside.sum())
-            edits = ", ".join(off.get(column.name, ()))
+        found.append((int(beside.sum()), len(values)))
+    return tuple(found)
+
+
+def multiple_doubts(
+    plan: Plan, parts: Sequence[Sequence[Sequence[int]]], off: Mapping[str, Sequence[str]]
+) -> Iterator[Doubt]:
+    """Doubts about promised multiples.
+
+    Parameters
+    ----------
+    plan : Plan
+    parts : sequence
+        What `beside_multiples` found in each part of the masked file.
+    off : mapping of name to sequence of edit names
+        Edits that no promised multiples of a variable could be found for.
+    """
+    for position, each in enumerate(plan.promised):
+        count, total = (sum(part[position][at] for part in parts) for at in (0, 1))
+        if count:
+            variable = plan.variables[each.limit.variable]
+            edits = ", ".join(off.get(variable.name, ()))
             why = f", since adjusting found none that satisfy {edits}" if edits else ""
             yield Doubt(
                 "promise-not-kept", str(each.step),
-                f"{count} of {len(values)} values of {column.name} are no multiples of its base{why}",
-                count=count, total=len(values), place=plan.steps[each.step - 1].place, hint=_way_out(edits, column),
+                f"{count} of {total} values of {variable.name} are no multiples of its base{why}",
+                count=count, total=total, place=plan.steps[each.step - 1].place, hint=_way_out(edits, variable),
             )  # fmt: skip
 
 
-def _way_out(edits: str, column: Column) -> str:
+def _way_out(edits: str, variable: Variable) -> str:
     if edits:
         return "take a smaller base, or one that the numbers in these edits are multiples of"
-    if column.variable.decimals is None:
+    if variable.decimals is None:
         return "declare its decimals: values without a grid are adjusted without regard to multiples"
     return "give the variables of an equality one base, or round a total no further than its parts"
 
@@ -86,7 +116,7 @@ def _structural_zeros(plan: Plan, original: Dataset, masked: Dataset) -> Iterato
                 )  # fmt: skip
 
 
-def _classes(plan: Plan, masked: Dataset, k: Mapping[str, Any]) -> Iterator[Doubt]:
+def class_doubts(plan: Plan, masked: Dataset, k: Mapping[str, Any]) -> Iterator[Doubt]:
     """Classes smaller than promised.
 
     An empty cell is a value of its own, and so is each missing code; cells that a later step took may have made a

@@ -97,42 +97,67 @@ def with_aggregation(
         Whose masked variables are all in the group.
     chosen : ChosenAggregation
     """
-    parts = [part for edit in edits for part in _flat(edit.parts)]
-    bound = Components(group)
-    for part in parts:
-        bound.join(part.variables)
-    lacking = {
-        bound.find(name) for part in parts for name in part.variables
-        if name in group and not claims_needed([part]) <= chosen.aggregation.keeps
-    }  # fmt: skip
+    bound = _bound_by_unkept(group, edits, chosen)
     names = tuple(
-        str(chosen) if variables[name].is_numeric and bound.find(name) not in lacking else operator
+        str(chosen) if variables[name].is_numeric and name not in bound else operator
         for name, operator in zip(group, operators.names, strict=True)
     )
     taken = {name for name, operator in zip(group, names, strict=True) if operator == str(chosen)}
     return Operators(names, tuple(name for name in operators.computed if name not in taken))
 
 
-def aggregation_notices(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[str]:
-    """Notices of variables that do not take the aggregation that their step asks for.
+def _bound_by_unkept(
+    group: Sequence[str], edits: Iterable[Edit], chosen: ChosenAggregation
+) -> dict[str, tuple[str, ...]]:
+    """Variables that edits bind which an aggregation does not keep, or that are bound with such, and these edits."""
+    parts = [(edit.name, part) for edit in edits for part in _flat(edit.parts)]
+    together = Components(group)
+    for _, part in parts:
+        together.join(part.variables)
+    unkept: dict[str, list[str]] = {}
+    for edit, part in parts:
+        if not claims_needed([part]) <= chosen.aggregation.keeps:
+            for root in {together.find(name) for name in part.variables if name in group}:
+                unkept.setdefault(root, []).append(edit)
+    return {name: tuple(dict.fromkeys(unkept[together.find(name)])) for name in group if together.find(name) in unkept}
+
+
+def aggregation_notices(
+    groups: Sequence[Group], steps: Sequence[Step], variables: Mapping[str, Variable], edits: EditSet
+) -> Iterator[str]:
+    """Notices of variables that do not take the aggregation that their step asks for, and why.
 
     Parameters
     ----------
     groups : sequence of Group
     steps : sequence of Step
+    variables : mapping of name to Variable
+    edits : EditSet
+        That the groups were planned with.
     """
     for number, step in enumerate(steps, 1):
         chosen = step.aggregation
         if chosen is None:
             continue
-        own = [group for group in groups if group.step == number]
-        left = [name for group in own for name, how in zip(group.variables, group.operators, strict=True)
-                if how != str(chosen)]  # fmt: skip
-        if left:
-            yield (
-                f"step {number}: {', '.join(left)} {'keeps' if len(left) == 1 else 'keep'} the operator of the plan: "
-                f"categories have no {str(chosen).replace('_', ' ')}, nor what edits bind that it does not keep"
-            )
+        left: dict[str, list[str]] = {}
+        for group in groups:
+            if group.step != number:
+                continue
+            own = [edit for edit in edits if edit.name in group.edits]
+            bound = _bound_by_unkept(group.variables, own, chosen)
+            for name, how in zip(group.variables, group.operators, strict=True):
+                if how != str(chosen):
+                    why = f"categories have no {_in_words(chosen)}"
+                    if variables[name].is_numeric and name in bound:
+                        why = f"{_in_words(chosen)} does not keep {', '.join(bound[name])}"
+                    left.setdefault(why, []).append(name)
+        for why, names in left.items():
+            verb = "keeps" if len(names) == 1 else "keep"
+            yield f"step {number}: {', '.join(names)} {verb} the operator of the plan: {why}"
+
+
+def _in_words(chosen: ChosenAggregation) -> str:
+    return str(chosen).replace("_", " ")
 
 
 def keeps(chosen: ChosenAggregation, edit: Edit) -> bool:

@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from maskwright.edits.edit_set import EditSet
     from maskwright.plugins.aggregation import ChosenAggregation
 
+_BY_THE_METHOD = {
+    "linear": "what is linear in every record stays so",
+    "product": "products of positive factors stay so",
+    "range": "values stay between the smallest and the largest of their variable",
+    "governing": "what is linear in every record stays so, on either side of the condition",
+    "domain": "values are values that their variable had",
+}
+"""How a method without clusters keeps edits of a kind, as it claims."""
+
 
 def keeper_of(
     edit: Edit,
@@ -143,6 +152,8 @@ def _keeper_in_group(edit: Edit, group: Group, step: Step, broken: int) -> Keepe
     computed = any(isinstance(part, ProductPart) and part.total in group.computed for part in edit.parts)
     operators = dict(zip(group.variables, group.operators, strict=True))
     how = _aggregated(edit, operators, step.aggregation) or _how(edit, operators)
+    if how is not None and not step.makes_groups:
+        how = _BY_THE_METHOD[edit.kind]
     claim = "linear" if edit.kind == "governing" else edit.kind
     if broken:
         reason = f"{broken} original record(s) violate it"

@@ -148,7 +148,7 @@ def make_plan(
     changed = frozenset(name for group in shaping if group is not None for name in group.variables)
     said = (
         *dangers(edits, known, changed, groups, steps, data),
-        *aggregation_notices(groups, steps),
+        *aggregation_notices(groups, steps, known, edits),
         *missing_pattern_notices(groups, steps, data),
         *sign_notices(groups, steps, edits, data, promised),
         *rare_missing_notices(groups, steps, data),

@@ -87,6 +87,7 @@ _MAY_HAVE: Mapping[type[Plugin], Mapping[str, tuple[str, ...]]] = {
     ConstraintKind: {"project": ("rows", "params")},
     Measure: {"uses": ("params", "measurable"), "components": ("params",), "check": ("params", "measurable")},
 }  # fmt: skip
+_OF_MASKWRIGHT = ("maskwright", "maskwright_builtin")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
@@ -138,7 +139,7 @@ def contract_error(kind: str, plugin: object) -> str | None:
     if not _NAME.fullmatch(str(plugin.name)):
         return "the name must be letters, digits, '_' and '-', starting with a letter"
     wrong = _functions_error(plugin) or _params_error(plugin) or _suffixes_error(plugin) or illegal_value_error(plugin)
-    wrong = wrong or reserved_name_error(kind, plugin)
+    wrong = wrong or reserved_name_error(kind, plugin) or _second_reader_error(plugin)
     if wrong is None and isinstance(plugin, (Method, Remover)):
         return _promise_error(plugin)
     if wrong is None and isinstance(plugin, Measure):
@@ -209,6 +210,18 @@ def _measure_error(measure: Measure) -> str | None:
         if name in measure.params.model_fields:
             return f"a parameter cannot be called {name!r}: pipelines use it for {use}"
     return None
+
+
+def _second_reader_error(plugin: object) -> str | None:
+    """A second reader from the same package as the first may share its mistakes, so it is no second opinion."""
+    reader = plugin.read_plainly if isinstance(plugin, Source) else None
+    module = str(getattr(reader, "__module__", None) or "")
+    if reader is None or module.partition(".")[0] in _OF_MASKWRIGHT:
+        return None
+    return (
+        "read_plainly is for formats that Maskwright brings along: leave it out, and let pipelines waive "
+        "written-file-not-read-twice"
+    )
 
 
 def _constraint_error(kind: ConstraintKind) -> str | None:

@@ -109,7 +109,7 @@ MEANINGS: Mapping[str, Mapping[str, str]] = {
     },
     "Direction": {"lower": "lower values are better", "higher": "higher values are"},
     "Invariance": {
-        "affine": "a column may be rescaled in both files",
+        "affine": "a column may be multiplied by a positive number and shifted, in both files",
         "records": "records may be permuted in both",
         "columns": "columns may be",
     },

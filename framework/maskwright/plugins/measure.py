@@ -295,8 +295,8 @@ class Measure:
         Smallest and largest possible value; None is unbounded.
     params : type of pydantic.BaseModel
     invariant_to : set of str
-        Claims tested by the kit: ``affine`` (a column rescaled in both files), ``records`` (permuted in both),
-        ``columns`` (permuted in both).
+        Claims tested by the kit: ``affine`` (a column multiplied by a positive number and shifted, in
+        both files), ``records`` (permuted in both), ``columns`` (permuted in both).
     deterministic : bool
     compares_unpaired : bool
         Whether it can compare files whose records are not paired, with parameters that allow it; such a measure calls

@@ -49,7 +49,7 @@ class PlanCheck:
     check : callable
         ``(plan, params) -> sequence of PlanFinding``. `plan` is plain data that cannot be changed: what ``maskwright
         plan --json`` prints, and under ``pipeline`` the pipeline's ``measure`` (labels), ``thresholds``, ``waived``
-        (names of doubts) and ``output`` (keys). It holds no value of a record.
+        (names of doubts) and ``output`` (keys). It holds no value of a record. *What a plan check gets* has every key.
     params : type of pydantic.BaseModel
         Parameters; every field with a description.
     summary : str

@@ -85,8 +85,11 @@ class Source:
     is_opened_in_spreadsheets : bool
         Whether people open such files in a spreadsheet, which runs texts that begin like formulas: they are counted.
     read_plainly : callable or None
-        ``(path, details, names) -> Iterator``: blocks of rows of cell texts (None: no cell) of a file that `write` has
-        written, read by other means than `open` does, with the details of the layout; for the second evaluation.
+        Of formats that Maskwright brings along only, for the second evaluation; of a package's own source it is
+        refused, since a second reader by the same hand is no second opinion. ``(path, details, names) -> Iterator``:
+        the file that `write` has written, read by other means than `open` does. `details` is ``layout.details``,
+        `names` the columns in order; a block is a list of rows, a row a list of the texts of its cells in that order
+        (None: no cell).
     reads_folders : bool
         Whether `open` also takes a folder, whose files are one data file together. What is written is one file.
     has_letter_codes : bool

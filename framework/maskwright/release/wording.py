@@ -144,7 +144,7 @@ def verdict(record: RunRecord) -> str:
         return "Not released: " + ("; ".join(reasons) or "see the notices") + "."
     said = f"Released: {_what_holds(len(record.edits), len(warnings))} in {plural(record.records, 'masked record')}"
     unknown = sum(1 for edit in record.edits if edit.unknown)
-    said += f", where no cell they read is missing ({plural(unknown, 'edit')})" if unknown else ""
+    said += f"; {_not_judged(unknown)}" if unknown else ""
     without = [(edit.name, edit.not_applicable) for edit in record.edits if edit.not_applicable]
     if without:
         named = [f"{name} does not apply to {count(records)} of them" for name, records in without[:MOST_NAMED]]
@@ -206,6 +206,12 @@ def _named(doubts: Iterable[DoubtRecord], most: int | None = None) -> str:
     for each in doubts:
         subjects.setdefault(each.doubt, {})[each.subject] = None
     return "; ".join(name + (f" of {names(list(of), most)}" if any(of) else "") for name, of in subjects.items())
+
+
+def _not_judged(edits: int) -> str:
+    if edits == 1:
+        return "1 edit is not judged where a cell that it reads is missing"
+    return f"{count(edits)} edits are not judged where a cell that they read is missing"
 
 
 def _what_holds(edits: int, warnings: int) -> str:

@@ -1,4 +1,4 @@
-"""Whether a source wrote what it was given: the file as it was read back, cell by cell and in order.
+"""Whether a source gives back what it was given to write: the file as it was read back, cell by cell and in order.
 
 Cells are compared by their canonical texts: a number by its published decimals, a category by its text, a date by its
 day, and a cell without a value by the code that stands in it. Only names and numbers of rows are told of differences.
@@ -113,8 +113,9 @@ def refuse_written(source: Source, difference: str) -> NoReturn:
     package = f"package {info.distribution} {info.version}"
     raise WrittenOtherwise(
         Problem(
-            f"source {source.name!r} of {package} did not write what it was given: {difference}",
-            hint="Nothing was released. This is a mistake in that package: report it there, or write another format.",
+            f"source {source.name!r} of {package} does not give back what it was given to write: {difference}",
+            hint="Nothing was released. This is a mistake in that package, in how it writes or how it reads: report it "
+            "there, or write another format.",
         )
     )
 

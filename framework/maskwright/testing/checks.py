@@ -101,7 +101,17 @@ def checks_of_all(
         shown = name if isinstance(name, str) and name else type(plugin).__name__
         yield shown, "contract", partial(_keeps_the_contract, kind, plugin)
         if _refusal(kind, plugin) is None:
-            yield from ((shown, check, function) for check, function in checks_of(plugin))
+            for check, function in checks_of(plugin):
+                yield shown, check, partial(_without_an_exit, kind, shown, function)
+
+
+def _without_an_exit(kind: str, name: str, check: Check) -> None:
+    """Do a check; a plugin that ends the program is told so, and ends nothing."""
+    try:
+        check()
+    except SystemExit:
+        message = f"{kind.replace('_', ' ')} {name!r} ended the program (SystemExit): it returns a result, or raises "
+        raise AssertionError(f"{message}an error; sys.exit(), exit() and quit() are for programs") from None
 
 
 def _keeps_the_contract(kind: str, plugin: object) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet
     from pydantic import BaseModel
 
+    from maskwright.edits.evaluation.check import Outcome
     from maskwright.plugins.edit_reader import EditReader
 
 
@@ -39,7 +40,8 @@ class RightRules:
     edits : int
         How many edits it has.
     obeyed, broken : sequence of mappings of name to value
-        Records that obey all edits, and records that break at least one.
+        Records that obey all edits, and records that break at least one. As in a release, only edits of severity
+        ``error`` count: a record that breaks nothing but warnings is an obeyed one.
 
     Examples
     --------
@@ -177,8 +179,8 @@ class _Trial:
             require(placed, f"edit {edit.name!r} has no place: pass place_of, or set Edit.place (file and line)")
         for what, records, expected in (("obeys", example.obeyed, True), ("breaks", example.broken, False)):
             for number, record in enumerate(records, 1):
-                found = validate(pd.DataFrame([record]), edits).ok
-                require(found is expected, f"record {number} that {what} the edits does not, as they are read")
+                outcome = validate(pd.DataFrame([record]), edits)
+                require(outcome.ok is expected, _otherwise(number, what, edits, outcome))
 
     def _mistakes_placed(self, example: WrongRules) -> None:
         with self._file(example.text) as path:
@@ -297,6 +299,17 @@ def _with_entity(text: str, declared: str) -> str:
         return declared + text
     end = text.index(">", start.start()) + 1
     return text[: start.start()] + declared + text[start.start() : end] + "&secret;" + text[end:]
+
+
+def _otherwise(number: int, what: str, edits: EditSet, outcome: Outcome) -> str:
+    """Sentence on a record that does not obey, or does not break, what it should."""
+    counts = outcome.counts
+    broken = [edit.name for edit in edits if counts.get(edit.name)]
+    if what == "obeys":
+        how = f"it breaks {', '.join(broken)}" if broken else "edits cannot be judged on it"
+        return f"record {number} that obeys the edits does not, as they are read: {how}"
+    said = f"record {number} that breaks the edits breaks none of severity error, as they are read"
+    return f"{said}; of warnings it breaks {', '.join(broken)}, which do not count" if broken else said
 
 
 def _no_refusal(error: Exception) -> AssertionError:

@@ -339,7 +339,9 @@ def test_what_is_written_wrong_stops_the_release(
     assert main(["run", str(odd_pipeline(tmp_path))]) == 3
     said = " ".join(capsys.readouterr().err.split())
     assert "source 'xml'" in said
-    assert re.search(rf"did not write what it was given: .*row \d+( and \d+ more)?, column {column}", said)
+    assert re.search(
+        rf"does not give back what it was given to write: .*row \d+( and \d+ more)?, column {column}", said
+    )
     assert not (tmp_path / "odd_masked.xml").exists()
 
 

@@ -173,7 +173,7 @@ SOURCES = (
     BadPlugin("latin-1", "source", "writes another encoding", replace(source(), write=in_latin_1),
               "cannot be read back"),
     BadPlugin("half", "source", "stops in the middle", replace(source(), write=half),
-              "did not write what it was given"),
+              "does not give back what it was given to write"),
     BadPlugin("nothing", "source", "writes nothing", replace(source(), write=nothing), "cannot be read back"),
     BadPlugin("folder", "source", "makes a folder", replace(source(), write=folder), "there is no file"),
 )  # fmt: skip

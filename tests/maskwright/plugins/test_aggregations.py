@@ -52,9 +52,31 @@ def test_variables_take_an_aggregation_where_it_keeps_their_edits(tmp_path: Path
     assert operators(found.record) == {
         "net": "mean", "tax": "mean", "gross": "mean", "age": name, "until": name,
     }  # fmt: skip
-    assert "net, tax, gross keep the operator of the plan" in " ".join(found.record["notices"])
+    words = str(name).replace("_", " ")
+    assert (
+        f"step 1: net, tax, gross keep the operator of the plan: {words} does not keep edit-1"
+        in found.record["notices"]
+    )
     assert found.record["plugins"][f"aggregation {name}"]["distribution"] == "maskwright"
     assert {edit["kept_by"] for edit in found.record["edits"]} == {"construction"}
+
+
+def test_categories_are_told_apart_from_what_edits_bind(tmp_path: Path) -> None:
+    data = people().assign(region=["north", "south", "west"] * 40)
+    data.to_csv(tmp_path / "people.csv", index=False)
+    pipeline = {
+        "data": {"source": "people.csv"},
+        "edits": EDITS,
+        "protect": [
+            {"method": "microaggregation", "variables": list(data.columns), "params": {"k": 5, "aggregation": "median"}}
+        ],
+    }
+    found = run_pipeline_in(tmp_path, pipeline)
+    left = [each for each in found.messages.splitlines() if "keep" in each and "operator of the plan" in each]
+    assert sorted(each.partition("step 1: ")[2] for each in left) == [
+        "net, tax, gross keep the operator of the plan: median does not keep edit-1",
+        "region keeps the operator of the plan: categories have no median",
+    ]
 
 
 def test_medians_are_medians_of_the_clusters() -> None:

@@ -87,7 +87,7 @@ def test_a_file_that_says_otherwise_is_not_released(
     assert ran.exit_code == 3, ran.messages
     messages = " ".join(ran.messages.split())
     assert "source 'spss' of package maskwright" in messages
-    assert f"did not write what it was given: the file says otherwise: {said}" in messages
+    assert f"does not give back what it was given to write: the file says otherwise: {said}" in messages
     assert not any(text in messages for text in ("woman", "Age in years", "refused"))
     assert ran.files == ()
 

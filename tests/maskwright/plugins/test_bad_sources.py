@@ -48,7 +48,7 @@ def test_what_was_written_is_what_was_given_or_nothing_is_released(
     with installed(monkeypatch, package("strange-rows", register_sources=[bad.plugin])):
         assert main(["run", str(path)]) == 3
     said = " ".join(capsys.readouterr().err.split())
-    assert "source 'rows' of package strange-rows 1.2 did not write what it was given: " in said
+    assert "source 'rows' of package strange-rows 1.2 does not give back what it was given to write: " in said
     assert bad.message in said
     assert not any(value in said for value in ("17.25", "Yorck", "2001-01-01", "many", "secret"))
     assert sorted(each.name for each in tmp_path.iterdir()) == ["in.csv", "p.yaml"]

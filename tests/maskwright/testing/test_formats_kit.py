@@ -108,7 +108,7 @@ def loses_equal_records(path, params, progress):
         ({"open": loses_records_without_values}, "records_without_values", "36 records are read of a file with 40"),
         ({"open": loses_equal_records}, "equal_records", "1 records are read of a file with 40"),
         ({"write": drops_a_record}, "decimals_come_back", "39 records instead of 40"),
-        ({"write": turns_around}, "order_is_kept", "did not write what it was given: row 1 and"),
+        ({"write": turns_around}, "order_is_kept", "does not give back what it was given to write: row 1 and"),
         ({"write": leaves_a_file}, "writes_one_file", "write must leave one file"),
         ({"open": crashes_on_bytes}, "random_bytes", "UnicodeDecodeError: a file that is not right is refused"),
         ({"open": tells_the_line}, "wrong_encoding", "refusals hold a value of a record"),
@@ -120,6 +120,33 @@ def loses_equal_records(path, params, progress):
 def test_a_source_that_breaks_a_promise_is_found(change: dict[str, Any], check: str, said: str) -> None:
     source = replace(CSV, name="mine", suffixes=(".mine",), **change)
     assert said in failing(source_checks([source]), {check})[check]
+
+
+def loses_the_first(path, params, progress):
+    seen: list[Any] = []
+
+    def later(cells: Any) -> bool:
+        seen.append(cells)
+        return len(seen) > 1
+
+    return Losing(CSV.open(path, params, progress), later)
+
+
+def reads_plainly(path, details, names):
+    yield [["1"] * len(names)]
+
+
+def test_what_is_lost_in_reading_is_said_so_that_it_fits() -> None:
+    source = replace(CSV, name="mine", suffixes=(".mine",), open=loses_the_first)
+    said = failing(source_checks([source]), {"decimals_come_back"})["decimals_come_back"]
+    assert "does not give back what it was given to write: 39 records instead of 40" in said
+
+
+def test_a_second_reader_by_the_same_hand_is_refused() -> None:
+    source = replace(CSV, name="mine", suffixes=(".mine",), read_plainly=reads_plainly)
+    checks = source_checks([source])
+    assert "read_plainly is for formats that Maskwright brings along" in failing(checks, {"contract"})["contract"]
+    assert len(checks) == 1
 
 
 def test_a_format_that_is_only_read_needs_a_sample() -> None:

@@ -9,6 +9,7 @@ from dataclasses import MISSING, Field, fields
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from maskwright.cli.show import explained_plan
 from maskwright.data.band import Band
 from maskwright.data.dataset import Column, Dataset, Layout
 from maskwright.data.missing import MissingCells
@@ -101,6 +102,9 @@ def contract_page() -> str:
                 lines += _wrapped(f"Legal: {', '.join(legal)}.", "      ") if legal else []
             for call, form, text in _asked(record):
                 lines += [f"  {call} ({form})", *_wrapped(text, "      ")]
+    lines += ["", explained_plan.TITLE, *_wrapped(explained_plan.ABOUT, "  ")]
+    for key, form, text in explained_plan.plan_keys():
+        lines += [f"  {key} ({form})", *_wrapped(text, "      ")]
     return "\n".join(lines)
 
 
@@ -124,6 +128,9 @@ def contract_table() -> str:
                 lines.append(_line(cells))
             lines += [_line((f"`{call}`", form, "", _in_markdown(said))) for call, form, said in _asked(record)]
             lines.append("")
+    lines += [f"## {explained_plan.TITLE}", "", explained_plan.ABOUT, "", "| key | type | |", "|---|---|---|"]
+    lines += [_line((f"`{key}`", form, text)) for key, form, text in explained_plan.plan_keys()]
+    lines.append("")
     return "\n".join(lines)
 
 

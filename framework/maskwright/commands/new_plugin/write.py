@@ -52,9 +52,6 @@ TESTING = {
     "command": "command_checks",
     "constraint": "RunPipeline, Verdicts, constraint_checks",
 }
-UNTYPED = '\n[[tool.mypy.overrides]]\nmodule = ["pyarrow.*"]\nignore_missing_imports = true\n'
-"""pyarrow has no types."""
-
 _FOLDER_MODE = 0o777
 """Before the user's mask."""
 
@@ -114,9 +111,8 @@ def package_files(names: PluginNames) -> Mapping[str, str]:
     names : PluginNames
     """
     source = f"src/{names.package}"
-    pyproject = _filled("common/pyproject.toml.txt", names) + (UNTYPED if names.kind == "source" else "")
     return {
-        "pyproject.toml": pyproject,
+        "pyproject.toml": _filled("common/pyproject.toml.txt", names),
         "README.md": _filled("common/README.md.txt", names),
         ".gitignore": _filled("common/gitignore.txt", names),
         ".github/workflows/tests.yml": _filled("common/workflow.yml.txt", names),

@@ -19,6 +19,7 @@ from maskwright.commands.parted.whole_variables import in_whole_terms
 from maskwright.commands.running.read_back import read_as_meant
 from maskwright.foundation.progress import silent
 from maskwright.masking.adjusting.donors import Donors
+from maskwright.masking.kept_promises import beside_multiples
 from maskwright.masking.unit_adjustment import adjust_unit, with_adjusted_values
 from maskwright.masking.values_as_codes import value_as_code_doubts
 from maskwright.planning.criteria import is_zero
@@ -170,6 +171,7 @@ def _masked(original: Dataset, task: Finish, position: int) -> tuple[Dataset, di
         "moved": moved_facts(done),
         "drift": [drift_sums(data, names, standardisation) for data in (protected, masked)],
         "range": {name: _range(masked, name) for name in names},
+        "beside_multiples": beside_multiples(plan, masked),
         "zeros": {
             name: [[int(np.sum(is_zero(data[name]))), int(np.sum(~data[name].missing))] for data in (original, masked)]
             for step in plan.steps

@@ -13,7 +13,7 @@ from maskwright.commands.parted.facts import UnitTotals, unchanged_doubts
 from maskwright.data.dataset import Column, Dataset
 from maskwright.foundation.doubts import Doubt
 from maskwright.masking.adjusting.cost import Cost
-from maskwright.masking.kept_promises import promise_doubts
+from maskwright.masking.kept_promises import class_doubts, multiple_doubts
 from maskwright.masking.masking_notices import drift_notices, zero_notices
 from maskwright.masking.masking_result import MaskingResult
 from maskwright.masking.protecting.assembling import gather_notes
@@ -164,7 +164,8 @@ def _doubts(told: Told, plan: Plan) -> Iterator[Doubt]:
             yield Doubt("method-warned", str(group.step), said, place=step.place)
     # One record of which those cells are missing that are missing anywhere: nothing else is asked of the values.
     flags = _flags(told, plan)
-    yield from promise_doubts(plan, (), flags, flags, told.k)
+    yield from class_doubts(plan, flags, told.k)
+    yield from multiple_doubts(plan, [each["beside_multiples"] for each in told.parts], {})
     for number, step in enumerate(plan.steps, 1):
         for name in step.planning.structural_zeros:
             moved = sum(each["zeros_moved"][name] for each in told.parts)

@@ -90,7 +90,9 @@ def test_a_new_package_is_whole(packages: Path, kind: str) -> None:
         f"tests/test_{names.plugin}.py",
     ]
     assert not any("@@" in path.read_text("utf-8") for path in folder.rglob("*") if path.is_file())
-    project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+    settings = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))
+    assert settings["tool"]["mypy"]["overrides"] == [{"module": ["pyarrow.*"], "ignore_missing_imports": True}]
+    project = settings["project"]
     assert (project["name"], project["entry-points"]["maskwright"]) == (NAMES[kind], {names.plugin: names.package})
     assert yaml.safe_load((folder / ".github/workflows/tests.yml").read_text("utf-8"))["jobs"]["tests"]["steps"]
 
