@@ -45,6 +45,7 @@ from maskwright.release.record.doubt_record import doubt_records
 from maskwright.release.record.measure_record import measure_record
 from maskwright.release.record.run_record import (
     DroppedEdit,
+    GroupClassSizes,
     LevelRecord,
     PluginRecord,
     ReleasedForm,
@@ -52,6 +53,7 @@ from maskwright.release.record.run_record import (
     SuppressedCells,
     VariableRecord,
 )
+from maskwright.release.wording import k_among_records
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -282,18 +284,27 @@ class _LevelsRun:
         if not promised:
             return ()
         plans = {name: ready.plan for name, ready in self.planned.ready.items()}
-        groups = [each.variables for each in plans[low.name].groups] if low.name in plans else []
         own = plans[top.name].masked if top.name in plans else ()
         derived = tuple(each.variable for each in self.planned.across.derived)
         below = plans[low.name].masked if low.name in plans else ()
-        return four_counts(masked.linked, groups, own, derived, below, max(promised))
+        groups, own_groups = (self._counted_together(masked, level.name) for level in (low, top))
+        return four_counts(masked.linked, groups, own_groups, own, derived, below, max(promised))
+
+    def _counted_together(self, masked: MaskedLevels, level: str) -> tuple[tuple[str, ...], ...]:
+        """Variables of a level that steps mask together, and those that a step promises k of; each once."""
+        if level not in self.planned.ready:
+            return ()
+        planned = [each.variables for each in self.planned.ready[level].plan.groups]
+        promised = [each["variables"] for each in masked.results[level].k["groups"]] if level in masked.results else []
+        return tuple(dict.fromkeys(tuple(names) for names in (*planned, *promised)))
 
     def _alike_notices(self, masked: MaskedLevels, alike: Sequence[Alike]) -> tuple[str, ...]:
         if not alike or not alike[-1].below:
             return ()
         top = masked.linked.levels[0].name
         whole = alike[-1]
-        said = "k holds among records of each level. Derived totals, and the key that says who belongs together, tell "
+        groups = [GroupClassSizes.model_validate(each) for own in masked.results.values() for each in own.k["groups"]]
+        said = f"{k_among_records(groups)}Derived totals, and the key that says who belongs together, tell "
         return (f"{said}{top} records apart: {whole.below:,} of {whole.records:,} are unlike k - 1 others",)
 
     def _record(
