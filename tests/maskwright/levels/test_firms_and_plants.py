@@ -164,3 +164,41 @@ def test_pointers_count_beside_schematron(
     assert main(told) == violations
     edits = {each["name"]: each["violations"] for each in json.loads(capsys.readouterr().out)["edits"]}
     assert edits == {"a": 0, "pointer: parent within firm_no": violations}
+
+
+def test_what_a_run_measures_and_the_numbers_of_its_keys(tmp_path: Path) -> None:
+    path = linked(tmp_path, measure=["pil"])
+    assert main(["run", str(path)]) == 0
+    record = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+    assert set(record["measures"]["firm.pil"]["leaves_out"]) == {"turnover", "staff_total"}
+    assert record["measures"]["plant.pil"]["leaves_out"] == []
+    upper, lower = (pd.read_csv(each, sep=";", encoding="latin-1", dtype=str) for each in firms(tmp_path))
+    flat = lower.merge(upper, on="firm_no")
+    flat.to_csv(tmp_path / "flat.csv", sep=";", encoding="latin-1", index=False)
+    stated = yaml.safe_load(path.read_text(encoding="utf-8"))
+    stated["data"] |= {"source": "flat.csv"}
+    stated["data"]["levels"] = {
+        "firm": {"key": "firm_no", "variables": ["legal", "turnover", "rent", "staff_total"]},
+        "plant": {"key": "line", "in": "firm", "pointers": {"parent": "line"}},
+    }
+    stated["output"] = {"data": "o.csv", "key_map": "flat_keys.csv"}
+    assert main(["run", str(pipeline(tmp_path, stated, "flat.yaml"))]) == 0
+    keys, of_flat = (pd.read_csv(tmp_path / name) for name in ("keys.csv", "flat_keys.csv"))
+    assert (keys["original_firm"] == keys["firm_no"]).all()
+    pd.testing.assert_frame_equal(keys, of_flat)
+
+
+def test_mistakes_in_pointers_and_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = linked(tmp_path)
+    stated = yaml.safe_load(path.read_text(encoding="utf-8"))
+    stated["data"]["levels"]["plant"]["pointers"] = {"staf": "lin"}
+    assert main(["plan", str(pipeline(tmp_path, stated))]) == 2
+    said = capsys.readouterr().err
+    assert "pointer staf names 'lin', no key of its level; did you mean 'line'?" in said
+    assert "no variable called 'staf'; did you mean 'staff'?" in said
+    upper = tmp_path / "firms.csv"
+    first, *rows = upper.read_text(encoding="latin-1").splitlines()
+    upper.write_text("\n".join([first, *(f"F{each}" for each in rows)]) + "\n", encoding="latin-1")
+    stated["data"]["levels"]["plant"]["pointers"] = {"parent": "line"}
+    assert main(["plan", str(pipeline(tmp_path, stated))]) == 2
+    assert "'firm_no' holds texts in firms.csv and numbers in plants.csv" in " ".join(capsys.readouterr().err.split())

@@ -150,7 +150,8 @@ class _LevelsRun:
         runs = self._level_runs()
         of_groups = self._measure_groups(released, arranged)
         measured = self._with_group_linkage(
-            {name: run.measure(self._level_data(released, arranged, name)) for name, run in runs.items()}, of_groups
+            {name: self._measured(name, run, self._level_data(released, arranged, name)) for name, run in runs.items()},
+            of_groups,
         )
         doubts = (*before, *self._doubts(masked, released, arranged, found))
         judgement = judge(doubts, described.waivers)
@@ -212,6 +213,16 @@ class _LevelsRun:
             )  # fmt: skip
             runs[name] = PipelineRun(own, ready, self.release, self.seed, self.reporter, self.clock)
         return runs
+
+    def _measured(self, name: str, run: PipelineRun, data: Dataset) -> dict[str, Measurement]:
+        """What is measured of a level; losses leave out the variables that are derived across levels."""
+        found = run.measure(data)
+        missed = tuple(each.variable for each in self.planned.across.derived if name == self.arrived.linked.names[0])
+        losses = {each.label for each in run.pipeline.measures if each.measure.kind != "risk"}
+        return {
+            label: replace(each, leaves_out=(*each.leaves_out, *missed)) if label in losses else each
+            for label, each in found.items()
+        }
 
     def _measure_groups(self, released: LinkedData, arranged: ArrangedLevels) -> dict[str, Measurement]:
         """What is measured of groups with their members, by label."""
