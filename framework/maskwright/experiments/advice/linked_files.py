@@ -156,7 +156,7 @@ def _planned(text: Callable[..., str]) -> tuple[list[PlannedDoubt], str, str]:
 
 def _said(problem: Problem, data: Sequence[Path]) -> str:
     """What is wrong, with the name of the data file that it is about."""
-    name = "" if problem.place is None else Path(problem.place.file).name
+    name = Path((problem.place and problem.place.file) or "").name
     return f"{name}: {problem.message}" if name in [path.name for path in data] else problem.message
 
 
