@@ -98,7 +98,7 @@ def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: C
     measures = measures_of_levels(described, arrived, planned)
     seed = fresh_seed() if described.seed is None else described.seed
     with Release(described.output.paths, frozenset(private)) as release:
-        return _LevelsRun(described, arrived, planned, engine, measures, seed, release, reporter, clock).run()
+        return _LevelsRun(described, arrived, planned, planned, engine, measures, seed, release, reporter, clock).run()
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +106,7 @@ class _LevelsRun:
     described: Pipeline
     arrived: ArrivedLevels
     planned: PlannedLevels
+    whole: PlannedLevels
     engine: EngineRules | None
     measures: LevelMeasures
     seed: int
@@ -152,7 +153,8 @@ class _LevelsRun:
         runs = self._level_runs()
         of_groups = self._measure_groups(released, arranged)
         measured = self._with_group_linkage(
-            {name: run.measure(self._level_data(released, arranged, name)) for name, run in runs.items()}, of_groups
+            {name: self._measured(name, run, released, arranged) for name, run in runs.items()},
+            of_groups,
         )
         doubts = (*before, *self._doubts(masked, released, arranged, found))
         judgement = judge(doubts, described.waivers)
@@ -214,6 +216,20 @@ class _LevelsRun:
             )  # fmt: skip
             runs[name] = PipelineRun(own, ready, self.release, self.seed, self.reporter, self.clock)
         return runs
+
+    def _measured(
+        self, name: str, run: PipelineRun, released: LinkedData, arranged: ArrangedLevels
+    ) -> dict[str, Measurement]:
+        """What is measured of a level, beside all its records; losses leave out what is derived across levels."""
+        places = places_of(arranged.linked, self.arrived.linked)[name]
+        whole = replace(run, ready=replace(run.ready, original=self.whole.ready[name].original))
+        found = whole.measure(replace(self._level_data(released, arranged, name), origin=places))
+        missed = tuple(each.variable for each in self.planned.across.derived if name == self.arrived.linked.names[0])
+        losses = {each.label for each in run.pipeline.measures if each.measure.kind != "risk"}
+        return {
+            label: replace(each, leaves_out=(*each.leaves_out, *missed)) if label in losses else each
+            for label, each in found.items()
+        }
 
     def _measure_groups(self, released: LinkedData, arranged: ArrangedLevels) -> dict[str, Measurement]:
         """What is measured of groups with their members, by label."""
