@@ -160,7 +160,7 @@ def _arrived(chosen: argparse.Namespace, reporter: Reporter) -> tuple[Dataset, E
 
 
 def _of_data(chosen: argparse.Namespace, reporter: Reporter) -> tuple[Dataset, EditSet, None]:
-    from maskwright.commands.looking import with_found_decimal
+    from maskwright.commands.looking import with_found_options
     from maskwright.commands.options import data_files, read_rule_files
     from maskwright.commands.reading import load
     from maskwright.foundation.progress import part, stage
@@ -169,7 +169,7 @@ def _of_data(chosen: argparse.Namespace, reporter: Reporter) -> tuple[Dataset, E
     (file,) = data_files((chosen.data,), options, chosen.edits)
     edits = read_rule_files(chosen.edits, options)
     with stage(reporter, f"Reading {file.name}") as progress:
-        file, said = with_found_decimal(file, part(progress, 0.0, 0.5))
+        file, said = with_found_options(file, part(progress, 0.0, 0.5))
         data = load(file, part(progress, 0.5, 1.0), may_lack="identifiers")
     for notice in said:
         reporter.notice(notice)

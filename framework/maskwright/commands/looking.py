@@ -75,8 +75,10 @@ class _Cells:
     notation: NumberNotation
 
 
-def with_found_decimal(file: DataSource, progress: Progress) -> tuple[DataSource, tuple[str, ...]]:
-    """A file with the decimal comma that its numbers seem to have, where nobody said how they are written.
+def with_found_options(file: DataSource, progress: Progress) -> tuple[DataSource, tuple[str, ...]]:
+    """A file with the options that it cannot be read without, and the decimal comma that its numbers seem to have.
+
+    Only options that nobody gave are found.
 
     Parameters
     ----------
@@ -94,14 +96,10 @@ def with_found_decimal(file: DataSource, progress: Progress) -> tuple[DataSource
     DataError
         The file cannot be read.
     """
-    if not _is_free(file, "decimal"):
-        return file, ()
     note_read(file.path)
-    tried: list[str] = []
     unsure: list[str] = []
-    options: dict[str, object] = {}
-    cells = _read(file, progress)
-    if uses_decimal_comma(cells.kinds.values()):
+    cells, options, tried = _first_that_reads(file, progress)
+    if _is_free(file, "decimal") and uses_decimal_comma(cells.kinds.values()):
         _with_decimal_comma(file, cells, options, tried, unsure, progress)
     return _with(file, options), (*(f"taken: {said}" for said in tried), *unsure)
 

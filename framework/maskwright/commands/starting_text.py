@@ -55,9 +55,18 @@ class LinkedFiles:
     ----------
     levels : mapping of level name to mapping
         As ``data: levels:`` has them, the upper first.
+    seen : str
+        Names of the files and numbers of their records.
+    violation : str
+        What the data break on arrival, where no step can mend it.
+    drops : bool
+        Whether groups that break an edit on arrival are left out; otherwise a comment says how.
     """
 
     levels: Mapping[str, Mapping[str, object]]
+    seen: str = ""
+    violation: str = ""
+    drops: bool = False
 
     @property
     def output(self) -> str:
@@ -110,7 +119,11 @@ def pipeline_text(
     top = [
         *_comments(
             "A pipeline to start from, made by looking at",
-            [f"{PurePosixPath(source).name}; {plural(found.records, 'record')} of {len(found.variables)} variables"],
+            [
+                f"{PurePosixPath(source).name}; {plural(found.records, 'record')} of {len(found.variables)} variables"
+                if linked is None
+                else f"{linked.seen}; {len(found.variables)} variables"
+            ],
             "",
         ),
         "# What it says is guessed: read it through, decide what is marked 'unsure', then: maskwright plan",
@@ -122,6 +135,7 @@ def pipeline_text(
         "",
         *_data(found, source, options, doubts, linked),
         *_edits(suggested, active=active),
+        *_on_violation(linked),
         *_protection(found),
         *_rest(found, source, linked),
     ]
@@ -214,6 +228,17 @@ def _edits(suggested: Sequence[Suggestion], *, active: bool) -> Iterator[str]:
         yield "  # suggestions from the data, perhaps coincidences; more: maskwright edits --data FILE --suggest"
     for each in others:
         yield f"  # - {_scalar(each.rule)}  # holds in {count(each.records)} of {count(each.of)} records"
+    yield ""
+
+
+def _on_violation(linked: LinkedFiles | None) -> Iterator[str]:
+    """What is done with groups that break an edit on arrival, where some do that no step can mend."""
+    if linked is None or not linked.violation:
+        return
+    top = next(iter(linked.levels))
+    yield from _comments("unsure", [linked.violation], "")
+    lead = "" if linked.drops else "# "
+    yield f"{lead}on_input_violation: drop      # leaves out each record of {top} that breaks an edit, with its members"
     yield ""
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.commands.levels.file_of_levels import linked_sources
 from maskwright.commands.levels.suggesting import suggest_levels
-from maskwright.commands.looking import with_found_decimal
+from maskwright.commands.looking import with_found_options
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, pipeline_levels, read_rule_files
 from maskwright.commands.reading import dataset_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
@@ -128,7 +128,7 @@ def suggest_for_file(
     (file,) = data_files((data,), options, [] if language else files)
     rules = read_rule_files(files, options, language)
     with stage(reporter, f"Reading {data.name}"):
-        file, said = with_found_decimal(file, silent)
+        file, said = with_found_options(file, silent)
         dataset = load(file, identifiers=True, may_lack="identifiers")
     for notice in said:
         reporter.notice(notice)

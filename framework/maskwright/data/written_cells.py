@@ -99,7 +99,7 @@ def missing_as_written(original: Dataset, masked: Dataset, beside: Collection[st
         missing, written = before.missing, before.written
         if rows is not None:
             missing, written = missing[rows], written.take(rows)
-        still = missing & column.missing & (column.blank.codes != HAD_VALUE)
+        still = missing & column.missing & (column.blank.codes != HAD_VALUE) & ~_other_codes(before, column, rows)
         if still.any():
             found[column.name] = pc.if_else(pa.array(still), written, pa.scalar(None, written.type))
     return found
@@ -151,4 +151,15 @@ def _is_same(before: Column, after: Column, rows: NDArray[np.int64] | None) -> b
     known = np.zeros(len(before), dtype=np.bool_) if before.blank is None else ~before.lost_codes
     if np.any(after.lost_codes & (known if rows is None else known[rows])):
         return False
+    if _other_codes(before, after, rows).any():
+        return False
     return bool(np.array_equal(values, after.values, equal_nan=one.is_numeric))
+
+
+def _other_codes(before: Column, after: Column, rows: NDArray[np.int64] | None) -> NDArray[np.bool_]:
+    """Cells that say in another way than in the original that there is no value; shape (n,)."""
+    if before.blank is None or after.blank is None or before.blank.texts != after.blank.texts:
+        return np.zeros(len(after), dtype=np.bool_)
+    codes = before.blank.codes if rows is None else before.blank.codes[rows]
+    both = (codes != HAD_VALUE) & (after.blank.codes != HAD_VALUE)
+    return np.asarray(both & (codes != after.blank.codes))

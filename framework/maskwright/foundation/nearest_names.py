@@ -40,7 +40,8 @@ def unknown_name(kind: str, name: str, valid: Iterable[str]) -> str:
     """
     names = sorted(valid)
     alike = _with_the_same_words(name, names)
-    if alike and not difflib.get_close_matches(name, names, n=1, cutoff=VERY_NEAR):
+    begun = any(each.lower().startswith(f"{name.lower()}_") for each in alike)
+    if alike and (begun or not difflib.get_close_matches(name, names, n=1, cutoff=VERY_NEAR)):
         listed = " or ".join(filter(None, [", ".join(map(repr, alike[:-1])), repr(alike[-1])]))
         return f"no {kind} called {name!r}; did you mean {listed}?"
     nearest = nearest_name(name, names)

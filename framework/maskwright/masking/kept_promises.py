@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
+    from maskwright.planning.model import Step
     from maskwright.planning.plan import Plan
 
 RELATIVE = 1e-9
@@ -118,15 +119,16 @@ def _structural_zeros(plan: Plan, original: Dataset, masked: Dataset) -> Iterato
 def class_doubts(plan: Plan, masked: Dataset, k: Mapping[str, Any]) -> Iterator[Doubt]:
     """Classes smaller than promised.
 
-    Of clusters with missing cells, averages rest on k values and classes may be smaller; of keys, an empty one is a
-    value of its own, and cells that a later step took may have made a class too small.
+    An empty cell is a value of its own, and so is each missing code; cells that a later step took may have made a
+    class too small. Only where clusters are made of available cases may their classes be smaller: their averages rest
+    on k values, and the plan counts patterns of missing cells that fewer than k records share.
     """
     for found in k["groups"]:
         step = plan.steps[found["step"] - 1]
         promised = found["requested"] if step.planning.k_guarantee == "require" else None
         if promised is None:
             continue
-        if not step.method.has_keys and any(masked[name].missing.any() for name in found["variables"]):
+        if _of_available_cases(step) and any(masked[name].missing.any() for name in found["variables"]):
             continue
         if found["smallest"] < promised:
             yield Doubt(
@@ -135,3 +137,7 @@ def class_doubts(plan: Plan, masked: Dataset, k: Mapping[str, Any]) -> Iterator[
                 f"{found['smallest']}",
                 count=found["smallest"], place=step.place,
             )  # fmt: skip
+
+
+def _of_available_cases(step: Step) -> bool:
+    return not step.method.has_keys and step.planning.missing == "available_cases"

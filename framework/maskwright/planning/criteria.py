@@ -158,10 +158,7 @@ def cut(data: Dataset, found: Sequence[Criterion], edits: EditSet) -> list[Cut]:
             names = ", ".join(each.variables)
             cuts.append(Cut(each, codes, tuple(f"value {number + 1} of {names}" for number in range(count))))
         elif each.title == "missing cells":
-            cuts.extend(
-                Cut(each, data[name].missing.astype(np.int64), ("", f"{name} missing"), (name,))
-                for name in each.variables
-            )
+            cuts.extend(_by_missing(each, name, data[name]) for name in each.variables)
         else:
             (name,) = each.variables
             cuts.append(_by_sign(each, name, data) if each.title.startswith("sign") else _by_zero(each, name, data))
@@ -180,6 +177,25 @@ def _by_condition(each: Criterion, condition: Expression, columns: RecordChunk, 
     else:
         said = (opposite or f"not ({each.title})", each.title, f"{each.title} unknown")
     return Cut(each, codes, said)
+
+
+def _by_missing(each: Criterion, name: str, column: Column) -> Cut:
+    texts = () if column.blank is None else column.blank.texts
+    said = [f"{name} missing"] * (len(texts) + 3)
+    if len(texts) > 1:
+        said[1 : len(texts) + 1] = [f"{name} missing ({text or 'empty'})" for text in texts]
+    return Cut(each, missing_codes(column), ("", *said[1:]), (name,))
+
+
+def missing_codes(column: Column) -> NDArray[np.int64]:
+    """How each cell is missing, as whoever reads the file sees it: 0 for a value, else one code for each text.
+
+    Parts of a file whose columns have the texts of the whole one get the same codes.
+    """
+    if column.blank is None:
+        return column.missing.astype(np.int64)
+    places = column.blank.codes.astype(np.int64) % (len(column.blank.texts) + 2)
+    return np.where(column.missing, places + 1, 0)
 
 
 def _by_sign(each: Criterion, name: str, data: Dataset) -> Cut:

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from maskwright.release.record.measure_record import MeasureRecord
     from maskwright.release.record.plan_record import GroupRecord, StepRecord
     from maskwright.release.record.run_record import (
-        ClassesRecord,
         EditRecord,
-        LikeClasses,
+        GroupClassSizes,
         RunRecord,
         VariableRecord,
     )
@@ -223,34 +222,55 @@ def _what_holds(edits: int, warnings: int) -> str:
     return "the edit holds" if edits == 1 else f"all {count(edits)} edits hold"
 
 
-def classes_of_equal_records(k: ClassesRecord) -> list[tuple[str, ClassSizes]]:
+def whose_quasi_identifiers(record: RunRecord) -> str:
+    """``all quasi-identifiers``; of data of levels, those of one: ``the quasi-identifiers of plant``."""
+    named = () if record.k.quasi_identifiers is None else record.k.quasi_identifiers.variables
+    levels = {each.level for each in record.variables if each.name in named and each.level is not None}
+    return f"the quasi-identifiers of {', '.join(sorted(levels))}" if levels else "all quasi-identifiers"
+
+
+def classes_of_equal_records(record: RunRecord) -> list[tuple[str, ClassSizes]]:
     """Titles and sizes of the classes of records that share masked values, widest promise first.
 
     On the variables of each group (what the method promises), on all quasi-identifiers, and on every published
-    variable.
+    variable; of data of levels, the last two are those of the lowest.
     """
+    k = record.k
     rows: list[tuple[str, ClassSizes]] = []
     if k.groups:
         smallest, below = min(group.smallest for group in k.groups), max(group.below for group in k.groups)
         rows.append(("on any one variable group", ClassSizes(smallest=smallest, below=below)))
     if k.quasi_identifiers:
         found = k.quasi_identifiers
-        title = f"on all quasi-identifiers ({', '.join(found.variables)})"
+        title = f"on {whose_quasi_identifiers(record)} ({', '.join(found.variables)})"
         rows.append((title, ClassSizes(smallest=found.smallest, below=found.below)))
     if k.records:
         rows.append(("on whole records (no method promises this)", k.records))
     return rows
 
 
-def groups_told_apart(found: Sequence[LikeClasses]) -> str:
+def groups_told_apart(record: RunRecord) -> str:
     """What the last of the four counts means of data of two levels; empty where whole groups are alike, too."""
-    if not found or not found[-1].below:
+    if not record.k_of_groups or not record.k_of_groups[-1].below:
         return ""
-    whole = found[-1]
+    whole = record.k_of_groups[-1]
     return (
-        "k holds among the records of each level. Derived totals, and the key that says who belongs together, tell "
+        f"{k_among_records(record.k.groups)}Derived totals, and the key that says who belongs together, tell "
         f"whole groups apart: {count(whole.below)} of {count(whole.records)} are unlike k - 1 others."
     )
+
+
+def k_among_records(groups: Sequence[GroupClassSizes]) -> str:
+    """Whether k holds among the records of each level, as a sentence with a space after it, or where it does not.
+
+    Empty where steps promise groups of a size in the mean only, and none is smaller.
+    """
+    short = [f"{count(each.below)} on {', '.join(each.variables)}" for each in groups if each.below]
+    if short:
+        return f"k does not hold among the records of each level: {'; '.join(short)} are in classes that are smaller. "
+    if any(each.requested != each.expected for each in groups):
+        return ""
+    return "k holds among the records of each level. "
 
 
 def kept_as_planned(edit: EditRecord) -> str:

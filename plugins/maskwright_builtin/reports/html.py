@@ -87,8 +87,9 @@ def write_html(path: Path, record: Mapping[str, Any]) -> None:
         "verdict": wording.verdict(found),
         "waived": [doubt for doubt in found.doubts if doubt.because is not None],
         "unmasked": wording.published_unmasked(found),
-        "classes": wording.classes_of_equal_records(found.k) if found.k.expected is not None else [],
-        "told_apart": wording.groups_told_apart(found.k_of_groups),
+        "classes": wording.classes_of_equal_records(found) if found.k.expected is not None else [],
+        "whose_quasi_identifiers": wording.whose_quasi_identifiers(found),
+        "told_apart": wording.groups_told_apart(found),
         "measures": [
             _measure(number, label, measure) for number, (label, measure) in enumerate(found.measures.items(), 1)
         ],

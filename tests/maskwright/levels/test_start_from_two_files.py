@@ -31,13 +31,13 @@ def test_a_pipeline_that_runs(tmp_path: Path, files: list[str]) -> None:
     assert main(["init", *files, "--to", str(path)]) == 0
     said = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert said["data"]["levels"] == {
-        "household": {"source": "homes.csv", "key": "home"},
-        "person": {"source": "people.csv", "key": "line", "in": "household", "pointers": {"spouse": "line"}},
+        "homes": {"source": "homes.csv", "key": "home"},
+        "people": {"source": "people.csv", "key": "line", "in": "homes", "pointers": {"spouse": "line"}},
     }
-    assert said["output"]["data"] == {"household": "homes-masked.csv", "person": "people-masked.csv"}
+    assert said["output"]["data"] == {"homes": "homes-masked.csv", "people": "people-masked.csv"}
     assert set(said["data"]["variables"]) == {"rent", "wage"}
     record = mw.run(path).record
-    assert record["levels"]["household"]["records"] == 40
+    assert record["levels"]["homes"]["records"] == 40
     assert main(["init", *files, "--to", str(path)]) == 2
 
 

@@ -118,7 +118,7 @@ def test_a_class_of_keys_below_its_promise_is_a_doubt_also_with_missing_cells(tm
     )
     ready = prepare(read_pipeline(path), Quiet())
     k = smallest_classes(ready.original, ready.plan)
-    (doubt,) = promise_doubts(ready.plan, (), ready.original, ready.original, k)
+    (doubt,) = promise_doubts(ready.plan, ready.original, ready.original, k, {})
     assert doubt.kind == "promise-not-kept"
     assert f"the smallest class has {people().groupby(KEYS).size().min()}" in doubt.message
 

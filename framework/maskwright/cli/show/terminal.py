@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from maskwright.release.record.plan_record import CostsRecord, GroupRecord, StepRecord
-    from maskwright.release.record.run_record import ClassesRecord, EditRecord, LocalisationRecord
+    from maskwright.release.record.run_record import EditRecord, LocalisationRecord
 
 MOST_STRATA = 6
 MOST_NAMED = 6
@@ -189,7 +189,7 @@ def print_result(shown: Mapping[str, object]) -> None:
         out.print()
         show(out, _edit_ledger(record.edits))
     _print_localisation(out, record.localisation)
-    _print_k(out, record.k)
+    _print_k(out, record)
     _print_k_of_groups(out, record)
     listed_rows = moved_rows(record.moved)
     if listed_rows:
@@ -239,14 +239,15 @@ def _print_localisation(out: Console, found: LocalisationRecord | None) -> None:
     item(out, "errors located and adjusted: ", said + (cells or "none"))
 
 
-def _print_k(out: Console, k: ClassesRecord) -> None:
+def _print_k(out: Console, record: RunRecord) -> None:
+    k = record.k
     if k.expected is None:
         return
     said = f"k = {k.requested}" if k.expected == k.requested else f"groups of {k.expected} in the mean"
     table = table_of(f"{said}: records with equal masked values", "smallest class", f"records below {k.expected}")
     for column in (1, 2):
         table.columns[column].justify = "right"
-    for title, found in classes_of_equal_records(k):
+    for title, found in classes_of_equal_records(record):
         table.add_row(title, count(found.smallest), count(found.below))
     out.print()
     show(out, table)
@@ -263,7 +264,7 @@ def _print_k_of_groups(out: Console, record: RunRecord) -> None:
         table.add_row(found.about, count(found.records), count(found.smallest), count(found.below))
     out.print()
     show(out, table)
-    said = groups_told_apart(record.k_of_groups)
+    said = groups_told_apart(record)
     if said:
         out.print(said)
 

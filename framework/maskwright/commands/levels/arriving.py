@@ -14,6 +14,7 @@ from maskwright.commands.levels.last_word import binary_sum_notices, engine_rule
 from maskwright.commands.reading import load
 from maskwright.commands.running.arrive import Clock, read_rules
 from maskwright.data.levels.linking import levels_of_flat, linked_levels, with_most_frequent
+from maskwright.data.levels.mistakes import wrong_pointers
 from maskwright.edits.date_arithmetic import with_dates
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check import Outcome
@@ -254,6 +255,7 @@ def _refuse_unknown(described: Pipeline, files: Mapping[str, Dataset]) -> None:
     named = (use for use in uses if not is_composition(use.name))
     problems = unknown_uses(named, _names_of(described.levels, files))
     if problems:
+        problems += [each for name, one in described.levels.declared.items() for each in wrong_pointers(name, one)]
         raise InputError(in_order(problems, described.file))
 
 

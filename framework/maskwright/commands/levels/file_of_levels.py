@@ -12,6 +12,9 @@ from maskwright.commands.reading import load
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.schematron.reader import read_schematron
+from maskwright.edits.levels.binding import bind
+from maskwright.edits.levels.structure import Structure
+from maskwright.edits.levels.structure_edits import with_structure_edits
 from maskwright.edits.levels.written_rules import as_stated
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Progress, Reporter, silent
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.evaluation.check import Outcome
+    from maskwright.edits.evaluation.tally import EditOutcome
     from maskwright.pipeline.resolved import DataSource, LevelSources
 
 Fired = Literal["summary", "all"]
@@ -48,20 +52,30 @@ class FileOfLevels(Protocol):
 
 @dataclass(frozen=True)
 class NestedFile:
-    """Nested XML against Schematron: an engine has the word."""
+    """Nested XML against Schematron: an engine has the word, but for what linking rests on."""
 
     data: DataSource
     rules: EditSet
     limits: SchematronOptions
-    levels: tuple[str, str] | None
+    declared: LevelSources | None
 
     def check(self, svrl: IO[bytes] | None, fired: Fired, progress: Progress) -> Outcome:
         """Verdict of every rule on the records of its level, read as a stream."""
         assert self.data.source.open_nested is not None
         reading = self.data.source.open_nested(self.data.path, self.data.params, progress)
-        return check_nested(
-            self.data.path, reading, self.rules, self.limits, levels=self.levels, svrl=svrl, fired=fired
-        )
+        levels: tuple[str, str] | None = None
+        if self.declared is not None:
+            top, bottom = self.declared.sources
+            levels = (top, bottom)
+        found = check_nested(self.data.path, reading, self.rules, self.limits, levels=levels, svrl=svrl, fired=fired)
+        return replace(found, edits=(*found.edits, *self._of_structure(progress)))
+
+    def _of_structure(self, progress: Progress) -> tuple[EditOutcome, ...]:
+        """Verdicts on the pointers that a pipeline declares, which no test of the schema says."""
+        if self.declared is None or not any(each.pointers for each in self.declared.declared.values()):
+            return ()
+        linked = linked_sources(self.declared, progress)
+        return check_linked(linked, with_structure_edits(bind(EditSet(), Structure.of(linked)), linked)).edits
 
 
 @dataclass(frozen=True)
@@ -149,11 +163,8 @@ def file_of_levels(
     if not by_engine:
         return None
     (checked,) = data_files((data,), options, rules)
-    levels: tuple[str, str] | None = None
     if declared is not None:
-        top, bottom = declared.sources
-        levels = (top, bottom)
-        checked = declared.sources[top]
+        checked = next(iter(declared.sources.values()))
     assert source.open_nested is not None
     if source.open_nested(data, checked.params, silent).elements is None:
         return None
@@ -163,4 +174,4 @@ def file_of_levels(
         chosen = own_params(reader.params, options)
         limits = chosen if isinstance(chosen, SchematronOptions) else limits
         found = found.joined(read_schematron(path, limits, for_engine=True))
-    return NestedFile(replace(checked, path=data), found, limits, levels)
+    return NestedFile(replace(checked, path=data), found, limits, declared)

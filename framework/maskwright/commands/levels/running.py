@@ -45,6 +45,7 @@ from maskwright.release.record.doubt_record import doubt_records
 from maskwright.release.record.measure_record import measure_record
 from maskwright.release.record.run_record import (
     DroppedEdit,
+    GroupClassSizes,
     LevelRecord,
     PluginRecord,
     ReleasedForm,
@@ -52,6 +53,7 @@ from maskwright.release.record.run_record import (
     SuppressedCells,
     VariableRecord,
 )
+from maskwright.release.wording import k_among_records
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -96,7 +98,7 @@ def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: C
     measures = measures_of_levels(described, arrived, planned)
     seed = fresh_seed() if described.seed is None else described.seed
     with Release(described.output.paths, frozenset(private)) as release:
-        return _LevelsRun(described, arrived, planned, engine, measures, seed, release, reporter, clock).run()
+        return _LevelsRun(described, arrived, planned, planned, engine, measures, seed, release, reporter, clock).run()
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +106,7 @@ class _LevelsRun:
     described: Pipeline
     arrived: ArrivedLevels
     planned: PlannedLevels
+    whole: PlannedLevels
     engine: EngineRules | None
     measures: LevelMeasures
     seed: int
@@ -150,7 +153,8 @@ class _LevelsRun:
         runs = self._level_runs()
         of_groups = self._measure_groups(released, arranged)
         measured = self._with_group_linkage(
-            {name: run.measure(self._level_data(released, arranged, name)) for name, run in runs.items()}, of_groups
+            {name: self._measured(name, run, released, arranged) for name, run in runs.items()},
+            of_groups,
         )
         doubts = (*before, *self._doubts(masked, released, arranged, found))
         judgement = judge(doubts, described.waivers)
@@ -212,6 +216,20 @@ class _LevelsRun:
             )  # fmt: skip
             runs[name] = PipelineRun(own, ready, self.release, self.seed, self.reporter, self.clock)
         return runs
+
+    def _measured(
+        self, name: str, run: PipelineRun, released: LinkedData, arranged: ArrangedLevels
+    ) -> dict[str, Measurement]:
+        """What is measured of a level, beside all its records; losses leave out what is derived across levels."""
+        places = places_of(arranged.linked, self.arrived.linked)[name]
+        whole = replace(run, ready=replace(run.ready, original=self.whole.ready[name].original))
+        found = whole.measure(replace(self._level_data(released, arranged, name), origin=places))
+        missed = tuple(each.variable for each in self.planned.across.derived if name == self.arrived.linked.names[0])
+        losses = {each.label for each in run.pipeline.measures if each.measure.kind != "risk"}
+        return {
+            label: replace(each, leaves_out=(*each.leaves_out, *missed)) if label in losses else each
+            for label, each in found.items()
+        }
 
     def _measure_groups(self, released: LinkedData, arranged: ArrangedLevels) -> dict[str, Measurement]:
         """What is measured of groups with their members, by label."""
@@ -282,18 +300,27 @@ class _LevelsRun:
         if not promised:
             return ()
         plans = {name: ready.plan for name, ready in self.planned.ready.items()}
-        groups = [each.variables for each in plans[low.name].groups] if low.name in plans else []
         own = plans[top.name].masked if top.name in plans else ()
         derived = tuple(each.variable for each in self.planned.across.derived)
         below = plans[low.name].masked if low.name in plans else ()
-        return four_counts(masked.linked, groups, own, derived, below, max(promised))
+        groups, own_groups = (self._counted_together(masked, level.name) for level in (low, top))
+        return four_counts(masked.linked, groups, own_groups, own, derived, below, max(promised))
+
+    def _counted_together(self, masked: MaskedLevels, level: str) -> tuple[tuple[str, ...], ...]:
+        """Variables of a level that steps mask together, and those that a step promises k of; each once."""
+        if level not in self.planned.ready:
+            return ()
+        planned = [each.variables for each in self.planned.ready[level].plan.groups]
+        promised = [each["variables"] for each in masked.results[level].k["groups"]] if level in masked.results else []
+        return tuple(dict.fromkeys(tuple(names) for names in (*planned, *promised)))
 
     def _alike_notices(self, masked: MaskedLevels, alike: Sequence[Alike]) -> tuple[str, ...]:
         if not alike or not alike[-1].below:
             return ()
         top = masked.linked.levels[0].name
         whole = alike[-1]
-        said = "k holds among records of each level. Derived totals, and the key that says who belongs together, tell "
+        groups = [GroupClassSizes.model_validate(each) for own in masked.results.values() for each in own.k["groups"]]
+        said = f"{k_among_records(groups)}Derived totals, and the key that says who belongs together, tell "
         return (f"{said}{top} records apart: {whole.below:,} of {whole.records:,} are unlike k - 1 others",)
 
     def _record(

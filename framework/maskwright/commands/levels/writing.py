@@ -11,6 +11,7 @@ from maskwright.commands.levels.arriving import linked_as
 from maskwright.commands.running.read_back import read_as_meant
 from maskwright.data.codebooks.as_meant import refuse_otherwise
 from maskwright.data.codebooks.writing import write_codebook
+from maskwright.data.shared_codes import shared_codes
 from maskwright.foundation.progress import stage
 from maskwright.masking.suppressing.rule_file import rule_file
 from maskwright.release.codebook import release_codebook
@@ -22,6 +23,8 @@ from maskwright.release.second_look import is_read_twice
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+
+    from numpy.typing import NDArray
 
     from maskwright.commands.levels.published import PublishedEdits
     from maskwright.commands.running.arrive import Clock
@@ -78,7 +81,7 @@ class LevelFiles:
         with self.clock("write"), stage(self.reporter, "Writing"):
             if output.key_map is not None:
                 with writing(self.release.temporary("key_map")):
-                    arranged.write_map(self.release.temporary("key_map"))
+                    arranged.write_map(self.release.temporary("key_map"), self._first_rows())
             if self._levels.form == "flat":
                 file = next(iter(self.originals.values()))
                 return {"data": self._write_table("data", flat_table(arranged.linked, file), file, canonical=canonical)}
@@ -88,6 +91,14 @@ class LevelFiles:
                 f"data.{name}": self._write_table(f"data.{name}", table, self.originals[name], canonical=canonical)
                 for name, table in linked_tables(arranged.linked, self.originals).items()
             }
+
+    def _first_rows(self) -> NDArray[np.int64] | None:
+        """First row of each group of a flat file, ascending: groups are counted in this order, as on arrival."""
+        if self._levels.form != "flat":
+            return None
+        key = next(iter(self._levels.declared.values())).key
+        (codes,) = shared_codes([next(iter(self.originals.values()))[key]])
+        return np.sort(np.unique(codes, return_index=True)[1]).astype(np.int64)
 
     def _write_table(self, key: str, table: Dataset, original: Dataset, *, canonical: bool) -> Written:
         path = self.release.temporary(key)

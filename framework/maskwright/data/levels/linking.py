@@ -165,7 +165,8 @@ def variations(data: Dataset, linked: LinkedData) -> dict[str, NDArray[np.bool_]
     Returns
     -------
     dict of name to ndarray of shape (groups,), bool
-        Of each variable of the upper level; a missing cell beside a known one varies too.
+        Of each variable of the upper level; a missing cell beside a known one varies too, and one missing code beside
+        another: what is published is one of them.
     """
     head, members = linked.levels
     assert members.groups is not None
@@ -173,10 +174,21 @@ def variations(data: Dataset, linked: LinkedData) -> dict[str, NDArray[np.bool_]
     for column in head.data:
         if column.name == head.declared.key:
             continue
-        (codes,) = shared_codes([data[column.name]])
+        codes = _with_missing_codes(data[column.name])
         rows = codes[members.rows]
         found[column.name] = np.bincount(members.groups, rows != codes[head.rows][members.groups], len(head)) > 0
     return found
+
+
+def _with_missing_codes(column: Column) -> NDArray[np.int64]:
+    """Codes of the values, below 0 for missing cells: -1 for empty ones, and another number for each missing code."""
+    (codes,) = shared_codes([column])
+    if column.blank is None:
+        return codes
+    numbers = {"": -1}
+    texts = (*column.blank.texts, "", "")  # the last two: a cell that was emptied, and none at all
+    kinds = np.array([numbers.setdefault(text.strip(), -1 - len(numbers)) for text in texts])
+    return np.where(column.missing, kinds[column.blank.codes], codes)
 
 
 def with_most_frequent(data: Dataset, linked: LinkedData) -> LinkedData:

@@ -100,8 +100,19 @@ def orphans(
     hint = None
     if _without_zeros(above, np.flatnonzero(~above.missing)) & _without_zeros(here, rows):
         hint = f"{above.name!r} is written in different ways in the two files, as 007 and 7: write it alike"
+    elif _are_numbers(above) != _are_numbers(here):
+        ways = [f"{'numbers' if _are_numbers(each) else 'texts'} in {files[level]}"
+                for each, level in zip(keys, pair, strict=True)]  # fmt: skip
+        hint = f"{above.name!r} holds {' and '.join(ways)}, as K007 and 7: write it alike"
     yield Problem(f"{files[bottom]}: {places(rows)} belong{'s' * (len(rows) == 1)} to no {top} of {files[top]}",
                   None, hint)  # fmt: skip
+
+
+def _are_numbers(column: Column) -> bool:
+    """Whether every value is a number, also where all are read as text."""
+    if column.variable.is_numeric:
+        return True
+    return all(text.strip().isdigit() for text in column.variable.categories)
 
 
 def large_groups(groups: NDArray[np.int64], declared: Mapping[str, LevelDeclaration]) -> list[str]:

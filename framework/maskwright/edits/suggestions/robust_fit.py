@@ -58,10 +58,7 @@ def sparse_fit(
         gram = weighted.T @ rows
         gram[np.diag_indices(width)] += ridge
         before = found
-        try:
-            found = np.linalg.solve(gram, weighted.T @ aim)
-        except np.linalg.LinAlgError:
-            break  # the fit is so exact that, of proportional terms, rounding leaves no difference
+        found = _solved(gram, weighted.T @ aim)
         residuals = np.abs(aim - rows @ found)
         floor = max(SMALLEST, 0.1 * float(np.quantile(residuals, 0.4)))
         floors.append(floor)
@@ -72,3 +69,11 @@ def sparse_fit(
         if floor <= SMALLEST and np.abs(found - before).max() <= 1e-9:
             break
     return np.asarray(found, dtype=np.float64)
+
+
+def _solved(gram: NDArray[np.float64], aim: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Solution of the weighted equations; the shortest one where two terms are the same but for rounding."""
+    try:
+        return np.asarray(np.linalg.solve(gram, aim))
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.lstsq(gram, aim, rcond=None)[0])

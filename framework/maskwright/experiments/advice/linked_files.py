@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
+from keyword import iskeyword
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +14,21 @@ import numpy as np
 from maskwright.commands.describe_data import described, looked_at
 from maskwright.commands.init import StartedPipeline, already_there, doubts_of_plan, put_pipeline
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files
-from maskwright.commands.starting_text import LinkedFiles, pipeline_text
+from maskwright.commands.starting_text import LinkedFiles, PlannedDoubt, pipeline_text
 from maskwright.data.shared_codes import shared_codes
 from maskwright.experiments.advice.levels import LOWER, UPPER, advise_levels
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import DataError, InputError, Problem
 from maskwright.foundation.file_identity import reads_noted, refuse_to_overwrite
 from maskwright.foundation.progress import Quiet, Reporter, silent, stage
+from maskwright.foundation.refusals import EditViolation
+from maskwright.release.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from maskwright.commands.looking import LookedFile
     from maskwright.data.dataset import Column, Dataset
+    from maskwright.pipeline.resolved import DataSource
 
 
 @reads_noted()
@@ -59,7 +65,7 @@ def start_linked_pipeline(
     if to.exists() and not force:
         raise already_there(to)
     refuse_to_overwrite({"the pipeline": to}, {f"data file {path.name}": path for path in data})
-    looked = [looked_at(file, shown) for file in data_files(data, options)]
+    looked, both = _looked_alike(data_files(data, options), shown)
     with stage(shown, "Looking for what links them"):
         upper, key = linking_key([each.data for each in looked], [path.name for path in data])
     lower = 1 - upper
@@ -68,33 +74,90 @@ def start_linked_pipeline(
         hint = f"Number the members of each group: 1, 2, ... beside the same {key}."
         raise InputError(Problem(f"no variable of {data[lower].name} tells the members of a group apart", hint=hint))
     found = [described(each, silent) for each in looked]
+    top, bottom = _names_of_levels([data[upper], data[lower]], [name for each in looked for name in each.data.names])
+    seen = [f"{data[place].name} ({plural(len(looked[place].data), 'record')})" for place in (upper, lower)]
     structure = {key, advice.member_key, *advice.pointers}
     variables = tuple(each for place in (upper, lower) for each in found[place].variables if each.name not in structure)
-    together = replace(found[lower], variables=variables, household=None)
-    stated: dict[str, Any] = dict(looked[lower].file.params.model_dump(exclude_unset=True))
+    together = replace(
+        found[lower], variables=variables, household=None, source=f"{data[upper].name} and {data[lower].name}",
+        tried=tuple(f"{data[place].name}: {said}" for place in (upper, lower) for said in found[place].tried),
+        unsure=tuple(dict.fromkeys((*found[upper].unsure, *found[lower].unsure, *both))),
+    )  # fmt: skip
+    stated: dict[str, Any] = {}
+    for each in (looked[upper], looked[lower]):
+        stated |= each.file.params.model_dump(exclude_unset=True)
     if options.file_format is not None:
         stated = {"format": options.file_format, **stated}
 
-    def text(folder: Path | None, doubts: Sequence[Any] = (), problem: str = "") -> str:
+    def text(
+        folder: Path | None, doubts: Sequence[PlannedDoubt] = (), problem: str = "", *,
+        violation: str = "", drops: bool = False,
+    ) -> str:  # fmt: skip
         named = [path.absolute() if folder is None else Path(os.path.relpath(path.absolute(), folder)) for path in data]
-        member: dict[str, object] = {"source": named[lower].as_posix(), "key": advice.member_key, "in": UPPER}
+        member: dict[str, object] = {"source": named[lower].as_posix(), "key": advice.member_key, "in": top}
         if advice.pointers:
             member["pointers"] = dict.fromkeys(advice.pointers, advice.member_key)
         group: dict[str, object] = {"source": named[upper].as_posix(), "key": key}
         source = PurePosixPath(named[lower].as_posix()).as_posix()
-        files = LinkedFiles({UPPER: group, LOWER: member})
+        files = LinkedFiles({top: group, bottom: member}, " and ".join(seen), violation, drops)
         return pipeline_text(
             together, source, stated, (), active=False, doubts=doubts, problem=problem, linked=files
         )  # fmt: skip
 
     with stage(shown, "Planning"):
         try:
-            doubts, problem = doubts_of_plan(text(None)), ""
+            doubts, problem, violation = _planned(text)
         except InputError as error:
-            doubts, problem = [], error.problems[0].message
-    put_pipeline(to, text(to.absolute().parent, doubts, problem), force=force)
+            doubts, problem, violation = [], _said(error.problems[0], data), ""
+    put_pipeline(to, text(to.absolute().parent, doubts, problem, violation=violation), force=force)
     said = tuple(f"{each.variable}: {each.said}" if each.variable else each.said for each in doubts)
     return StartedPipeline(to, to.read_text(encoding="utf-8"), together, said, problem)
+
+
+def _looked_alike(files: Sequence[DataSource], reporter: Reporter) -> tuple[list[LookedFile], tuple[str, ...]]:
+    """Both files, read with the options that either of them needs; what a person should know of these."""
+    looked = [looked_at(file, reporter) for file in files]
+    needed = dict(looked[1].options) | dict(looked[0].options)
+    if all(dict(each.options) == needed for each in looked):
+        return looked, ()
+    alike = []
+    for file, each in zip(files, looked, strict=True):
+        free = {name: value for name, value in needed.items() if name not in file.params.model_fields_set}
+        stated = file.params.model_dump(exclude_unset=True)
+        model = file.source.params
+        own = {name: value for name, value in free.items() if name in model.model_fields}
+        again = replace(file, params=model.model_validate({**stated, **own}))
+        try:
+            alike.append(replace(looked_at(again, reporter), tried=each.tried))
+        except DataError:
+            alike.append(each)
+    said = ", ".join(f"{name}: {value!r}" for name, value in needed.items())
+    return alike, (f"{said}: found for one of the files, and it holds for both",)
+
+
+def _names_of_levels(paths: Sequence[Path], variables: Sequence[str]) -> tuple[str, str]:
+    """Names of the levels: those of the files, where rules can have them."""
+    names = [re.sub(r"\W+", "_", path.name.split(".")[0]) for path in paths]
+    taken = {*variables, "previous", "following"}
+    if names[0] == names[1] or any(name in taken or not name.isidentifier() or iskeyword(name) for name in names):
+        return UPPER, LOWER
+    return names[0], names[1]
+
+
+def _planned(text: Callable[..., str]) -> tuple[list[PlannedDoubt], str, str]:
+    """Doubts of the plan, why there is none, and what the data break on arrival."""
+    try:
+        return doubts_of_plan(text(None)), "", ""
+    except EditViolation as error:
+        violation = error.problems[0].message
+    doubts = doubts_of_plan(text(None, violation=violation, drops=True))
+    return doubts, f"{violation}. See on_input_violation below", violation
+
+
+def _said(problem: Problem, data: Sequence[Path]) -> str:
+    """What is wrong, with the name of the data file that it is about."""
+    name = Path((problem.place and problem.place.file) or "").name
+    return f"{name}: {problem.message}" if name in [path.name for path in data] else problem.message
 
 
 def linking_key(data: Sequence[Dataset], files: Sequence[str]) -> tuple[int, str]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import InputError, Problem
+from maskwright.planning.criteria import missing_codes
 from maskwright.planning.missing_patterns import splits_by_pattern, without_holes
 from maskwright.plugins.parameter_markers import IndependentVariables
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from maskwright.planning.model import Group, Step
     from maskwright.planning.strata import Strata
 
-BITS = 32
-"""Variables whose missing cells are told in one whole number."""
+LARGEST = 2**62
+"""Codes of patterns stay below it: whole numbers of 64 bits hold them."""
 
 
 def refuse_missing(number: int, step: Step, group: Sequence[str], strata: Strata, data: Dataset) -> None:
@@ -152,6 +153,9 @@ def missing_pattern_notices(groups: Sequence[Group], steps: Sequence[Step], data
 def rare_missing_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[Doubt]:
     """Promises of k that patterns of missing cells break: missing cells stay missing, and tell records apart.
 
+    Each missing code is published, so that a pattern has its own codes; where records are masked within strata, those
+    of another stratum publish other values, and do not count.
+
     Not where ``k_guarantee: report`` is set; `rare_missing_notices` speaks of these steps.
 
     Parameters
@@ -188,10 +192,10 @@ def _with_rare_patterns(
         k = steps[group.step - 1].k
         if data is None or k is None:
             continue
-        missing = _missing(group.variables, data)
-        if not missing.any():
+        gaps = np.stack([missing_codes(data[name]) for name in group.variables], axis=1)
+        if not gaps.any():
             continue
-        pattern = _patterns(missing)
+        pattern = _patterns(gaps, _told_by_stratum(group, gaps))
         sizes = np.bincount(pattern)
         owners = sizes
         if data.households is not None:
@@ -201,16 +205,24 @@ def _with_rare_patterns(
             yield group, few
 
 
-def _patterns(missing: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Code 0, 1, ... of which cells of each record are missing; of shape (n,) for (n, p)."""
-    codes = np.zeros(len(missing), dtype=np.int64)
-    some = np.flatnonzero(missing.any(axis=0))
-    for start in range(0, len(some), BITS):
-        for variable in some[start : start + BITS].tolist():
-            codes = 2 * codes + missing[:, variable]
-        # Sorting whole numbers takes a tenth of what sorting rows does.
-        codes = np.unique(codes, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    return codes
+def _told_by_stratum(group: Group, gaps: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Stratum of each record where patterns are masked apart, shape (n,); 0 for records without any value."""
+    if group.strata is None or not any(each.title == "missing cells" for each in group.cut_by):
+        return np.zeros(len(gaps), dtype=np.int64)
+    return np.where((gaps > 0).all(axis=1), 0, group.strata.codes)
+
+
+def _patterns(gaps: NDArray[np.int64], start: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Code 0, 1, ... of how the cells of each record are missing, those apart that `start` tells apart; shape (n,)."""
+    codes, span = start, int(start.max(initial=0)) + 1
+    for variable in np.flatnonzero(gaps.any(axis=0)).tolist():
+        base = int(gaps[:, variable].max()) + 1
+        if span * base > LARGEST:
+            codes = np.unique(codes, return_inverse=True)[1].reshape(-1).astype(np.int64)
+            span = int(codes.max(initial=0)) + 1
+        codes, span = codes * base + gaps[:, variable], span * base
+    # Sorting whole numbers takes a tenth of what sorting rows does.
+    return np.unique(codes, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 def _told_apart(group: Group, few: int, step: Step) -> str:

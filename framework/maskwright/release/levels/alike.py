@@ -43,6 +43,7 @@ class Alike:
 def four_counts(
     linked: LinkedData,
     variable_groups: Sequence[Sequence[str]],
+    own_groups: Sequence[Sequence[str]],
     masked: Sequence[str],
     derived: Sequence[str],
     below: Sequence[str],
@@ -55,7 +56,9 @@ def four_counts(
     linked : LinkedData
         Masked.
     variable_groups : sequence of sequences of str
-        Variables of the lower level that steps mask together.
+        Variables of the lower level that steps mask together, or promise k of.
+    own_groups : sequence of sequences of str
+        The same of the upper level.
     masked : sequence of str
         Variables of the upper level that steps mask.
     derived : sequence of str
@@ -68,7 +71,8 @@ def four_counts(
     -------
     tuple of Alike
         Records of the lower level on each of their groups of variables, counted in groups; rows of the upper level on
-        their own masked values; with derived ones; whole groups, by their row and the set of their members.
+        each of theirs, where there are several, on its quasi-identifiers, and on all their own masked values; with
+        derived ones; whole groups, by their row and the set of their members.
     """
     top, low = linked.levels
     assert low.groups is not None
@@ -79,6 +83,12 @@ def four_counts(
         pairs = np.unique(codes * len(top) + low.groups)
         size = np.bincount(pairs // len(top))[codes]
         found.append(_alike(f"{low.name} on {', '.join(names)}, counted in {top.name}", size, k))
+    quasi = [column.name for column in top.data if column.variable.role == "quasi_identifier"]
+    parts = [names for names in own_groups if set(names) != set(masked)]
+    found += [_alike(f"{top.name} on {', '.join(names)}", _sizes(class_codes(top.data, names)), k) for names in parts]
+    if quasi and not any(set(quasi) == set(names) for names in (*own_groups, masked)):
+        about = f"{top.name} on its quasi-identifiers ({', '.join(quasi)})"
+        found.append(_alike(about, _sizes(class_codes(top.data, quasi)), k))
     if masked:
         found.append(_alike(f"{top.name} on {', '.join(masked)}", _sizes(class_codes(top.data, masked)), k))
     if derived:

@@ -41,7 +41,7 @@ class ArrangedLevels:
     order: Mapping[str, NDArray[np.int64]]
     old: Mapping[str, Column]
 
-    def write_map(self, path: Path) -> None:
+    def write_map(self, path: Path, first_rows: NDArray[np.int64] | None = None) -> None:
         """Write which original record, under which old keys, each record is. Confidential.
 
         Parameters
@@ -49,13 +49,19 @@ class ArrangedLevels:
         path : Path
             CSV, a row for each record of the lowest level: for each level its record in the original file, counted
             from 1, its old key and its new one.
+        first_rows : ndarray of shape (groups,), int64, optional
+            Where the levels are in one flat file: the first row of each group of the original, ascending. Groups are
+            counted then, as where they have records of their own.
         """
         lowest = self.linked.levels[-1]
         cells: dict[str, pa.Array] = {}
         for level in self.linked:
             rows = np.arange(len(lowest)) if level is lowest else lowest.groups
             assert rows is not None
-            cells[f"original_{level.name}"] = pa.array(level.rows[rows] + 1)
+            places = level.rows[rows]
+            if first_rows is not None and level is not lowest:
+                places = np.searchsorted(first_rows, places)
+            cells[f"original_{level.name}"] = pa.array(places + 1)
             cells[level.declared.key] = key_texts(self.old[level.name].taken(rows))
             cells[f"new {level.declared.key}"] = key_texts(level.data[level.declared.key].taken(rows))
         arrow_csv.write_csv(pa.table(cells), path)

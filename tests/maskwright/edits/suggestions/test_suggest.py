@@ -17,6 +17,7 @@ from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.frames import dataset_from_frame
 from maskwright.edits.suggestions.as_yaml import as_yaml
 from maskwright.edits.suggestions.null_space import null_space, sparse
+from maskwright.edits.suggestions.robust_fit import PENALTIES, sparse_fit
 from maskwright.edits.suggestions.suggest import suggest
 
 
@@ -236,3 +237,11 @@ def test_columns_that_are_all_proportional():
     data = pd.DataFrame({"age": [20 + each % 50 for each in range(60)], "tax": [10 * each for each in range(60)]})
     data = data.assign(gross=10 * data["tax"], net=9 * data["tax"])
     assert "9 * tax == net" in [each.rule for each in mw.suggest(data).found]
+
+
+def test_a_sum_beside_its_own_copy() -> None:
+    random = np.random.default_rng(0)
+    total = random.integers(1, 900, 30).astype(float)
+    terms = np.column_stack([total, total, random.integers(0, 50, (30, 2)), np.ones(30)])
+    found = sparse_fit(terms, total, PENALTIES[1])
+    assert np.abs(terms @ found - total).max() < 1e-6 * total.max()

@@ -267,7 +267,12 @@ def survey_with_holes(n=400, share=0.1):
 @pytest.mark.parametrize("params", [{"k": 5}, {"k": 8, "floor": 4}, {"clustering": "efcm", "k": 5}])
 def test_missing_cells_stay_missing_and_edits_hold(policy, params):
     data, edits = survey_with_holes(), EditSet.parse(SURVEY_RULES)
-    masked = mw.protect(data, "fuzzy_microaggregation", edits=edits, seed=2, params=params | {"missing": policy})
+    # Three records of one stratum have cells missing as no fourth one has.
+    rare = [{"doubt": "promise-not-kept", "step": 1, "because": "who has no value is not secret"}]
+    masked = mw.protect(
+        data, "fuzzy_microaggregation", edits=edits, seed=2, params=params | {"missing": policy},
+        waive=rare if "floor" in params else [],
+    )  # fmt: skip
     pd.testing.assert_frame_equal(masked.isna(), data.isna())
     assert mw.validate(masked, edits).ok
     if "floor" in params:
