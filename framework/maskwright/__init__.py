@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from maskwright.commands.linked import linked_data as linked_data
     from maskwright.commands.localize import localize as localize
     from maskwright.commands.measure import measure as measure
+    from maskwright.commands.pipeline_parts import analyse_edits as analyse_edits
+    from maskwright.commands.pipeline_parts import pipeline_data as pipeline_data
+    from maskwright.commands.pipeline_parts import pipeline_edits as pipeline_edits
     from maskwright.commands.plan import plan as plan
+    from maskwright.commands.plan import plan_pipeline as plan_pipeline
     from maskwright.commands.protect import protect as protect
     from maskwright.commands.reading import read as read
     from maskwright.commands.reading import read_codebook as read_codebook
@@ -97,6 +101,9 @@ if TYPE_CHECKING:
     from maskwright.foundation.renamed_fields import Formerly as Formerly
     from maskwright.masking.adjusting.projection import project as project
     from maskwright.masking.aggregation import aggregate as aggregate
+    from maskwright.pipeline.file_schema import pipeline_schema as pipeline_schema
+    from maskwright.pipeline.settings_text import pipeline_problems as pipeline_problems
+    from maskwright.pipeline.settings_text import read_settings as read_settings
     from maskwright.planning.plan import Plan as Plan
     from maskwright.plugins.action import Action as Action
     from maskwright.plugins.aggregation import Aggregation as Aggregation
@@ -104,6 +111,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.aggregation import ClusterCells as ClusterCells
     from maskwright.plugins.block import Block as Block
     from maskwright.plugins.command import Command as Command
+    from maskwright.plugins.command import Positional as Positional
     from maskwright.plugins.compared_levels import ComparedLevels as ComparedLevels
     from maskwright.plugins.constraint_kind import ConstraintKind as ConstraintKind
     from maskwright.plugins.constraint_kind import MovableRows as MovableRows
@@ -209,6 +217,7 @@ _HOME = {
     "PlanRefused": "maskwright.foundation.refusals",
     "Action": "maskwright.plugins.action",
     "Command": "maskwright.plugins.command",
+    "Positional": "maskwright.plugins.command",
     "PlanCheck": "maskwright.plugins.plan_check",
     "PlanFinding": "maskwright.plugins.plan_check",
     "ReportSection": "maskwright.plugins.report_section",
@@ -274,7 +283,14 @@ _HOME = {
     "OpenDoubts": "maskwright.foundation.refusals",
     "Partition": "maskwright.plugins.partition",
     "PipelineError": "maskwright.foundation.errors",
+    "analyse_edits": "maskwright.commands.pipeline_parts",
+    "pipeline_data": "maskwright.commands.pipeline_parts",
+    "pipeline_edits": "maskwright.commands.pipeline_parts",
     "plan": "maskwright.commands.plan",
+    "plan_pipeline": "maskwright.commands.plan",
+    "pipeline_schema": "maskwright.pipeline.file_schema",
+    "pipeline_problems": "maskwright.pipeline.settings_text",
+    "read_settings": "maskwright.pipeline.settings_text",
     "Plan": "maskwright.planning.plan",
     "Place": "maskwright.foundation.errors",
     "PluginError": "maskwright.foundation.errors",

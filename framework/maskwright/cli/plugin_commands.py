@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_origin
 from pydantic import ValidationError
 
 from maskwright.foundation.errors import EXIT_FINE, InputError, Problem
+from maskwright.plugins.command import Positional
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
@@ -66,7 +67,9 @@ def command_parser(command: Command, says: str = "") -> argparse.ArgumentParser:
     for name, field in command.params.model_fields.items():
         flag = option_name(name)
         said = field.description or ""
-        if field.annotation is bool:
+        if any(isinstance(each, Positional) for each in field.metadata):
+            parser.add_argument(name, nargs=None if field.is_required() else "?", metavar=name.upper(), help=said)
+        elif field.annotation is bool:
             parser.add_argument(flag, dest=name, action=argparse.BooleanOptionalAction, default=None, help=said)
         elif get_origin(field.annotation) in (tuple, list, set, frozenset):
             parser.add_argument(flag, dest=name, action="append", metavar="X", help=f"{said} (may be repeated)")

@@ -97,7 +97,7 @@ def plan_pipeline(
     assume_records: int | None = None,
     reporter: Reporter | None = None,
 ) -> dict[str, Any]:
-    """Plan of a pipeline, as ``maskwright plan --json`` prints it.
+    r"""Plan of a pipeline, as ``maskwright plan --json`` prints it.
 
     Without data, the variables are those that are declared, named by a step or used by an edit, all numeric unless
     declared.
@@ -119,6 +119,19 @@ def plan_pipeline(
     ------
     InputError
         With every mistake in the file; edits that contradict each other; a plan that cannot keep k.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import maskwright as mw
+    >>> settings = {
+    ...     "maskwright": 1, "data": {"source": "people.csv"}, "edits": ["wages >= 0"],
+    ...     "protect": [{"method": "microaggregation", "params": {"k": 2}}], "output": {"data": "masked.csv"},
+    ... }
+    >>> _ = Path("people.csv").write_text("wages\n10\n20\n30\n40\n")
+    >>> plan = mw.plan_pipeline(settings)
+    >>> plan["records"], [edit["kept_by"] for edit in plan["edits"]]
+    (4, ['construction'])
     """
     request = read_pipeline(pipeline, overrides, check_data=with_data)
     if request.levels is not None:

@@ -43,6 +43,13 @@ def pipeline_schema(*, third_party: bool = False) -> dict[str, Any]:
     -------
     dict
         Plain JSON data, the same for the same plugins.
+
+    Examples
+    --------
+    >>> import maskwright as mw
+    >>> schema = mw.pipeline_schema()
+    >>> "microaggregation" in schema["properties"]["protect"]["items"]["properties"]["method"]["enum"]
+    True
     """
     registry = plugins()
     return _Builder(registry, third_party=third_party).pipeline()

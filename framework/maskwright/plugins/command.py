@@ -13,6 +13,22 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 
+@dataclass(frozen=True)
+class Positional:
+    """Marks an option of a command that is given by its place, without its name.
+
+    Examples
+    --------
+    >>> from typing import Annotated
+    >>> from pydantic import BaseModel
+    >>> from maskwright import Positional
+    >>> class Params(BaseModel):
+    ...     file: Annotated[str, Positional()] = "data.csv"
+    >>> Params.model_fields["file"].metadata
+    [Positional()]
+    """
+
+
 @dataclass(frozen=True, kw_only=True)
 class Command:
     """A command of ``maskwright``.
@@ -25,8 +41,8 @@ class Command:
         ``(params) -> str``: the text is printed. A mistake of the user is an `InputError` (exit code 2), a refusal a
         `ReleaseRefused` (1).
     params : type of pydantic.BaseModel
-        Its options: a field ``records`` is ``--records``, a field of type ``bool`` a flag; every field with a
-        description, which is the help.
+        Its options: a field ``records`` is ``--records``, a field of type ``bool`` a flag, one that is marked with
+        `Positional` is given without its name; every field with a description, which is the help.
     summary : str
         The help of the command.
 

@@ -233,6 +233,12 @@ def test_categories_with_quotes_are_suggested_as_the_language_writes_them() -> N
     assert mw.validate(frame, found, original=frame).ok
 
 
+def test_columns_that_are_all_proportional():
+    data = pd.DataFrame({"age": [20 + each % 50 for each in range(60)], "tax": [10 * each for each in range(60)]})
+    data = data.assign(gross=10 * data["tax"], net=9 * data["tax"])
+    assert "9 * tax == net" in [each.rule for each in mw.suggest(data).found]
+
+
 def test_a_sum_beside_its_own_copy() -> None:
     random = np.random.default_rng(0)
     total = random.integers(1, 900, 30).astype(float)

@@ -1,0 +1,114 @@
+"""The application: an empty page, its script, and answers that need the key."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.staticfiles import StaticFiles
+
+from maskwright_studio.data_process import NotYet
+from maskwright_studio.documents import SANDBOX
+from maskwright_studio.guard import Door, Guard
+from maskwright_studio.page import Answer
+from maskwright_studio.pages import PAGES
+from maskwright_studio.refusal import Refusal
+from maskwright_studio.showing import html, sentence
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.requests import Request
+
+    from maskwright_studio.page import Page
+    from maskwright_studio.session import Session
+
+STATIC = Path(__file__).parent / "static"
+
+
+def application(session: Session, address: str, key: str) -> Guard:
+    """Return the guarded application.
+
+    Parameters
+    ----------
+    session : Session
+    address : str
+        ``127.0.0.1:PORT``.
+    key : str
+        That every answer with data asks for.
+    """
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        await session.close()
+
+    shells = {"/", *(page.path for page in PAGES)}
+    routes = [
+        *(Route(path, _shell) for path in sorted(shells)),
+        *(Route(f"/view{page.path}", partial(_view, session, page)) for page in PAGES),
+        *(Route(f"/part/{page.name}/{name}", partial(_part, session, work))
+          for page in PAGES for name, work in page.parts.items()),
+        *(Route(f"/act/{page.name}/{name}", partial(_act, session, work), methods=["POST"])
+          for page in PAGES for name, work in page.acts.items()),
+        Route("/document/{key}", partial(_document, session)),
+    ]  # fmt: skip
+    app = Starlette(routes=routes, lifespan=lifespan)
+    app.mount("/static", StaticFiles(directory=STATIC))
+    door = Door(is_shell=lambda path: path in shells, is_open=lambda path: path.startswith(("/static/", "/document/")))
+    return Guard(app, address, key, door)
+
+
+async def _shell(_: Request) -> Response:
+    return HTMLResponse(html("shell.html", pages=PAGES))
+
+
+async def _view(session: Session, page: Page, request: Request) -> Response:
+    try:
+        body = await page.show(session, request.query_params)
+    except Refusal as refusal:
+        body = html("refusal.html", refusal=refusal)
+    pipeline = session.pipeline
+    return JSONResponse(
+        {
+            "title": page.title,
+            "html": body,
+            "pipeline": "" if pipeline is None else pipeline.path.name,
+            "undo": pipeline is not None and pipeline.can_undo,
+            "redo": pipeline is not None and pipeline.can_redo,
+        }
+    )
+
+
+async def _part(session: Session, work: Any, request: Request) -> Response:
+    try:
+        return HTMLResponse(await work(session, request.query_params))
+    except Refusal as refusal:
+        return HTMLResponse(html("refusal.html", refusal=refusal))
+    except NotYet as waiting:
+        return HTMLResponse(html("reading.html", waiting=waiting))
+
+
+async def _act(session: Session, work: Any, request: Request) -> Response:
+    form = await request.json()
+    if not isinstance(form, dict):
+        return PlainTextResponse("a form is a mapping", 400)
+    try:
+        answer: Answer = await work(session, form)
+    except Refusal as refusal:
+        said = f"{refusal.message}. {refusal.hint}" if refusal.hint else f"{refusal.message}."
+        answer = Answer(say=sentence(said), wrong=True)
+    return JSONResponse(answer.to_json())
+
+
+async def _document(session: Session, request: Request) -> Response:
+    path = session.documents.take(request.path_params["key"])
+    if path is None or not path.is_file():
+        return PlainTextResponse("This document was looked at already: open it again from its page.", 404)
+    headers = {"content-security-policy": SANDBOX, "x-frame-options": "SAMEORIGIN"}
+    return FileResponse(path, headers=headers, media_type="text/html" if path.suffix == ".html" else "text/plain")

@@ -1,0 +1,244 @@
+"""The process that holds the data of the open pipeline: asked in lines of JSON, started again when the data are others.
+
+The server itself never reads a record. What is asked is answered in the order in which it was asked; of questions with
+the same topic only the last one counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import glob
+import json
+import os
+import signal
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from maskwright_studio.jobs import LONGEST_LINE
+from maskwright_studio.refusal import Refusal
+
+if TYPE_CHECKING:
+    from maskwright_studio.pipeline_file import PipelineFile
+
+PATIENCE = 0.4
+"""Seconds after which the page says how far the reading is instead of waiting for it."""
+
+
+class NotYet(Exception):  # noqa: N818 - nothing is wrong
+    """The answer is being worked on; whoever asks the same later gets it.
+
+    Parameters
+    ----------
+    stage : str
+    share : float
+        Of the stage, in [0, 1].
+    notice : str
+        Why it is begun again; '' where it is not.
+    """
+
+    def __init__(self, stage: str, share: float, notice: str) -> None:
+        super().__init__(stage)
+        self.stage = stage
+        self.share = share
+        self.notice = notice
+
+
+class Superseded(Exception):  # noqa: N818 - nothing is wrong
+    """A later question on the same topic was asked: nobody waits for this answer."""
+
+
+@dataclass(eq=False)
+class DataProcess:
+    """The child that holds the data.
+
+    Attributes
+    ----------
+    memory : int
+        Bytes that it holds, as it said last; 0 where it is not known.
+    stage, share : str, float
+        How far it is in what it does.
+    """
+
+    memory: int = 0
+    stage: str = ""
+    share: float = 0.0
+    _notice: str = ""
+    _state: object = None
+    _process: asyncio.subprocess.Process | None = None
+    _listening: asyncio.Task[None] | None = None
+    _asked: int = 0
+    _answers: dict[str, asyncio.Future[Any]] = field(default_factory=dict)
+    _waiting: dict[int, asyncio.Future[Any]] = field(default_factory=dict)
+    _topics: dict[str, int] = field(default_factory=dict)
+    _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether there is a process."""
+        return self._process is not None and self._process.returncode is None
+
+    async def ask(self, pipeline: PipelineFile, what: str, *, topic: str = "", **details: object) -> Any:
+        """Ask the process of a pipeline's data.
+
+        Parameters
+        ----------
+        pipeline : PipelineFile
+        what : str
+            A question that `maskwright_studio.data_worker` answers.
+        topic : str
+            Of questions that follow each other quickly, such as a rule that is being typed: a later one takes the
+            place of an earlier one.
+        **details : object
+            Plain data.
+
+        Raises
+        ------
+        Refusal
+            Why there is no answer.
+        NotYet
+            The answer takes longer.
+        Superseded
+        """
+        if pipeline.changed_outside():
+            raise Refusal(f"{pipeline.path.name} was changed outside this page", "Read it again on the page Open.")
+        async with self._starting:
+            state = state_of_data(pipeline)
+            if state != self._state or not self.is_alive:
+                await self._start(pipeline, state)
+        if topic:
+            return await self._send(what, topic, details)
+        key = json.dumps([what, details, pipeline.text], sort_keys=True)
+        if key not in self._answers:
+            self._answers[key] = self._send(what, "", details)
+        answer = self._answers[key]
+        await asyncio.wait({answer}, timeout=PATIENCE)
+        if not answer.done():
+            raise NotYet(self.stage or "Starting", self.share, self._notice)
+        return answer.result()
+
+    async def close(self) -> None:
+        """End the process."""
+        if self._process is not None and self.is_alive:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            await self._process.wait()
+        if self._listening is not None:
+            await self._listening
+
+    async def _start(self, pipeline: PipelineFile, state: object) -> None:
+        # It ended by itself only where the data are still the same.
+        self._notice = LOST if self._process is not None and not self.is_alive and state == self._state else ""
+        await self.close()
+        self._answers.clear()
+        self._topics.clear()
+        self.stage, self.share, self.memory, self._state = "", 0.0, 0, state
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-P", "-m", "maskwright_studio.data_worker", stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, limit=LONGEST_LINE,
+                start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise Refusal(f"no process could be started: {error.strerror}") from None
+        self._tell({"pipeline": str(pipeline.path)})
+        self._listening = asyncio.create_task(self._listen(self._process))
+
+    def _send(self, what: str, topic: str, details: dict[str, object]) -> asyncio.Future[Any]:
+        self._asked += 1
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        answer.add_done_callback(_seen)
+        self._waiting[self._asked] = answer
+        if topic:
+            late = self._topics.pop(topic, 0)
+            if late in self._waiting:
+                self._waiting.pop(late).set_exception(Superseded())
+                self._tell({"cancel": late})
+            self._topics[topic] = self._asked
+        self._tell({"id": self._asked, "ask": what, **details})
+        return answer
+
+    def _tell(self, said: dict[str, object]) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        # A process that has just ended is told of by its listener.
+        with contextlib.suppress(OSError, RuntimeError):
+            self._process.stdin.write(json.dumps(said).encode() + b"\n")
+
+    async def _listen(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdout is not None
+        with contextlib.suppress(ValueError, asyncio.LimitOverrunError):
+            async for line in process.stdout:
+                self._hear(json.loads(line))
+        await process.wait()
+        for answer in self._waiting.values():
+            answer.set_exception(Refusal(LOST, "Show this page again: the data are read again."))
+        self._waiting.clear()
+
+    def _hear(self, told: dict[str, Any]) -> None:
+        match told:
+            case {"stage": stage}:
+                self.stage, self.share = stage, 0.0
+            case {"share": share}:
+                self.share = share
+            case {"memory": memory}:
+                self.memory = memory
+            case {"id": number, "problems": problems}:
+                if answer := self._waiting.pop(number, None):
+                    message, hint = problems
+                    answer.set_exception(Refusal(message, hint))
+            case {"id": number, "answer": found}:
+                self._notice = ""
+                if answer := self._waiting.pop(number, None):
+                    answer.set_result(found)
+
+
+LOST = "the process that holds the data was ended from outside"
+
+
+def _seen(answer: asyncio.Future[Any]) -> None:
+    """Nobody may be waiting any more for a refusal: that is no mistake."""
+    if not answer.cancelled():
+        answer.exception()
+
+
+def state_of_data(pipeline: PipelineFile) -> object:
+    """What the data rest on: the section of the pipeline, and the files that it names.
+
+    Parameters
+    ----------
+    pipeline : PipelineFile
+    """
+    try:
+        settings = yaml.safe_load(pipeline.text)
+    except yaml.YAMLError:
+        raise Refusal(f"{pipeline.path.name} is no YAML as it stands", "Undo the last change, or mend it.") from None
+    section = settings.get("data") if isinstance(settings, dict) else None
+    files = sorted({path for text in _texts(section) for path in _named(pipeline.path.parent, text)})
+    stamps = [(str(path), *_stamp(path)) for path in files]
+    return str(pipeline.path), repr(section), stamps
+
+
+def _texts(section: object) -> list[str]:
+    if isinstance(section, str):
+        return [section]
+    inner = section.values() if isinstance(section, dict) else section if isinstance(section, list) else ()
+    return [text for each in inner for text in _texts(each)]
+
+
+def _named(folder: Path, text: str) -> list[Path]:
+    try:
+        return [Path(each) for each in glob.glob(str(folder / text))] if text and "\0" not in text else []  # noqa: PTH207 - absolute patterns too
+    except (OSError, ValueError):
+        return []
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    with contextlib.suppress(OSError):
+        found = path.stat()
+        return found.st_mtime_ns, found.st_size
+    return 0, 0

@@ -1,0 +1,175 @@
+"""Long work in a process of its own: started, followed, ended politely or by force."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from maskwright_studio.refusal import Refusal
+
+POLITE = 10.0
+"""Seconds that a job has to end by itself once it is asked to."""
+
+LONGEST_LINE = 64 * 1024 * 1024
+"""Bytes of one line of a worker: a result is one line."""
+
+State = Literal["running", "ending", "done", "refused", "failed", "cancelled"]
+
+
+@dataclass(eq=False)
+class Job:
+    """One piece of long work.
+
+    Attributes
+    ----------
+    number : int
+        From 1, in this session.
+    title : str
+    state : {"running", "ending", "done", "refused", "failed", "cancelled"}
+    stages : list of [title, share, seconds]
+        The last is the one at work.
+    notices : list of str
+    problems : list of (message, hint)
+        Why it did not end well.
+    code : int or None
+        Exit code, as the command line would have it.
+    result : object
+        What the work returned, as JSON.
+    """
+
+    number: int
+    title: str
+    state: State = "running"
+    stages: list[list[Any]] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    problems: list[tuple[str, str]] = field(default_factory=list)
+    code: int | None = None
+    result: Any = None
+    started: float = field(default_factory=time.monotonic)
+    seconds: float = 0.0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its process has ended."""
+        return self.state not in {"running", "ending"}
+
+    def time_left(self) -> float | None:
+        """Seconds left of the stage at work, guessed from its share; None where nothing can be said."""
+        if self.is_over or not self.stages:
+            return None
+        _, share, since = self.stages[-1]
+        spent = time.monotonic() - since
+        return spent * (1 - share) / share if share > 0.02 and spent > 1 else None
+
+    def hear(self, told: dict[str, Any]) -> None:
+        """Take one line of the worker."""
+        match told:
+            case {"stage": title}:
+                self.stages.append([title, 0.0, time.monotonic()])
+            case {"share": share} if self.stages:
+                self.stages[-1][1] = share
+            case {"notice": text}:
+                self.notices.append(text)
+            case {"code": code}:
+                self.code = code
+                self.result = told.get("result")
+                self.problems = [(each["message"], each["hint"]) for each in told.get("problems", ())]
+
+
+@dataclass(eq=False)
+class Jobs:
+    """Jobs of a session, at most one at a time: one process holds the data, and one works."""
+
+    all: list[Job] = field(default_factory=list)
+    _process: asyncio.subprocess.Process | None = None
+    _following: asyncio.Task[None] | None = None
+
+    @property
+    def last(self) -> Job | None:
+        """The job at work, or the one that ended last."""
+        return self.all[-1] if self.all else None
+
+    async def start(self, title: str, request: dict[str, Any]) -> Job:
+        """Start a job.
+
+        Parameters
+        ----------
+        title : str
+        request : dict
+            What `maskwright_studio.worker` is told.
+
+        Raises
+        ------
+        Refusal
+            Another one is at work.
+        """
+        if self.last is not None and not self.last.is_over:
+            raise Refusal(f"{self.last.title} is still at work", "Wait for its end, or cancel it.")
+        job = Job(len(self.all) + 1, title)
+        self.all.append(job)
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-P", "-m", "maskwright_studio.worker", stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, limit=LONGEST_LINE,
+                start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            job.state = "failed"
+            raise Refusal(f"no process could be started: {error.strerror}") from None
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(request).encode() + b"\n")
+        self._following = asyncio.create_task(self._follow(job, self._process))
+        return job
+
+    async def cancel(self) -> None:
+        """Ask the job at work to end; after ten seconds its whole group of processes is killed."""
+        job, process = self.last, self._process
+        if job is None or process is None or job.is_over:
+            raise Refusal("nothing is at work")
+        job.state = "ending"
+        _signal(process, signal.SIGINT)
+        await self._ended(process)
+
+    async def close(self) -> None:
+        """End what is at work."""
+        process = self._process
+        if process is not None and process.returncode is None:
+            _signal(process, signal.SIGINT)
+            await self._ended(process)
+        if self._following is not None:
+            await self._following
+
+    async def _ended(self, process: asyncio.subprocess.Process) -> None:
+        try:
+            await asyncio.wait_for(process.wait(), POLITE)
+        except TimeoutError:
+            _signal(process, signal.SIGKILL)
+            await process.wait()
+
+    async def _follow(self, job: Job, process: asyncio.subprocess.Process) -> None:
+        assert process.stdout is not None
+        with contextlib.suppress(ValueError, asyncio.LimitOverrunError):
+            async for line in process.stdout:
+                job.hear(json.loads(line))
+        # What the worker says last is not its end: "done" is said of a process that is gone.
+        await process.wait()
+        job.seconds = time.monotonic() - job.started
+        if job.state == "ending":
+            job.state = "cancelled"
+        elif job.code is None:
+            job.state = "failed"
+            job.problems = [("the process that did the work was ended from outside", "Start it again.")]
+        else:
+            job.state = {0: "done", 1: "refused"}.get(job.code, "failed")  # type: ignore[assignment]
+
+
+def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)

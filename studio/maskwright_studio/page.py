@@ -1,0 +1,78 @@
+"""What a page is: a path, what it shows, the parts of it that change by themselves, and what can be done on it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from maskwright_studio.session import Session
+
+Query = Mapping[str, str]
+"""What stands behind the question mark of the address: it is all the state of a page, so links survive reload."""
+
+Form = Mapping[str, object]
+"""Fields of a form: text, or a list of text where a name occurs more than once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What the page does after something was done.
+
+    Attributes
+    ----------
+    html : str
+        Put into the element that the form names; '' leaves it as it is.
+    go : str
+        Path of the page to show next; '' stays.
+    say : str
+        A sentence for the line of messages, which screen readers read out.
+    wrong : bool
+        The sentence is about something that did not work.
+    document : str
+        Address of a document to open in a window of its own.
+    """
+
+    html: str = ""
+    go: str = ""
+    say: str = ""
+    wrong: bool = False
+    document: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        """Return what the script gets."""
+        return {"html": self.html, "go": self.go, "say": self.say, "wrong": self.wrong, "document": self.document}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """One page of the studio.
+
+    Attributes
+    ----------
+    path : str
+        ``/run``; the name in the address.
+    title : str
+        In the navigation, and the heading.
+    show : callable
+        ``(session, query) -> html`` of everything below the heading.
+    parts : mapping of name to callable
+        ``(session, query) -> html``: fetched on its own, by ``data-part="/part/PAGE/NAME"``.
+    acts : mapping of name to callable
+        ``(session, form) -> Answer``: what its forms and buttons do, by ``data-act="/act/PAGE/NAME"``.
+    is_listed : bool
+        Whether it stands in the navigation.
+    """
+
+    path: str
+    title: str
+    show: Callable[[Session, Query], Awaitable[str]]
+    parts: Mapping[str, Callable[[Session, Query], Awaitable[str]]] = field(default_factory=dict)
+    acts: Mapping[str, Callable[[Session, Form], Awaitable[Answer]]] = field(default_factory=dict)
+    is_listed: bool = True
+
+    @property
+    def name(self) -> str:
+        """The path without its slash."""
+        return self.path.strip("/")

@@ -1,0 +1,256 @@
+"""Pipeline: forms beside the text; each change is shown as a difference before it is saved."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import functools
+import json
+from typing import TYPE_CHECKING, Any
+
+import maskwright as mw
+from maskwright_studio.page import Answer, Page
+from maskwright_studio.parameter_form import LEFT_OUT, changed_fields, fields, measure_models, method_models
+from maskwright_studio.pipeline_text.layout import EDITOR
+from maskwright_studio.proposals import changed, fingerprint, operations_of, value_at
+from maskwright_studio.refusal import Refusal
+from maskwright_studio.showing import html
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from maskwright_studio.page import Form, Query
+    from maskwright_studio.parameter_form import FormField
+    from maskwright_studio.pipeline_file import PipelineFile
+    from maskwright_studio.proposals import Operation
+    from maskwright_studio.session import Session
+
+SECTIONS = ("release", "execution", "output")
+"""Mappings of the file that have a form; data, variables and rules have pages of their own."""
+
+_checking = asyncio.Lock()
+"""Plugins that a pipeline allows are set while it is read: one at a time."""
+
+
+@functools.cache
+def _schema() -> dict[str, Any]:
+    return mw.pipeline_schema(third_party=True)
+
+
+async def schema() -> dict[str, Any]:
+    """JSON Schema of pipelines, with the plugins that are installed."""
+    async with _checking:
+        return await asyncio.to_thread(_schema)
+
+
+async def problems_of(pipeline: PipelineFile, text: str) -> tuple[mw.Problem, ...]:
+    """Mistakes in a text, if it stood in the file."""
+    async with _checking:
+        return await asyncio.to_thread(mw.pipeline_problems, text, pipeline.path)
+
+
+async def show(session: Session, query: Query) -> str:
+    """Forms and text, the mistakes in it, and what became of the file outside."""
+    pipeline = session.needed_pipeline()
+    described, problems = await schema(), await problems_of(pipeline, pipeline.text)
+    try:
+        settings = mw.read_settings(pipeline.text.removeprefix("\ufeff"))
+    except mw.InputError:
+        settings = None
+    part = query.get("part", "")
+    shown = None if settings is None else form_of(described, settings, part)
+    return html(
+        "pipeline.html", name=pipeline.path.name, lines=pipeline.text.removeprefix("\ufeff").splitlines(), part=part,
+        marked=query.get("line", ""), places=[place_of(pipeline, each) for each in problems],
+        steps=_steps(settings), measures=_measures(settings), sections=SECTIONS, is_read=settings is not None,
+        form=shown, methods=sorted(method_models(described)), offered=sorted(measure_models(described)),
+        changed=pipeline.changed_outside(), draft=pipeline.draft, unkept=pipeline.history.problem,
+        typed=pipeline.draft or pipeline.text.removeprefix("\ufeff"), dumps=json.dumps,
+    )  # fmt: skip
+
+
+def place_of(pipeline: PipelineFile, problem: mw.Problem) -> dict[str, Any]:
+    """A mistake as the page tells it; its line is one of the pipeline, or 0."""
+    place = problem.place
+    here = place is not None and place.line is not None and place.file == pipeline.path.name
+    return {
+        "message": problem.message, "hint": problem.hint or "", "line": place.line if place and here else 0,
+        "column": place.column if place and here else 0, "elsewhere": "" if here or place is None else str(place),
+    }  # fmt: skip
+
+
+def form_of(described: Mapping[str, Any], settings: Any, part: str) -> dict[str, Any]:
+    """Title and fields of one part of the pipeline: ``step/1``, ``measure/2``, ``release``, or '' for the rest."""
+    kind, _, number = part.partition("/")
+    if part in SECTIONS:
+        model = described["properties"][part]
+        model = described["$defs"][model["$ref"].removeprefix("#/$defs/")] if "$ref" in model else model
+        return {"title": part, "summary": "", "own": fields(described, model, (part,), value_at(settings, (part,)))}
+    at = int(number) - 1 if number.isdecimal() else 0
+    entry = value_at(settings, ("protect" if kind == "step" else "measure", at))
+    if kind == "step" and isinstance(entry, dict):
+        return _form_of_step(described, entry, at)
+    if kind == "measure" and entry is not None:
+        name = entry if isinstance(entry, str) else next(iter(entry), "")
+        model = measure_models(described).get(name, {})
+        now = entry.get(name) if isinstance(entry, dict) else None
+        own = fields(described, model, ("measure", at, name), now)
+        return {"title": f"Measure {at + 1}: {name}", "summary": model.get("summary", ""), "own": own}
+    single = {
+        "properties": {
+            key: each for key, each in described["properties"].items() if key in ("on_input_violation", "seed")
+        }
+    }
+    return {"title": "Settings of the whole", "summary": "", "own": fields(described, single, (), settings)}
+
+
+def _form_of_step(described: Mapping[str, Any], entry: dict[str, Any], at: int) -> dict[str, Any]:
+    item = described["properties"]["protect"]["items"]
+    of_step = {**item, "properties": {key: each for key, each in item["properties"].items() if key != "params"}}
+    method = str(entry.get("method", ""))
+    models = method_models(described)
+    model = models.get(method, {})
+    common = set.intersection(*(set(each["properties"]) for each in models.values())) if models else set()
+    params = fields(described, model, ("protect", at, "params"), entry.get("params"))
+    return {
+        "title": f"Step {at + 1}: {method}", "summary": model.get("description", ""),
+        "own": [each for each in params if each.label not in common],
+        "of_step": fields(described, of_step, ("protect", at), entry),
+        "planner": [each for each in params if each.label in common],
+    }  # fmt: skip
+
+
+def _steps(settings: Any) -> list[str]:
+    found = value_at(settings, ("protect",))
+    return [str(each.get("method", "")) if isinstance(each, dict) else "" for each in found or ()]
+
+
+def _measures(settings: Any) -> list[str]:
+    found = value_at(settings, ("measure",))
+    return [each if isinstance(each, str) else ", ".join(each or ()) for each in found or ()]
+
+
+async def preview(session: Session, form: Form) -> Answer:
+    """Show what the fields of a form would change."""
+    pipeline = session.needed_pipeline()
+    settings = mw.read_settings(pipeline.text.removeprefix("\ufeff"))
+    found = form_of(await schema(), settings, str(form.get("part", "")))
+    shown: list[FormField] = [each for key in ("own", "of_step", "planner") for each in found.get(key, ())]
+    return await proposed(session, _operations(settings, changed_fields(shown, form)))
+
+
+def _operations(settings: Any, found: Sequence[tuple[FormField, object]]) -> list[Operation]:
+    operations: list[Operation] = []
+    bare: dict[int, dict[str, object]] = {}
+    for each, value in found:
+        path = list(each.path)
+        if path[0] == "measure" and isinstance(value_at(settings, path[:2]), str):
+            bare.setdefault(int(path[1]), {})[each.label] = value
+        elif value is LEFT_OUT:
+            operations.append(["remove", path])
+        else:
+            operations.append(["set", path, value])
+    for at, params in bare.items():
+        operations.append(["set", ["measure", at], {value_at(settings, ("measure", at)): params}])
+    return operations
+
+
+async def change(session: Session, form: Form) -> Answer:
+    """Show what an operation would change: a step moved, or removed."""
+    return await proposed(session, operations_of(form.get("do")))
+
+
+async def add(session: Session, form: Form) -> Answer:
+    """Show what a new step or measure would change."""
+    name, kind = str(form.get("name", "")), form.get("kind")
+    if not name:
+        raise Refusal(f"no {'method' if kind == 'step' else 'measure'} is chosen")
+    entry: object = {"method": name} if kind == "step" else name
+    return await proposed(session, [["append", ["protect" if kind == "step" else "measure"], entry]])
+
+
+async def typed(session: Session, form: Form) -> Answer:
+    """Keep what was typed as a draft, and show what it would change."""
+    pipeline = session.needed_pipeline()
+    operation: Operation = ["text", str(form.get("text", ""))]
+    pipeline.keep_draft(changed(pipeline.text, [operation]))
+    return await proposed(session, [operation])
+
+
+async def proposed(session: Session, operations: list[Operation]) -> Answer:
+    """Show the difference that operations make, the mistakes in what comes of them, and the button that saves it."""
+    pipeline = session.needed_pipeline()
+    if not operations:
+        raise Refusal("nothing was changed in the form")
+    if pipeline.changed_outside():
+        raise Refusal(
+            f"{pipeline.path.name} was changed outside this page",
+            "Read it again, or keep yours as a draft, at the top of the page Pipeline.",
+        )
+    try:
+        new = changed(pipeline.text, operations)
+    except Refusal as refusal:
+        if refusal.hint != EDITOR:
+            raise
+        said = f"{refusal.message[:1].upper()}{refusal.message[1:]}. {refusal.hint}"
+        return Answer(html=html("in_the_editor.html", refusal=refusal), say=said, wrong=True)
+    known = {each.message for each in await problems_of(pipeline, pipeline.text)}
+    problems = [each for each in await problems_of(pipeline, new) if each.message not in known]
+    shown = html(
+        "difference.html", lines=difference(pipeline.text, new),
+        problems=[place_of(pipeline, each) for each in problems],
+        operations=json.dumps(operations), seen=fingerprint(pipeline.text), name=pipeline.path.name,
+    )  # fmt: skip
+    return Answer(html=shown, say="Nothing is saved yet: the difference is shown below.")
+
+
+def difference(old: str, new: str) -> list[tuple[str, str]]:
+    """Lines of a unified difference, each with what became of it: added, removed, kept or place."""
+    kinds = {"+": "added", "-": "removed", "@": "place", " ": "kept"}
+    lines = list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=2))[2:]
+    if not lines:
+        return [("place", "Only line ends change.")]
+    return [(kinds[line[0]], _beginning(line) if line[0] == "@" else line[1:]) for line in lines]
+
+
+def _beginning(line: str) -> str:
+    """``@@ -8,5 +8,5 @@`` as people say it."""
+    return f"from line {line.split()[1].lstrip('-').partition(',')[0]}"
+
+
+async def save(session: Session, form: Form) -> Answer:
+    """Save the change that was shown."""
+    pipeline = session.needed_pipeline()
+    if form.get("seen") != fingerprint(pipeline.text):
+        raise Refusal("the pipeline is not the one that this difference was made for", "Make the change again.")
+    pipeline.save(changed(pipeline.text, operations_of(form.get("operations"))), pipeline.text)
+    return Answer(go="here", say=f"{pipeline.path.name} is saved. Undo takes it back.")
+
+
+async def keep_mine(session: Session, _: Form) -> Answer:
+    """Read the file as it is on disk, and keep the text of this page as a draft."""
+    pipeline = session.needed_pipeline()
+    pipeline.keep_mine()
+    return Answer(go="/pipeline?part=text", say="The file was read again; your text is the draft in the editor.")
+
+
+async def forget_draft(session: Session, _: Form) -> Answer:
+    """Forget the draft."""
+    session.needed_pipeline().keep_draft("")
+    return Answer(go="here", say="The draft is forgotten.")
+
+
+PIPELINE = Page(
+    path="/pipeline",
+    title="Pipeline",
+    show=show,
+    acts={
+        "preview": preview,
+        "change": change,
+        "add": add,
+        "typed": typed,
+        "save": save,
+        "keep_mine": keep_mine,
+        "forget_draft": forget_draft,
+    },
+)

@@ -1,0 +1,99 @@
+"""Plan: what a run would do, who keeps each edit and why, and the doubts that would stop its release."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import maskwright as mw
+from maskwright_studio.page import Answer, Page
+from maskwright_studio.pages.pipeline import proposed
+from maskwright_studio.proposals import fingerprint, value_at
+from maskwright_studio.refusal import Refusal
+from maskwright_studio.showing import html
+
+if TYPE_CHECKING:
+    from maskwright_studio.jobs import Job
+    from maskwright_studio.page import Form, Query
+    from maskwright_studio.proposals import Operation
+    from maskwright_studio.session import Session
+
+
+async def show(session: Session, _: Query) -> str:
+    """The plan of the pipeline that is on disk; it is made anew when the pipeline is another."""
+    pipeline = session.needed_pipeline()
+    return html("planning.html", name=pipeline.path.name, changed=pipeline.changed_outside())
+
+
+async def plan(session: Session, _: Query) -> str:
+    """The plan, or how far it is."""
+    pipeline = session.needed_pipeline()
+    title = title_of(session)
+    job = session.plans.last
+    if job is None or (job.is_over and job.title != title):
+        job = await begin(session)
+    is_old = job.title != title
+    found = job.result if job.code == 0 and not is_old else None
+    return html(
+        "plan.html", job=job, is_old=is_old, plan=found, name=pipeline.path.name,
+        waived=[] if found is None else waived(pipeline.text),
+    )  # fmt: skip
+
+
+async def begin(session: Session) -> Job:
+    """Make a plan of what is on disk."""
+    pipeline = session.needed_pipeline()
+    return await session.plans.start(title_of(session), {"work": "plan", "pipeline": str(pipeline.path)})
+
+
+def title_of(session: Session) -> str:
+    """Title of the job that plans the pipeline as it stands: another for any other text."""
+    pipeline = session.needed_pipeline()
+    return f"the plan of {pipeline.path.name} ({fingerprint(pipeline.text)[:12]})"
+
+
+def waived(text: str) -> list[dict[str, Any]]:
+    """Waivers of the pipeline."""
+    found = value_at(mw.read_settings(text.removeprefix("\ufeff")), ("waive",))
+    return [each for each in found or () if isinstance(each, dict)]
+
+
+async def again(session: Session, _: Form) -> Answer:
+    """Make the plan anew: the data may be others."""
+    await begin(session)
+    return Answer(go="here", say="The plan is being made.")
+
+
+async def waive(session: Session, form: Form) -> Answer:
+    """Show the waiver of a doubt as a change of the pipeline."""
+    job = session.plans.last
+    doubts = [] if job is None or job.title != title_of(session) or job.code != 0 else job.result.get("doubts", ())
+    doubt = next((each for each in doubts if number_of(each) == form.get("doubt")), None)
+    if doubt is None:
+        raise Refusal("the plan is not that of this pipeline any more", "Make it again.")
+    because = str(form.get("because", "")).strip()
+    if not because.strip(" ."):
+        raise Refusal("a doubt is waived with a reason", "Say why it may be published all the same.")
+    entry: dict[str, object] = {"doubt": doubt["doubt"]}
+    if doubt["about"] != "file":
+        entry[doubt["about"]] = int(doubt["subject"]) if doubt["about"] == "step" else doubt["subject"]
+    return await proposed(session, [["append", ["waive"], entry | {"because": because}]])
+
+
+async def withdraw(session: Session, form: Form) -> Answer:
+    """Show the removal of a waiver as a change of the pipeline."""
+    operation: Operation = ["remove", ["waive", int(str(form.get("at", "")))]]
+    return await proposed(session, [operation])
+
+
+def number_of(doubt: dict[str, Any]) -> str:
+    """What tells a doubt from the others of a plan."""
+    return f"{doubt['id']} {doubt['subject']}"
+
+
+PLANNING = Page(
+    path="/plan",
+    title="Plan",
+    show=show,
+    parts={"plan": plan},
+    acts={"again": again, "waive": waive, "withdraw": withdraw},
+)

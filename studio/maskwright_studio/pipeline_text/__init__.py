@@ -1,0 +1,7 @@
+"""Edits of a pipeline as text: one setting is changed, and every comment, column, quote and line end stays."""
+
+from __future__ import annotations
+
+from maskwright_studio.pipeline_text.edits import append, insert, move, remove, set_value
+
+__all__ = ("append", "insert", "move", "remove", "set_value")

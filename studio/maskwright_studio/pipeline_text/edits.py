@@ -1,0 +1,369 @@
+"""Changes of one setting: each is made in the text, read again, and compared with what was meant."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+import maskwright as mw
+from maskwright_studio.pipeline_text.layout import EDITOR, Entry, Layout, is_nothing, unsafe
+from maskwright_studio.pipeline_text.meaning import find, inserting, moving, removing, same, setting
+from maskwright_studio.pipeline_text.writing import element, in_one_line, pair, scalar
+from maskwright_studio.refusal import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from maskwright_studio.pipeline_text.layout import Path
+    from maskwright_studio.pipeline_text.meaning import Meant
+
+MARK = "\ufeff"
+
+
+def set_value(text: str, path: Path, value: object) -> str:
+    r"""Set one setting; keys on the way to it that are not there are added.
+
+    A mapping or list that is there already is changed key by key and element by element, so that what stays the same
+    stays as it is written.
+
+    Parameters
+    ----------
+    text : str
+        Of the pipeline, as it is on disk: line ends, comments and byte order mark stay.
+    path : sequence of str or int
+        Keys, and positions in lists from 0: ``("protect", 0, "params", "k")``.
+    value : None, bool, int, float, str, list or mapping
+
+    Returns
+    -------
+    str
+        The new text.
+
+    Raises
+    ------
+    Refusal
+        The place is written in a way that cannot be changed safely; or there is no such place.
+
+    Examples
+    --------
+    >>> set_value("protect:\n  - params: {k: 3}   # at least\n", ("protect", 0, "params", "k"), 5)
+    'protect:\n  - params: {k: 5}   # at least\n'
+    """
+    before = _read(text)
+    found, old = find(before, path)
+    if found and same(old, value):
+        return text
+    if found and isinstance(old, Mapping) and old and isinstance(value, Mapping) and value:
+        for key, each in value.items():
+            text = set_value(text, (*path, key), each)
+        for key in old:
+            if key not in value:
+                text = remove(text, (*path, key))
+        return text
+    if found and isinstance(old, list) and old and isinstance(value, (list, tuple)) and value:
+        return _set_list(text, path, old, list(value))
+    if found:
+        return _made(text, before, path, lambda layout: _replace(layout, path, value), setting(path, value))
+    return _add(text, before, path, value)
+
+
+def remove(text: str, path: Path) -> str:
+    """Remove a key of a mapping, or an element of a list.
+
+    Parameters
+    ----------
+    text, path
+        As in `set_value`.
+
+    Raises
+    ------
+    Refusal
+        As `set_value`.
+    """
+    before = _read(text)
+    if not path or not find(before, path)[0]:
+        raise Refusal("there is no such setting", "It may have been removed meanwhile.")
+    return _made(text, before, path, lambda layout: _remove(layout, path), removing(path))
+
+
+def insert(text: str, path: Path, at: int, value: object) -> str:
+    """Insert an element into a list.
+
+    Parameters
+    ----------
+    text, path
+        As in `set_value`; the path of the list.
+    at : int
+        Position that the new element will have, from 0 to the length of the list.
+    value : plain value
+
+    Raises
+    ------
+    Refusal
+        As `set_value`.
+    """
+    before = _read(text)
+    found, old = find(before, path)
+    if not found or old is None or old == []:
+        if at:
+            raise Refusal("there is no such place in the list")
+        return set_value(text, path, [value])
+    if not isinstance(old, list) or not 0 <= at <= len(old):
+        raise Refusal("there is no such place in the list")
+    return _made(text, before, path, lambda layout: _insert(layout, path, at, value), inserting(path, at, value))
+
+
+def append(text: str, path: Path, value: object) -> str:
+    """Add an element at the end of a list; a list that is not there yet is made.
+
+    Parameters
+    ----------
+    text, path, value
+        As in `insert`.
+
+    Raises
+    ------
+    Refusal
+        As `set_value`.
+    """
+    old = find(_read(text), path)[1]
+    return insert(text, path, len(old) if isinstance(old, list) else 0, value)
+
+
+def move(text: str, path: Path, at: int, to: int) -> str:
+    """Move an element of a list, with its comments.
+
+    Parameters
+    ----------
+    text, path
+        As in `set_value`; the path of the list.
+    at, to : int
+        Its position before and after.
+
+    Raises
+    ------
+    Refusal
+        As `set_value`.
+    """
+    before = _read(text)
+    old = find(before, path)[1]
+    if not isinstance(old, list) or not (0 <= at < len(old) and 0 <= to < len(old)):
+        raise Refusal("there is no such place in the list")
+    if at == to:
+        return text
+    return _made(text, before, path, lambda layout: _move(layout, path, at, to), moving(path, at, to))
+
+
+Change = tuple[int, int, str]
+"""Where it begins and ends in the text, and what stands there then."""
+
+
+def _made(text: str, before: Any, path: Path, change: Callable[[Layout], list[Change]], meant: Meant) -> str:
+    """Make a change and prove it, or refuse."""
+    mark = MARK if text.startswith(MARK) else ""
+    layout = Layout(text.removeprefix(MARK))
+    _refuse_shared(layout, path)
+    new = layout.text
+    for start, end, written in sorted(change(layout), reverse=True):
+        new = new[:start] + written + new[end:]
+    try:
+        after = mw.read_settings(new)
+    except mw.InputError:
+        raise unsafe("the text would no longer be a pipeline") from None
+    if not same(after, meant(copy.deepcopy(before))):
+        raise unsafe("more than this setting would change")
+    return mark + new
+
+
+def _refuse_shared(layout: Layout, path: Path) -> None:
+    node = layout.at(path) if path else None
+    shared = (each for each in layout.tokens if isinstance(each, (yaml.AnchorToken, yaml.AliasToken)))
+    if node is not None and any(each.start_mark.index == node.start_mark.index for each in shared):
+        raise unsafe("an anchor or alias (& or *) shares it with another place")
+
+
+def _set_list(text: str, path: Path, old: list[Any], new: list[Any]) -> str:
+    """Change what differs between the ends that are alike."""
+    first = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if not same(one, other)), None)
+    first = min(len(old), len(new)) if first is None else first
+    rest = min(len(old), len(new)) - first
+    alike = next((at for at in range(rest) if not same(old[-1 - at], new[-1 - at])), rest)
+    changed = min(len(old), len(new)) - first - alike
+    for at in range(first, first + changed):
+        text = set_value(text, (*path, at), new[at])
+    for at in range(first + changed, len(new) - alike):
+        text = insert(text, path, at, new[at])
+    for _ in range(len(old) - max(len(new), first + changed + alike)):
+        text = remove(text, (*path, first + changed))
+    return text
+
+
+def _add(text: str, before: Any, path: Path, value: object) -> str:
+    """Add a key at the end of the innermost mapping that is there."""
+    depth = next(depth for depth in range(len(path) - 1, -1, -1) if find(before, path[:depth])[0])
+    within = find(before, path[:depth])[1]
+    for step in reversed(path[depth + 1 :]):
+        if isinstance(step, int):
+            raise Refusal("there is no such place in the list")
+        value = {step: value}
+    key = path[depth]
+    if isinstance(key, int) or not (isinstance(within, Mapping) or within is None):
+        raise Refusal("there is no such place in the pipeline", EDITOR)
+    if not within and depth:
+        return set_value(text, path[:depth], {key: value})
+    meant = setting((*path[:depth], key), value)
+    return _made(text, before, path[:depth], lambda layout: _add_key(layout, path[:depth], key, value), meant)
+
+
+def _replace(layout: Layout, path: Path, value: object) -> list[Change]:
+    node = layout.at(path)
+    start, end = node.start_mark.index, layout.end(node)
+    if is_nothing(node):
+        # Behind the dash or colon; between brackets and behind a bare key there is none.
+        return [(start, start, f" {in_one_line(value)}")]
+    if isinstance(node, yaml.ScalarNode):
+        if node.start_mark.line != node.end_mark.line or node.style in ("|", ">"):
+            raise unsafe("its text goes over several lines")
+        return [(start, end, in_one_line(value, node.style or "" if isinstance(value, str) else ""))]
+    if layout.has_comment(start, end):
+        raise unsafe("there are comments in it")
+    if node.flow_style:
+        return [(start, end, in_one_line(value))]
+    return [_in_place_of_block(layout, path, in_one_line(value))]
+
+
+def _in_place_of_block(layout: Layout, path: Path, written: str) -> Change:
+    """Put something in one line behind the dash or colon of a block."""
+    node = layout.at(path)
+    if not path:
+        raise unsafe("it is the whole file")
+    behind = layout.indicator(layout.dashes if isinstance(path[-1], int) else layout.colons, node)
+    end = layout.end(node)
+    if layout.has_comment(behind, end) or layout.text[behind : node.start_mark.index].strip():
+        raise unsafe("there are comments in it")
+    return behind, end, f" {written}"
+
+
+def _remove(layout: Layout, path: Path) -> list[Change]:
+    parent, at = layout.at(path[:-1]), _position(layout, path)
+    entries = layout.entries(parent)
+    entry = entries[at]
+    if parent.flow_style:
+        return [_remove_between(layout, parent, entries, at)]
+    if len(entries) == 1:
+        empty = "[]" if isinstance(parent, yaml.SequenceNode) else "{}"
+        return [_in_place_of_block(layout, path[:-1], empty)]
+    if layout.begins_line(entry.start):
+        return [_lines(layout, entry)]
+    following = entries[at + 1].start
+    if at or layout.has_comment(layout.line_end(entry.start), following):
+        raise unsafe("it begins in the line of something else")
+    return [(entry.start, following, "")]
+
+
+def _remove_between(layout: Layout, node: Any, entries: list[Entry], at: int) -> Change:
+    """Remove an entry between brackets, with one comma."""
+    if at + 1 < len(entries):
+        start, end = entries[at].start, entries[at + 1].start
+    elif at:
+        start, end = entries[at - 1].end, entries[at].end
+    else:
+        start, end = node.start_mark.index + 1, node.end_mark.index - 1
+    if layout.has_comment(start, end):
+        raise unsafe("there are comments in it")
+    return start, end, ""
+
+
+def _lines(layout: Layout, entry: Entry) -> Change:
+    """Remove the lines of an entry whole."""
+    end = layout.line_end(entry.end)
+    start = layout.line_start(entry.start)
+    if end == len(layout.text) and not layout.text.endswith("\n") and start:
+        start -= len(layout.newline(start - 1))
+    return start, end, ""
+
+
+def _position(layout: Layout, path: Path) -> int:
+    if isinstance(path[-1], int):
+        return path[-1]
+    return next(at for at, (key, _) in enumerate(layout.at(path[:-1]).value) if key.value == path[-1])
+
+
+def _insert(layout: Layout, path: Path, at: int, value: object) -> list[Change]:
+    node = layout.at(path)
+    entries = layout.entries(node)
+    if node.flow_style:
+        return [_insert_between(entries, at, in_one_line(value))]
+    if at == len(entries):
+        return [_after(layout, entries[-1], layout.column(entries[0].start), element(value))]
+    if not layout.begins_line(entries[at].start):
+        raise unsafe("it begins in the line of something else")
+    start = layout.above(entries[at].start)
+    return [(start, start, _indented(element(value), layout.column(entries[at].start), layout.newline(start)))]
+
+
+def _insert_between(entries: list[Entry], at: int, written: str) -> Change:
+    if at < len(entries):
+        return entries[at].start, entries[at].start, f"{written}, "
+    return entries[-1].end, entries[-1].end, f", {written}"
+
+
+def _after(layout: Layout, last: Entry, column: int, lines: list[str]) -> Change:
+    """Put lines behind those of an entry."""
+    end, newline = layout.line_end(last.end), layout.newline(last.end)
+    written = _indented(lines, column, newline)
+    if end and not layout.text[:end].endswith("\n"):
+        return end, end, newline + written.removesuffix(newline)
+    return end, end, written
+
+
+def _indented(lines: list[str], column: int, newline: str) -> str:
+    return "".join(" " * column + line + newline for line in lines)
+
+
+def _add_key(layout: Layout, path: Path, key: str, value: object) -> list[Change]:
+    node = layout.at(path)
+    if node is None or is_nothing(node):
+        end = len(layout.text)
+        return [_after(layout, Entry(end, end), 0, pair(key, value))]
+    entries = layout.entries(node)
+    if node.flow_style:
+        written = f"{scalar(key)}: {in_one_line(value)}"
+        if not entries:
+            return [(node.start_mark.index + 1, node.start_mark.index + 1, written)]
+        return [_insert_between(entries, len(entries), written)]
+    return [_after(layout, entries[-1], layout.column(entries[0].start), pair(key, value))]
+
+
+def _move(layout: Layout, path: Path, at: int, to: int) -> list[Change]:
+    node = layout.at(path)
+    entries = layout.entries(node)
+    if node.flow_style:
+        return _move_between(layout, entries, at, to)
+    if not all(layout.begins_line(each.start) for each in entries):
+        raise unsafe("it begins in the line of something else")
+    spans = [(layout.above(each.start), layout.line_end(each.end)) for each in entries]
+    if not layout.text[: spans[-1][1]].endswith("\n"):
+        raise unsafe("the last line of the file has no end")
+    start, end = spans[at]
+    place = spans[to][0] if to < at else spans[to][1]
+    return [(start, end, ""), (place, place, layout.text[start:end])]
+
+
+def _move_between(layout: Layout, entries: list[Entry], at: int, to: int) -> list[Change]:
+    """Give the places between brackets the elements in their new order; commas and comments stay."""
+    texts = [layout.text[each.start : each.end] for each in entries]
+    texts.insert(to, texts.pop(at))
+    return [(each.start, each.end, text) for each, text in zip(entries, texts, strict=True)]
+
+
+def _read(text: str) -> Any:
+    try:
+        return mw.read_settings(text)
+    except mw.InputError as error:
+        place = error.problems[0].place
+        where = f" (line {place.line}, column {place.column})" if place is not None and place.line else ""
+        raise Refusal(f"the pipeline is no YAML as it stands{where}: {error.problems[0].message}", EDITOR) from None

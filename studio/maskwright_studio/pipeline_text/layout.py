@@ -1,0 +1,179 @@
+"""Where everything stands in a YAML text: values, their entries, indicators and comments, by the marks of PyYAML."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from maskwright_studio.refusal import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Path = Sequence[str | int]
+
+EDITOR = "Change it in the text of the pipeline."
+
+STRANGE_BREAKS = re.compile("\r(?!\n)|[\x85\u2028\u2029]")
+"""Line ends that YAML knows and editors do not show as such."""
+
+
+def unsafe(reason: str) -> Refusal:
+    """Refusal of a layout: the page offers the text instead."""
+    return Refusal(f"this cannot be changed safely by a form: {reason}", EDITOR)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One element of a list, or one key of a mapping with its value.
+
+    Attributes
+    ----------
+    start : int
+        Where its dash or its key begins.
+    end : int
+        Behind the last character of its value.
+    """
+
+    start: int
+    end: int
+
+
+class Layout:
+    """Nodes of a text, found by paths.
+
+    Parameters
+    ----------
+    text : str
+        Without byte order mark.
+
+    Raises
+    ------
+    Refusal
+        It is no YAML, or has line ends that only YAML knows.
+    """
+
+    def __init__(self, text: str) -> None:
+        if STRANGE_BREAKS.search(text):
+            raise unsafe("the file has line ends of an unusual kind")
+        loader: Any = yaml.SafeLoader
+        try:
+            self.tokens = list(yaml.scan(text, Loader=loader))
+            self.root: Any = yaml.compose(text, Loader=loader)
+        except (yaml.YAMLError, RecursionError):
+            raise Refusal("the pipeline is no YAML as it stands", "Mend its text first.") from None
+        self.text = text
+        self.dashes = self._ends(yaml.BlockEntryToken)
+        self.colons = self._ends(yaml.ValueToken)
+        self.comments = self._comments()
+
+    def _ends(self, kind: type) -> list[int]:
+        return [token.end_mark.index for token in self.tokens if isinstance(token, kind)]
+
+    def _comments(self) -> list[int]:
+        found, behind = [], 0
+        for token in self.tokens:
+            gap = self.text[behind : token.start_mark.index]
+            if "#" in gap:
+                found += [behind + match.start() for match in re.finditer(r"#[^\n]*", gap)]
+            behind = max(behind, token.end_mark.index)
+        return found
+
+    def has_comment(self, start: int, end: int) -> bool:
+        """Whether a comment begins between two places."""
+        at = bisect.bisect_left(self.comments, start)
+        return at < len(self.comments) and self.comments[at] < end
+
+    def at(self, path: Path) -> Any:
+        """Node at the end of a path; None where there is none."""
+        node = self.root
+        for step in path:
+            if isinstance(node, yaml.MappingNode):
+                node = next((value for key, value in node.value if key.value == step), None)
+            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+                node = node.value[step]
+            else:
+                return None
+        return node
+
+    def end(self, node: Any) -> int:
+        """Behind the last character of a value: the mark of a block says where the next thing begins."""
+        if isinstance(node, yaml.CollectionNode) and not node.flow_style:
+            last = node.value[-1]
+            return max(self.end(each) for each in last) if isinstance(last, tuple) else self.end(last)
+        end: int = node.end_mark.index
+        if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
+            end = node.start_mark.index + len(self.text[node.start_mark.index : end].rstrip())
+        elif is_nothing(node):
+            return int(node.start_mark.index)
+        return end
+
+    def entries(self, node: Any) -> list[Entry]:
+        """Entries of a list or mapping."""
+        if isinstance(node, yaml.MappingNode):
+            return [Entry(key.start_mark.index, max(self.end(key), self.end(value))) for key, value in node.value]
+        if node.flow_style:
+            return [Entry(each.start_mark.index, self.end(each)) for each in node.value]
+        return [Entry(self.indicator(self.dashes, each) - 1, self._end_of_element(each)) for each in node.value]
+
+    def _end_of_element(self, node: Any) -> int:
+        return max(self.indicator(self.dashes, node), self.end(node))
+
+    def indicator(self, ends: list[int], node: Any) -> int:
+        """End of the dash or colon that a value stands behind."""
+        at = bisect.bisect_right(ends, node.start_mark.index)
+        if not at:
+            raise unsafe("it has no indicator of its own")
+        return ends[at - 1]
+
+    def line_start(self, index: int) -> int:
+        """Where the line of a place begins."""
+        return self.text.rfind("\n", 0, index) + 1
+
+    def line_end(self, index: int) -> int:
+        """Where the line after that of a place begins: the length of the text for the last line."""
+        found = self.text.find("\n", index)
+        return len(self.text) if found < 0 else found + 1
+
+    def column(self, index: int) -> int:
+        """Characters before a place in its line.
+
+        Raises
+        ------
+        Refusal
+            There is a tab among them.
+        """
+        before = self.text[self.line_start(index) : index]
+        if "\t" in before:
+            raise unsafe("its line is indented by a tab")
+        return len(before)
+
+    def begins_line(self, index: int) -> bool:
+        """Whether nothing but blanks is before a place in its line."""
+        return not self.text[self.line_start(index) : index].strip()
+
+    def above(self, index: int) -> int:
+        """Where the line of a place begins, or the first of the comment lines right above it in the same column."""
+        start, column = self.line_start(index), self.column(index)
+        while start:
+            before = self.line_start(start - 1)
+            line = self.text[before:start]
+            if not (line.lstrip(" ").startswith("#") and len(line) - len(line.lstrip(" ")) == column):
+                break
+            start = before
+        return start
+
+    def newline(self, index: int) -> str:
+        """Line end of the line of a place, or of the line before it at the end of the text."""
+        end = self.text.find("\n", index)
+        end = self.text.rfind("\n") if end < 0 else end
+        return "\r\n" if end > 0 and self.text[end - 1] == "\r" else "\n"
+
+
+def is_nothing(node: Any) -> bool:
+    """Whether nothing is written where a value could be."""
+    return isinstance(node, yaml.ScalarNode) and node.style is None and node.start_mark.index == node.end_mark.index

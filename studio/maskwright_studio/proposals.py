@@ -1,0 +1,103 @@
+"""Changes of the pipeline before they are made: operations on its text, and what they would do to it."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from maskwright_studio import pipeline_text
+from maskwright_studio.pipeline_text.meaning import find
+from maskwright_studio.refusal import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Operation = list[Any]
+"""``["set", path, value]``, ``["remove", path]``, ``["insert", path, at, value]``, ``["move", path, at, to]``."""
+
+MARK = "\ufeff"
+
+
+def changed(text: str, operations: Sequence[Operation]) -> str:
+    """Text after some operations.
+
+    Parameters
+    ----------
+    text : str
+    operations : sequence of list
+
+    Raises
+    ------
+    Refusal
+        One of them cannot be made in this layout, or nothing would change.
+    """
+    new = text
+    for operation in operations:
+        match operation:
+            case ["set", list(path), value]:
+                new = pipeline_text.set_value(new, path, value)
+            case ["remove", list(path)]:
+                new = pipeline_text.remove(new, path)
+            case ["insert", list(path), int(at), value]:
+                new = pipeline_text.insert(new, path, at, value)
+            case ["append", list(path), value]:
+                new = pipeline_text.append(new, path, value)
+            case ["move", list(path), int(at), int(to)]:
+                new = pipeline_text.move(new, path, at, to)
+            case ["text", str(typed)]:
+                new = typed_over(new, typed)
+            case _:
+                raise Refusal("this change is not understood")
+    if new == text:
+        raise Refusal("that is what the pipeline says already")
+    return new
+
+
+def typed_over(text: str, typed: str) -> str:
+    """A text as it was typed in the page, with the line ends and the byte order mark of the file.
+
+    Parameters
+    ----------
+    text : str
+        Of the file.
+    typed : str
+        Browsers know one kind of line end only.
+    """
+    old = text.removeprefix(MARK).splitlines(keepends=True)
+    bare = [line.rstrip("\r\n") for line in old]
+    lines = typed.replace("\r\n", "\n").split("\n")
+    last = lines.pop()
+    newline = "\r\n" if sum(line.endswith("\r\n") for line in old) * 2 > len(old) else "\n"
+    written = [line + newline for line in lines] + ([last] if last else [])
+    for start, first, size in difflib.SequenceMatcher(a=bare, b=lines, autojunk=False).get_matching_blocks():
+        for at in range(size):
+            if old[start + at].endswith("\n"):
+                written[first + at] = old[start + at]
+    return (MARK if text.startswith(MARK) else "") + "".join(written)
+
+
+def fingerprint(text: str) -> str:
+    """Short name of a text: a change is made in the very text that it was shown for."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def operations_of(sent: object) -> list[Operation]:
+    """Operations that a form holds.
+
+    Raises
+    ------
+    Refusal
+        It holds something else.
+    """
+    try:
+        found = json.loads(str(sent))
+    except ValueError:
+        raise Refusal("this change is not understood") from None
+    return found if isinstance(found, list) else []
+
+
+def value_at(settings: object, path: Sequence[str | int]) -> Any:
+    """What a place of the pipeline says; None where there is none."""
+    return find(settings, path)[1]

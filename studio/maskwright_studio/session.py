@@ -1,0 +1,105 @@
+"""One session of the studio: the folder, the pipeline that is open, its jobs and documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from maskwright_studio.command_line import CommandLine
+from maskwright_studio.data_process import DataProcess
+from maskwright_studio.documents import Documents
+from maskwright_studio.folder import PIPELINES, files_of, inside, shown
+from maskwright_studio.jobs import Jobs
+from maskwright_studio.pipeline_file import PipelineFile
+from maskwright_studio.refusal import Refusal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Session:
+    """What all pages share.
+
+    Parameters
+    ----------
+    start : Path
+        A folder, or a pipeline in one: absolute.
+    private : Path
+        A folder of the studio's own, which is removed at its end.
+
+    Attributes
+    ----------
+    folder : Path
+        Nothing outside it is opened.
+    pipeline : PipelineFile or None
+        That is open.
+    jobs : Jobs
+    data : DataProcess
+        Holds the data of the pipeline.
+    commands : CommandLine
+        For files that no pipeline names yet.
+    plans : Jobs
+        Plans are made beside a run.
+    documents : Documents
+    """
+
+    def __init__(self, start: Path, private: Path) -> None:
+        self.folder = start if start.is_dir() else start.parent
+        self.private = private
+        self.pipeline: PipelineFile | None = None if start.is_dir() else PipelineFile(start)
+        self.jobs = Jobs()
+        self.data = DataProcess()
+        self.commands = CommandLine(self.folder)
+        self.plans = Jobs()
+        self.documents = Documents()
+
+    def __enter__(self) -> Self:
+        """Return itself; its processes are ended by the application, which has the loop they live in."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Forget everything."""
+        self.pipeline = None
+
+    async def close(self) -> None:
+        """End the processes of the session."""
+        await self.jobs.close()
+        await self.data.close()
+        await self.commands.close()
+        await self.plans.close()
+
+    def pipelines(self) -> list[str]:
+        """Files of the folder that are pipelines by their first lines, as the page names them."""
+        return [shown(self.folder, path) for path in files_of(self.folder) if _looks_like_pipeline(path)]
+
+    def open(self, name: str) -> PipelineFile:
+        """Open a pipeline of the folder.
+
+        Raises
+        ------
+        Refusal
+            It is not there, not in the folder, or not text.
+        """
+        self.pipeline = PipelineFile(inside(self.folder, name))
+        return self.pipeline
+
+    def needed_pipeline(self) -> PipelineFile:
+        """Return the pipeline that is open.
+
+        Raises
+        ------
+        Refusal
+            None is.
+        """
+        if self.pipeline is None:
+            raise Refusal("no pipeline is open", "Choose one on the page Open, or start one from a data file.")
+        return self.pipeline
+
+
+def _looks_like_pipeline(path: Path) -> bool:
+    if path.suffix.lower() not in PIPELINES:
+        return False
+    try:
+        with path.open("rb") as file:
+            return b"maskwright:" in file.read(20_000)
+    except OSError:
+        return False

@@ -1,0 +1,130 @@
+"""The process of one job: is told what to do in a line of JSON, says how far it is in lines, and ends with its result.
+
+It ends by itself when the studio does: whoever holds the other end of its standard input is gone then.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import maskwright as mw
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from maskwright import Progress
+
+PATIENCE = 2.0
+"""Seconds between asking this process to end and ending it."""
+
+SHARE = 0.005
+"""Least progress that is worth a line."""
+
+
+class Told:
+    """Reporter that writes lines of JSON.
+
+    Parameters
+    ----------
+    say : callable
+    """
+
+    def __init__(self, say: Callable[[Mapping[str, object]], None]) -> None:
+        self._say = say
+
+    def stage(self, title: str) -> Progress:
+        """Say that a stage begins, and then its shares."""
+        self._say({"stage": title})
+        last = 0.0
+
+        def progress(share: float) -> None:
+            nonlocal last
+            if share >= 1 or share - last >= SHARE:
+                last = share
+                self._say({"share": min(1.0, share)})
+
+        return progress
+
+    def notice(self, text: str) -> None:
+        """Say a sentence."""
+        self._say({"notice": text})
+
+
+def main() -> None:
+    """Do what the first line of standard input asks for."""
+    lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)  # what plugins print is no line of ours
+    writing = threading.Lock()
+
+    def say(told: Mapping[str, object]) -> None:
+        with writing:
+            lines.write(json.dumps(told, allow_nan=False) + "\n")
+            lines.flush()
+
+    request = json.loads(_first_line())
+    threading.Thread(target=_end_with_the_studio, daemon=True).start()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    say(outcome(request, Told(say)))
+
+
+def outcome(request: Mapping[str, Any], reporter: Told) -> dict[str, object]:
+    """What a job comes to: exit code, result, and problems where there are some.
+
+    Parameters
+    ----------
+    request : mapping
+        ``{"work": "run", "pipeline": PATH}``.
+    reporter : Told
+    """
+    try:
+        match request["work"]:
+            case "run":
+                result = mw.run(request["pipeline"], request.get("overrides", ()), reporter).to_json()
+            case "plan":
+                result = mw.plan_pipeline(request["pipeline"], reporter=reporter)
+            case other:
+                raise ValueError(other)
+    except mw.MaskwrightError as error:
+        record = getattr(error, "record", None)
+        problems = [{"message": with_place(each), "hint": each.hint or ""} for each in error.problems]
+        return {"code": error.exit_code, "result": record, "problems": problems}
+    return {"code": 0, "result": result}
+
+
+def with_place(problem: mw.Problem) -> str:
+    """A problem as the command line tells it, without its hint."""
+    return str(replace(problem, hint=None))
+
+
+def _first_line() -> bytes:
+    line = b""
+    while not line.endswith(b"\n"):
+        byte = os.read(0, 1)
+        if not byte:
+            break
+        line += byte
+    return line
+
+
+def _end_with_the_studio() -> None:
+    """Wait for the end of standard input; a thread that waits in `sys.stdin` would keep the interpreter from ending."""
+    while os.read(0, 1):
+        pass
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(PATIENCE)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)

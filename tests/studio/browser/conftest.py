@@ -1,0 +1,106 @@
+"""A real browser on a studio, and what holds of every page: no word in the console, nobody else asked, axe content."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+SCREENSHOTS = os.environ.get("MASKWRIGHT_SCREENSHOTS")
+"""Folder for a picture of the page at the end of each test: wide and narrow, light and dark."""
+
+WIDE = {"width": 1200, "height": 900}
+NARROW = {"width": 400, "height": 800}
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """Text of axe-core, from ``AXE_CORE``, a package of Python's or npm's; '' where it is nowhere.
+
+    It is under another licence than this project, and so is no part of it.
+    """
+    found = importlib.util.find_spec("axe_playwright_python")
+    folders = [Path(each) for each in (found.submodule_search_locations or [])] if found else []
+    if npm := shutil.which("npm"):
+        for words in ([], ["-g"]):
+            root = subprocess.run([npm, "root", *words], capture_output=True, text=True, check=False).stdout.strip()
+            folders.append(Path(root) / "axe-core")
+    named = os.environ.get("AXE_CORE")
+    for path in [*([Path(named)] if named else []), *(folder / "axe.min.js" for folder in folders)]:
+        if path.is_file():
+            return path.read_text(encoding="utf-8")
+    return ""
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """The system's Chromium; playwright's own need not be downloaded."""
+    if CHROMIUM is None:
+        pytest.skip("no Chromium is installed: the pages are not looked at in a browser")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as started:
+        arguments = ["--no-sandbox", "--disable-background-networking"]
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def running(studio, office):
+    """The studio that is looked at; a module with another one has a fixture of this name."""
+    return studio(office / "pipeline.yaml")
+
+
+@pytest.fixture
+def page(browser, running, axe, request):
+    """A tab that has the key; what holds of every page is asserted at the end, of the page it is on then.
+
+    ``page.goto(running.at("/run"))`` leads to a page; ``page.said`` is what stands in the console.
+    """
+    context = browser.new_context(viewport=WIDE)
+    tab = context.new_page()
+    tab.set_default_timeout(20_000)
+    tab.said, asked = [], []
+    tab.on("console", lambda message: tab.said.append(message.text))
+    tab.on("pageerror", lambda error: tab.said.append(str(error)))
+    tab.on("request", lambda sent: asked.append(sent.url))
+    tab.goto(running.entrance)
+    tab.locator("#content h1").wait_for()
+    yield tab
+    try:
+        _every_page_is_fit(tab, axe, request.node.name)
+        assert tab.said == [], "the console is not empty"
+        others = [
+            each for each in asked if urlsplit(each).netloc != running.address and urlsplit(each).scheme != "data"
+        ]
+        assert others == []
+    finally:
+        context.close()
+
+
+def _every_page_is_fit(tab, script: str, name: str) -> None:
+    """Wide and narrow, light and dark: axe finds nothing, and nothing is wider than the window."""
+    for scheme in ("light", "dark"):
+        tab.emulate_media(color_scheme=scheme)
+        for size in (WIDE, NARROW):
+            tab.set_viewport_size(size)
+            if SCREENSHOTS:
+                Path(SCREENSHOTS).mkdir(parents=True, exist_ok=True)
+                tab.screenshot(path=Path(SCREENSHOTS) / f"{name}-{scheme}-{size['width']}.png", full_page=True)
+            too_wide = tab.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert too_wide <= 0, f"{too_wide} pixels wider than a window of {size['width']}"
+            if script:
+                assert findings(tab, script) == [], f"{scheme}, {size['width']} pixels"
+
+
+def findings(tab, script: str) -> list[str]:
+    """What axe-core finds, one line each."""
+    tab.evaluate(script)
+    found = tab.evaluate("axe.run(document, {resultTypes: ['violations'], iframes: false})")
+    return [f"{each['id']}: {node['html'][:160]}" for each in found["violations"] for node in each["nodes"]]

@@ -1,0 +1,125 @@
+"""A studio that runs as a user's does, and a browser that looks at it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import signal
+import subprocess
+import sys
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+
+@dataclass
+class Running:
+    """A studio that listens."""
+
+    process: subprocess.Popen
+    folder: Path
+    address: str
+    key: str
+
+    @property
+    def entrance(self) -> str:
+        return f"http://{self.address}/#key={self.key}"
+
+    def at(self, path: str) -> str:
+        """Address of a page, for a tab that has the key."""
+        return f"http://{self.address}{path}"
+
+    def ask(self, path, form=None, *, method=None, **headers):
+        """Status, headers and body of one request; `headers` replace those of the page, None leaves one out."""
+        sent = {
+            "Host": self.address, "Origin": f"http://{self.address}", "Sec-Fetch-Site": "same-origin",
+            "Authorization": f"Studio {self.key}",
+        } | {name.replace("_", "-"): value for name, value in headers.items()}  # fmt: skip
+        with closing(http.client.HTTPConnection(self.address, timeout=30)) as connection:
+            connection.putrequest(method or ("GET" if form is None else "POST"), path, skip_host=True)
+            for name, value in sent.items():
+                for each in value if isinstance(value, list) else [] if value is None else [value]:
+                    connection.putheader(name, each)
+            body = None if form is None else json.dumps(form).encode()
+            if body is not None:
+                connection.putheader("Content-Length", str(len(body)))
+            connection.endheaders(body)
+            with connection.getresponse() as response:
+                return response.status, dict(response.getheaders()), response.read().decode()
+
+    def view(self, path):
+        return json.loads(self.ask(f"/view{path}")[2])["html"]
+
+    def act(self, path, **form):
+        return json.loads(self.ask(f"/act{path}", form)[2])
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(30)
+        return self.process.stderr.read()
+
+
+@pytest.fixture(scope="module")
+def studio():
+    """Start studios; each is ended after the tests of its module."""
+    started = []
+
+    def start(folder, *words):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "maskwright", "studio", str(folder), *(words or ["--no-browser"])],
+            stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
+        for line in process.stderr:
+            if found := re.search(r"http://([\d.:]+)/#key=(\S+)", line):
+                process.stderr.readline()
+                started.append(Running(process, Path(folder), found[1], found[2]))
+                return started[-1]
+        raise AssertionError(process.wait())
+
+    yield start
+    for each in started:
+        if each.process.poll() is None:
+            each.end()
+        each.process.stderr.close()
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory):
+    """Folder with a small file, a rule and a pipeline."""
+    folder = tmp_path_factory.mktemp("work") / "office"
+    folder.mkdir()
+    rows = "".join(f"{20 + number % 50},{100 * number},{10 * number},{90 * number}\n" for number in range(60))
+    (folder / "people.csv").write_text("age,gross,tax,net\n" + rows, encoding="utf-8")
+    (folder / "pipeline.yaml").write_text(PIPELINE, encoding="utf-8")
+    return folder
+
+
+PIPELINE = """\
+maskwright: 1          # the format
+data:
+  source: people.csv
+  variables:
+    age: {role: quasi_identifier}
+edits:
+  - gross == net + tax
+protect:
+  - method: microaggregation
+    params: {k: 5}     # at least
+measure: [sse]
+output:
+  data: masked.csv
+  report: report.html
+seed: 7
+"""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def state(tmp_path_factory):
+    """Folder of what studios keep for the user: the user's own stays as it is."""
+    folder = tmp_path_factory.mktemp("state")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(folder))
+        yield folder

@@ -1,0 +1,179 @@
+"""Settings are changed in the text, and nothing else is."""
+
+import pytest
+
+from maskwright_studio.pipeline_text import append, insert, move, remove, set_value
+from maskwright_studio.refusal import Refusal
+
+PIPELINE = """\
+# a pipeline
+maskwright: 1          # the format
+
+data:
+  source: "people.csv"
+  variables:
+    age: {role: quasi_identifier}   # known
+    sex: { type: nominal, missing: [9, 'NA'] }
+    net:
+      type: continuous
+      decimals: 2    # cents
+edits:
+- gross == net + tax   # of each
+-   name: no-debts
+    rule: >-
+      net >= 0 and
+      tax >= 0
+
+protect:
+  # the first
+  - method: microaggregation
+    params: {k: 5, partition: mdav}     # at least
+  # the second
+  - method: noise
+    params:
+        share: 0.1
+measure: [sse, pil,   # loss
+          score]
+output:
+seed: 7"""
+
+K = ("protect", 0, "params", "k")
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize(
+    ("path", "value", "old", "new"),
+    [
+        (K, 7, "{k: 5, p", "{k: 7, p"),
+        (("seed",), 8, "seed: 7", "seed: 8"),
+        (("data", "source"), "a b.csv", '"people.csv"', '"a b.csv"'),
+        (("data", "variables", "sex", "type"), "ordinal", "type: nominal,", "type: ordinal,"),
+        (("data", "variables", "sex", "missing", 0), "no", "[9, 'NA']", "['no', 'NA']"),
+        (("data", "variables", "sex", "missing", 1), "it's", "'NA'", "'it''s'"),
+        (("data", "variables", "net", "decimals"), None, "decimals: 2  ", "decimals: null  "),
+        (("data", "variables", "net", "label"), "a: b", "2    # cents\n", "2    # cents\n      label: 'a: b'\n"),
+        (("data", "variables", "age", "type"), "integer", "identifier}", "identifier, type: integer}"),
+        (("edits", 0), "x >= 012", "gross == net + tax ", "x >= 012 "),
+        (("edits", 1, "name"), "1", "name: no-debts", "name: '1'"),
+        (("output", "data"), "m.csv", "output:\n", "output: {data: m.csv}\n"),
+        (("output",), {"data": "m.csv", "report": "r.html"}, "output:\n", "output: {data: m.csv, report: r.html}\n"),
+        (("release", "order"), "random", "seed: 7", "seed: 7\nrelease: {order: random}"),
+        (("measure",), ["sse", "pil", "score", "rho"], "score]", "score, rho]"),
+        (("measure",), ["sse", "score"], "pil,   # loss", None),
+        (("protect", 1, "params"), {"share": 0.2, "kind": "x"}, "share: 0.1\n", "share: 0.2\n        kind: x\n"),
+    ],
+)
+def test_a_setting_changes_its_place_only(path, value, old, new, newline, mark):
+    text = mark + PIPELINE.replace("\n", newline)
+    if new is None:
+        with pytest.raises(Refusal, match="comments"):
+            set_value(text, path, value)
+    else:
+        expected = mark + PIPELINE.replace(old, new, 1).replace("\n", newline)
+        assert set_value(text, path, value) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new"),
+    [
+        (K, "{k: 5, partition", "{partition"),
+        ((*K[:3], "partition"), "5, partition: mdav", "5"),
+        (("seed",), "\nseed: 7", ""),
+        (("data", "variables", "age"), "    age: {role: quasi_identifier}   # known\n", ""),
+        (("data", "variables", "sex", "missing", 0), "9, ", ""),
+        (("edits", 0), "- gross == net + tax   # of each\n", ""),
+        (("edits", 1, "name"), "name: no-debts\n    ", ""),
+        (("protect", 1, "params", "share"), "params:\n        share: 0.1", "params: {}"),
+        (("output",), "output:\n", ""),
+    ],
+)
+def test_what_is_removed_takes_its_lines(path, old, new):
+    assert remove(PIPELINE, path) == PIPELINE.replace(old, new, 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "at", "value", "old", "new"),
+    [
+        (("edits",), 1, "a >= 0", "-   name", "- a >= 0\n-   name"),
+        (("edits",), 2, {"name": "x", "rule": "a >= 0"}, "tax >= 0\n", "tax >= 0\n- name: x\n  rule: a >= 0\n"),
+        (("protect",), 0, {"method": "noise"}, "  # the first", "  - method: noise\n  # the first"),
+        (("protect",), 2, {"method": "m", "params": {"k": 2}}, "measure:",
+         "  - method: m\n    params: {k: 2}\nmeasure:"),
+        (("measure",), 1, {"rho": {"known": 2}}, "pil,", "{rho: {known: 2}}, pil,"),
+        (("measure",), 3, "rho", "score]", "score, rho]"),
+        (("waive",), 0, {"doubt": "d", "because": "so, yes"}, "seed: 7",
+         "seed: 7\nwaive:\n  - doubt: d\n    because: 'so, yes'"),
+    ],
+)  # fmt: skip
+def test_an_element_is_inserted(path, at, value, old, new):
+    assert insert(PIPELINE, path, at, value) == PIPELINE.replace(old, new, 1)
+
+
+def test_steps_are_moved_with_their_comments():
+    first, second = PIPELINE.index("  # the first"), PIPELINE.index("  # the second")
+    end = PIPELINE.index("measure:")
+    moved = PIPELINE[:first] + PIPELINE[second:end] + PIPELINE[first:second] + PIPELINE[end:]
+    assert move(PIPELINE, ("protect",), 0, 1) == moved
+    assert move(PIPELINE, ("protect",), 1, 0) == moved
+    assert move(PIPELINE, ("measure",), 0, 2).splitlines()[-4:-2] == [
+        "measure: [pil, score,   # loss",
+        "          sse]",
+    ]
+
+
+def test_what_is_so_already_stays_as_it_is_written():
+    assert set_value(PIPELINE, ("seed",), 7) == PIPELINE
+    assert set_value("a: 0x1F\nb: 012\n", ("b",), 12) == "a: 0x1F\nb: 012\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "said"),
+    [
+        ("a: &x 1\nb: *x\n", ("a",), "anchor"),
+        ("a: &x {k: 1}\nb: *x\n", ("b",), "anchor"),
+        ("a: {k: &x 1}\nb: *x\n", ("a",), "no longer"),
+        ("a: &x {k: 1}\nb: *x\n", ("b", "k"), "more than this"),
+        ("a: |\n  one\n  two\n", ("a",), "several lines"),
+        ("a: one\n  two\n", ("a",), "several lines"),
+        ('a: "one\n  two"\n', ("a",), "several lines"),
+        ("a:\n  # why\n  b: 1\n", ("a",), "comments"),
+        ("a: {b}\n", ("a", "b"), "more than this"),
+        ("a: 1\r", ("a",), "unusual"),
+        ("a: 1\na: 2\n", ("a",), "line 2, column 1"),
+        ("a: [1\n", ("a",), "no YAML"),
+        ("a: 1\n", ("a", "b"), "no such place"),
+        ("a: [1]\n", ("a", 4), "no such place"),
+        ("<<: {a: 1}\n", ("a",), "merge"),
+        ("a: !!str 1\n", ("a",), "tags"),
+    ],
+)
+def test_what_cannot_be_changed_safely_is_refused(text, path, said):
+    with pytest.raises(Refusal, match=said):
+        set_value(text, path, "new")
+
+
+def test_a_text_that_reads_as_something_else_is_quoted():
+    for value in (
+        "no",
+        "1",
+        "1e3",
+        "0x1F",
+        "2020-01-01",
+        "null",
+        "~",
+        "",
+        " a",
+        "a: b",
+        "a #b",
+        "[",
+        "é",
+        "a\nb",
+        "=",
+        "<<",
+        "12:30",
+    ):
+        for text in ("a: x\n", "a: [x]\n", "a: 'x'\n", 'a: "x"\n'):
+            path = ("a", 0) if "[" in text else ("a",)
+            assert set_value(text, path, value)  # it is read again, and would be refused
+    assert append("", ("measure",), "sse") == "measure: [sse]\n"

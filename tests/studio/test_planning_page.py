@@ -1,0 +1,76 @@
+"""The page Plan: what it shows is the plan of the command line, and a doubt is waived by a line of the pipeline."""
+
+import html
+import json
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def running(studio, office):
+    text = (office / "pipeline.yaml").read_text("utf-8")
+    rows = (office / "people.csv").read_text("utf-8").splitlines()
+    with_region = [f"{row},{'region' if not at else 'north' if at % 2 else 'south'}" for at, row in enumerate(rows)]
+    (office / "people.csv").write_text("\n".join(with_region) + "\n", "utf-8")
+    (office / "pipeline.yaml").write_text(text, "utf-8")
+    return studio(office / "pipeline.yaml")
+
+
+def plan_of(running):
+    end = time.monotonic() + 120
+    while "data-again" in (shown := running.ask("/part/plan/plan")[2]):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    return html.unescape(shown)
+
+
+def planned(folder):
+    command = [sys.executable, "-m", "maskwright", "plan", "pipeline.yaml", "--json"]
+    return json.loads(subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stdout)
+
+
+def test_it_equals_the_plan_of_the_command_line(running, office):
+    shown, plan = plan_of(running), planned(office)
+    assert plan["edits"]
+    for edit in plan["edits"]:
+        for said in (edit["name"], edit["text"], edit["kept_by"].replace("_", " "), edit["how"]):
+            assert said in shown
+    for group in plan["steps"][0]["groups"]:
+        for name in group["variables"]:
+            assert f"{name} <span" in shown
+        for stratum in group["strata"]:
+            assert f"{stratum['label']}: {stratum['records']}" in shown
+    for text in (*plan["notices"], *plan["untouched"], *(each["doubt"] for each in plan["doubts"])):
+        assert text in shown
+
+
+def test_a_doubt_is_waived_by_name_and_with_a_reason(running, office):
+    doubt = next(each for each in planned(office)["doubts"] if each["because"] is None)
+    plan_of(running)
+    number = f"{doubt['id']} {doubt['subject']}"
+    assert running.act("/plan/waive", doubt=number, because=" . ")["wrong"]
+    answer = running.act("/plan/waive", doubt=number, because="two regions, each of a million")
+    found = {name: html.unescape(value) for name, value in re.findall(r'name="(\w+)" value="([^"]*)"', answer["html"])}
+    assert not running.act("/pipeline/save", **found)["wrong"]
+    assert "because: 'two regions, each of a million'" in (office / "pipeline.yaml").read_text("utf-8")
+    shown = plan_of(running)
+    assert "Waivers in the pipeline" in shown
+    assert number.split(maxsplit=1)[0] not in {
+        each["id"] for each in planned(office)["doubts"] if each["because"] is None
+    }
+    answer = running.act("/plan/withdraw", at="0")
+    assert "<del>" in answer["html"]
+    running.act("/open/undo")
+
+
+def test_a_pipeline_with_a_mistake_has_no_plan_and_says_why(running, office):
+    text = (office / "pipeline.yaml").read_text("utf-8")
+    (office / "pipeline.yaml").write_text(text.replace("k: 5", "kk: 5"), "utf-8")
+    running.act("/open/read_again")
+    assert "pipeline.yaml:10" in plan_of(running)
+    running.act("/open/undo")
+    assert "Edits, and who keeps them" in plan_of(running)

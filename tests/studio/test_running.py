@@ -1,0 +1,121 @@
+"""Runs that are started on the page: the same bytes as the command line's, cancelled without a trace, told truly."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def running(studio, office):
+    return studio(office / "pipeline.yaml")
+
+
+def until(running, *texts, seconds=280):
+    """The page's progress, once it shows one of the texts."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        shown = running.ask("/part/run/progress")[2]
+        if any(text in shown for text in texts):
+            return shown
+        time.sleep(0.1)
+    raise AssertionError(shown)
+
+
+def worker_of(running):
+    """Process of the job at work."""
+    for each in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (each / "cmdline").read_bytes()
+            parent = (each / "stat").read_text().rsplit(")", 1)[1].split()[1]
+        except OSError:
+            continue
+        if b"maskwright_studio.worker" in line and int(parent) == running.process.pid:
+            return int(each.name)
+    return None
+
+
+def test_a_run_writes_the_bytes_of_the_command_line(running, office):
+    subprocess.run([sys.executable, "-m", "maskwright", "run", "pipeline.yaml", "--quiet"], cwd=office, check=True)
+    expected = (office / "masked.csv").read_bytes()
+    (office / "masked.csv").unlink()
+    assert running.act("/run/start")["say"] == "The run has begun."
+    assert "Released" in until(running, "Released", "problems")
+    assert (office / "masked.csv").read_bytes() == expected
+    assert (office / "masked.csv").stat().st_mode & 0o077 == 0
+    assert "report.html" in running.view("/report")
+
+
+def test_a_cancelled_run_leaves_nothing(running, office):
+    content = b"of an earlier run"
+    (office / "masked.csv").write_bytes(content)
+    before = sorted(path.name for path in office.iterdir())
+    running.act("/run/start")
+    until(running, "<li")
+    assert running.act("/run/start")["wrong"]  # one at a time
+    assert "cancelled" in running.act("/run/cancel")["say"]
+    assert "Cancelled" in until(running, "Cancelled", "Released")
+    assert sorted(path.name for path in office.iterdir()) == before
+    assert (office / "masked.csv").read_bytes() == content
+    assert running.act("/run/cancel")["wrong"]
+
+
+def test_a_killed_worker_is_said_and_the_next_run_works(running):
+    running.act("/run/start")
+    until(running, "<li")
+    os.kill(worker_of(running), signal.SIGKILL)
+    assert "ended from outside" in until(running, "ended from outside", "Released")
+    running.act("/run/start")
+    assert "Released" in until(running, "Released", "problems")
+
+
+def test_a_refused_run_says_why(running, office):
+    text = (office / "pipeline.yaml").read_text()
+    try:
+        (office / "pipeline.yaml").write_text(text + "thresholds: {sse: 0}\n")
+        answer = running.act("/run/start")
+        assert "changed outside" in answer["say"]
+        assert running.act("/open/read_again")["say"] == "pipeline.yaml was read again."
+        running.act("/run/start")
+        shown = until(running, "Not released", "Released")
+        assert "sse is" in shown
+        running.act("/open/undo")
+        assert (office / "pipeline.yaml").read_text() == text
+        assert running.act("/open/undo")["wrong"]
+        running.act("/open/redo")
+        assert (office / "pipeline.yaml").read_text() != text
+        running.act("/open/undo")
+    finally:
+        (office / "pipeline.yaml").write_text(text)
+
+
+def test_a_mistake_in_the_pipeline_has_its_place(running, office):
+    text = (office / "pipeline.yaml").read_text()
+    try:
+        (office / "pipeline.yaml").write_text(text.replace("k: 5", "kk: 5"))
+        running.act("/open/read_again")
+        running.act("/run/start")
+        shown = until(running, "It did not end well", "Released")
+        assert "pipeline.yaml:10" in shown
+        assert "exit code 2" in shown
+    finally:
+        (office / "pipeline.yaml").write_text(text)
+        running.act("/open/read_again")
+
+
+def test_the_worker_ends_with_the_studio(studio, office):
+    running = studio(office / "pipeline.yaml")
+    running.act("/run/start")
+    worker = worker_of(running)
+    assert worker is not None
+    running.process.kill()
+    running.process.wait(10)
+    end = time.monotonic() + 20
+    while Path(f"/proc/{worker}").exists() and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not Path(f"/proc/{worker}").exists()
+    assert not list(office.glob(".maskwright-*"))
