@@ -349,7 +349,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'maskwright' has no attribute {name!r}")
 
 
-def _constraint_kinds() -> dict[str, Any]:
+def _constraint_kinds() -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction] - rules ask for it
     """Kinds of constraints that plugins offer: rules, which know no plugins, ask the package for them."""
     registry: Any = importlib.import_module("maskwright.plugins.registry")
     return dict(registry.plugins().constraints)

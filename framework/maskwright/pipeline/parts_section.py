@@ -90,4 +90,4 @@ def _source_of_parts(place: str) -> Source:
                 message = f"a {chosen[ending].name} file among {first.name} files, as {found[0].name} is one"
                 hint = "The parts of one dataset are of one format; names that begin with '_' or '.' are passed over."
                 raise DataError(Problem(message, Place(part.path), hint))
-    return first
+    return next(iter(chosen.values()))

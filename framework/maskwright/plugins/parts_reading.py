@@ -166,8 +166,9 @@ class PartsReading:
         are columns of the file too.
         """
         first = self._layouts.get(self._first.name, Layout(self._source.name))
-        of_several = f"{len(self._found)} files, {self._found[0].name} to {self._found[-1].name}"
-        notes = [f"read from {of_several if len(self._found) > 1 else self._found[0].name}"]
+        names_of_files = [each.name for each in self._found]
+        of_several = f"{len(names_of_files)} files, {names_of_files[0]} to {names_of_files[-1]}"
+        notes = [f"read from {of_several if len(names_of_files) > 1 else names_of_files[0]}"]
         if self._hive:
             notes[0] += f"; {', '.join(self._hive)} from the names of folders"
         told: dict[str, list[str]] = {}

@@ -13,6 +13,7 @@ import pickle
 import uuid
 from collections import deque
 from contextlib import ExitStack, contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -163,7 +164,8 @@ class _Cluster:
         with config.set({**OWN_SETTINGS, **environment}):
             cluster = LocalCluster(
                 n_workers=self._terms.workers, threads_per_worker=1, processes=True, host="127.0.0.1",
-                dashboard_address=None, security=security_here(), silence_logs=logging.CRITICAL,
+                dashboard_address=None,  # pyright: ignore[reportArgumentType] - None is no dashboard
+                security=security_here(), silence_logs=logging.CRITICAL,
                 memory_limit=self._params.memory_limit or "auto", local_directory=str(folder),
             )  # fmt: skip
         self._exits.callback(cluster.close)
@@ -265,7 +267,7 @@ def _take_one_thread() -> None:
 def start(terms: EngineTerms, params: DaskParams) -> Iterator[_Cluster]:
     """Connect to the cluster, or start one."""
     try:
-        import distributed  # noqa: F401
+        import_module("distributed")
     except ImportError:
         hint = "pip install 'maskwright[dask]'; or take `engine: processes`."
         raise InputError(Problem("the engine dask needs the package distributed", hint=hint)) from None

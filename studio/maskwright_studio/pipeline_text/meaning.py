@@ -22,15 +22,17 @@ def same(one: object, other: object) -> bool:
 
 def find(value: Any, path: Path) -> tuple[bool, Any]:
     """Whether there is such a place in a plain value, and what is there."""
+    found: Any = value
     for step in path:
-        if isinstance(value, list):
-            is_there = isinstance(step, int) and 0 <= step < len(value)
+        if isinstance(found, list):
+            is_there = isinstance(step, int) and 0 <= step < len(found)
         else:
-            is_there = isinstance(value, Mapping) and step in value
+            is_there = isinstance(found, Mapping) and step in found
         if not is_there:
             return False, None
-        value = value[step]
-    return True, value
+        held: Any = found
+        found = held[step]
+    return True, found
 
 
 def setting(path: Path, value: object) -> Meant:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, outcomes
+from maskwright.commands.levels.counting_alike import alike_notices, alike_of
 from maskwright.commands.levels.last_word import EngineRules, asked_of_engine, engine_rules, last_word
 from maskwright.commands.levels.masking import MaskedLevels, mask_levels
 from maskwright.commands.levels.measuring import LevelMeasures, measures_of_levels
@@ -28,7 +29,6 @@ from maskwright.plugins.registry import plugins
 from maskwright.release.files import Release
 from maskwright.release.gate import judge
 from maskwright.release.last_look import unchanged_cells, unchanged_doubts
-from maskwright.release.levels.alike import Alike, four_counts
 from maskwright.release.levels.arranging import (
     ArrangedLevels,
     arranged_levels,
@@ -45,7 +45,6 @@ from maskwright.release.record.doubt_record import doubt_records
 from maskwright.release.record.measure_record import measure_record
 from maskwright.release.record.run_record import (
     DroppedEdit,
-    GroupClassSizes,
     LevelRecord,
     PluginRecord,
     ReleasedForm,
@@ -53,7 +52,6 @@ from maskwright.release.record.run_record import (
     SuppressedCells,
     VariableRecord,
 )
-from maskwright.release.wording import k_among_records
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -68,6 +66,7 @@ if TYPE_CHECKING:
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.plugins.measurement import Measurement
     from maskwright.release.gate import Judgement
+    from maskwright.release.levels.alike import Alike
 
 
 def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: Collection[str]) -> RunRecord:
@@ -128,7 +127,7 @@ class _LevelsRun:
         """Write, read back, validate, measure and publish what was masked."""
         described = self.described
         with self.clock("count alike"):
-            alike = self._alike(masked)
+            alike = alike_of(self.planned, masked)
         with self.clock("arrange"):
             arranged = arranged_levels(masked.linked, self.arrived.linked, self.seed)
             order = {
@@ -137,7 +136,7 @@ class _LevelsRun:
             arranged = replace(arranged, order=order)
         steps = self.planned.steps
         own = (in_pipeline(each, steps[name].numbers) for name, of in masked.results.items() for each in of.notices)
-        said = (*own, *masked.notices, *level_arrangement_notices(arranged), *self._alike_notices(masked, alike))
+        said = (*own, *masked.notices, *level_arrangement_notices(arranged), *alike_notices(masked, alike))
         self._tell(said)
         released = self._files.read_back(arranged, self._files.write_data(arranged))
         edits = published_edits(self.arrived, masked)
@@ -293,35 +292,6 @@ class _LevelsRun:
         for name, outcome in found.items():
             doubts += undecided_doubts(outcome, self.arrived.arrival[name])
         return tuple(doubts)
-
-    def _alike(self, masked: MaskedLevels) -> tuple[Alike, ...]:
-        top, low = masked.linked.levels
-        promised = [step.k for ready in self.planned.ready.values() for step in ready.plan.steps if step.k is not None]
-        if not promised:
-            return ()
-        plans = {name: ready.plan for name, ready in self.planned.ready.items()}
-        own = plans[top.name].masked if top.name in plans else ()
-        derived = tuple(each.variable for each in self.planned.across.derived)
-        below = plans[low.name].masked if low.name in plans else ()
-        groups, own_groups = (self._counted_together(masked, level.name) for level in (low, top))
-        return four_counts(masked.linked, groups, own_groups, own, derived, below, max(promised))
-
-    def _counted_together(self, masked: MaskedLevels, level: str) -> tuple[tuple[str, ...], ...]:
-        """Variables of a level that steps mask together, and those that a step promises k of; each once."""
-        if level not in self.planned.ready:
-            return ()
-        planned = [each.variables for each in self.planned.ready[level].plan.groups]
-        promised = [each["variables"] for each in masked.results[level].k["groups"]] if level in masked.results else []
-        return tuple(dict.fromkeys(tuple(names) for names in (*planned, *promised)))
-
-    def _alike_notices(self, masked: MaskedLevels, alike: Sequence[Alike]) -> tuple[str, ...]:
-        if not alike or not alike[-1].below:
-            return ()
-        top = masked.linked.levels[0].name
-        whole = alike[-1]
-        groups = [GroupClassSizes.model_validate(each) for own in masked.results.values() for each in own.k["groups"]]
-        said = f"{k_among_records(groups)}Derived totals, and the key that says who belongs together, tell "
-        return (f"{said}{top} records apart: {whole.below:,} of {whole.records:,} are unlike k - 1 others",)
 
     def _record(
         self,

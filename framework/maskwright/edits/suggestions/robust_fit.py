@@ -74,6 +74,6 @@ def sparse_fit(
 def _solved(gram: NDArray[np.float64], aim: NDArray[np.float64]) -> NDArray[np.float64]:
     """Solution of the weighted equations; the shortest one where two terms are the same but for rounding."""
     try:
-        return np.asarray(np.linalg.solve(gram, aim))
+        return np.asarray(np.linalg.solve(gram, aim), dtype=np.float64)
     except np.linalg.LinAlgError:
-        return np.asarray(np.linalg.lstsq(gram, aim, rcond=None)[0])
+        return np.asarray(np.linalg.lstsq(gram, aim, rcond=None)[0], dtype=np.float64)

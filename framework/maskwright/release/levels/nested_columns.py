@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
@@ -96,7 +96,7 @@ def _local(tag: str) -> str:
     return tag.rpartition(":")[2]
 
 
-def _local_name(element: etree._Element) -> str:
+def _local_name(element: Any) -> str:
     """Name of an element without its namespace; empty for what is none."""
     tag = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
