@@ -302,7 +302,7 @@ def test_plugins_explain_schema_init(tmp_path: Path, capsys: pytest.CaptureFixtu
         info for info in infos if info["name"] == "mdav"
     ).items()
     kinds = {"method", "partition", "measure", "source", "edit_reader", "report"}
-    kinds |= {"rule_writer", "plan_check", "report_section", "action", "engine"}
+    kinds |= {"rule_writer", "plan_check", "report_section", "action", "command", "engine", "aggregation", "constraint"}
     for info in infos:
         assert set(info) == {"name", "kind", "distribution", "version", "status", "error", "conflict"}
         assert info["kind"] in kinds
