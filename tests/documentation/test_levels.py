@@ -21,17 +21,19 @@ def test_the_walk_can_be_walked(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     lines = re.findall(r"^    (maskwright .*)$", DOCUMENT, re.MULTILINE)
-    walked = ["demo", "advise", "validate", "validate", "localize", "edits", "edits", "edits", "run"]
+    walked = [
+        "demo", "advise", "describe", "init", "validate", "validate", "localize", "edits", "edits", "edits", "run",
+    ]  # fmt: skip
     assert [line.split()[1] for line in lines] == walked
     assert main([*shlex.split(lines[0])[1:], "--records", "200"]) == 0
     capsys.readouterr()
     assert main(shlex.split(lines[1])[1:]) == 0
-    (columns,) = re.findall(r"variables: \[([^]]*)\]", DOCUMENT)
+    columns = re.findall(r"household: {key: hhid, variables: \[([^]]*)\]", DOCUMENT)[0]
     assert f"variables: [{columns}, weight]" in capsys.readouterr().out
-    for line in lines[2:5]:
-        assert main(shlex.split(line)[1:]) == 1
-    for line in lines[5:]:
+    for line in (*lines[2:4], *lines[7:]):
         assert main(shlex.split(line)[1:]) == 0
+    for line in lines[4:7]:
+        assert main(shlex.split(line)[1:]) == 1
 
 
 def test_the_page_names_every_key() -> None:

@@ -23,7 +23,7 @@ def saved(folder: Path, wages: Sequence[str], missing: str, more: str = "", edit
     """A file of persons with a wage, a region and an age, and a pipeline that masks the wage."""
     rows = [f"{'north' if number % 3 else 'south'},{20 + number % 7},{wage}" for number, wage in enumerate(wages)]
     (folder / "in.csv").write_text("region,age,wage\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    step = steps or "{method: microaggregation, variables: [wage], params: {k: 3}}"
+    step = steps or "{method: microaggregation, variables: [wage], params: {k: 3, k_guarantee: report}}"
     path = folder / "pipeline.yaml"
     path.write_text(
         f"""maskwright: 1
@@ -145,7 +145,7 @@ def test_absent_and_empty_elements_and_codes_stay_what_they_were(tmp_path: Path)
     (tmp_path / "p.yaml").write_text(
         "maskwright: 1\n"
         "data: {source: in.xml, record: R, variables: {wage: {missing: [NA, -1, -2]}, age: {role: other}}}\n"
-        "protect: [{method: microaggregation, variables: [wage], params: {k: 3}}]\noutput: {data: out.xml}\nseed: 2\n"
+        "protect: [{method: microaggregation, variables: [wage], params: {k: 3, k_guarantee: report}}]\noutput: {data: out.xml}\nseed: 2\n"
     )
     assert mw.run(tmp_path / "p.yaml").ok
     released = [record.find("wage") for record in etree.parse(tmp_path / "out.xml").getroot()]
