@@ -145,7 +145,8 @@ def test_absent_and_empty_elements_and_codes_stay_what_they_were(tmp_path: Path)
     (tmp_path / "p.yaml").write_text(
         "maskwright: 1\n"
         "data: {source: in.xml, record: R, variables: {wage: {missing: [NA, -1, -2]}, age: {role: other}}}\n"
-        "protect: [{method: microaggregation, variables: [wage], params: {k: 3, k_guarantee: report}}]\noutput: {data: out.xml}\nseed: 2\n"
+        "protect: [{method: microaggregation, variables: [wage], "
+        "params: {k: 3, k_guarantee: report}}]\noutput: {data: out.xml}\nseed: 2\n"
     )
     assert mw.run(tmp_path / "p.yaml").ok
     released = [record.find("wage") for record in etree.parse(tmp_path / "out.xml").getroot()]
