@@ -24,7 +24,19 @@ STEP_PARAMETERS = frozenset(
 """Parameters of every step, which the planner reads."""
 DATA_KEYS = frozenset({"cluster", "codebook", "format", "levels", "missing", "source", "variables"})
 OUTPUT_KEYS = frozenset(
-    {"codebook", "data", "edits", "format", "formulas", "key_map", "numbers", "public_record", "record", "svrl"}
+    {
+        "codebook",
+        "data",
+        "edits",
+        "format",
+        "formulas",
+        "key_map",
+        "numbers",
+        "parts",
+        "public_record",
+        "record",
+        "svrl",
+    }
 )
 EXECUTION_KEYS = frozenset({"block_size", "engine", "plugin_seconds", "processes", "scratch", "workers"})
 OPERATORS = frozenset({"geometric_mean", "lower_median", "mean", "mode"})

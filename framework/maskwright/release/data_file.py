@@ -53,7 +53,8 @@ def write_dataset(
     """
     batches, layout, held = _published(data, source, original, canonical=canonical)
     source.write(path, batches, data.variables, layout)
-    if not path.exists():
+    # Parts are a folder with files in it.
+    if not (path.is_file() or (path.is_dir() and any(path.iterdir()))):
         refuse_written(source, "there is no file")
     return held
 

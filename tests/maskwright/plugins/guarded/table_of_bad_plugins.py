@@ -41,7 +41,8 @@ KIT: Mapping[str, Callable[..., list[Any]]] = {
     "source": testing.source_checks, "edit_reader": testing.edit_reader_checks, "report": testing.report_checks,
     "rule_writer": testing.rule_writer_checks, "plan_check": testing.plan_check_checks,
     "report_section": testing.report_section_checks, "action": testing.action_checks,
-    "command": testing.command_checks,
+    "command": testing.command_checks, "aggregation": testing.aggregation_checks,
+    "constraint": testing.constraint_checks, "engine": testing.engine_checks,
 }  # fmt: skip
 DOCUMENTED = {"summary": "One of the bad ones.", "reference": "none", "example": "method: spoiler\n"}
 """What a plugin says of itself, so that the kit fails for what it does."""

@@ -118,7 +118,7 @@ def test_the_log_names_places_and_no_values(
     install(offering("method", Method(name="spoiler", protect=bad_plugins.raises, handles_missing=True)))
     assert main(["run", str(pipeline("method"))]) == 3
     said = capsys.readouterr().err
-    log = Path(said.split(" is in ")[1].split("; please")[0])
+    log = Path(said.split(" is in ")[1].strip().removesuffix("."))
     text = log.read_text(encoding="utf-8")
     log.unlink()
     assert "method 'spoiler' of package bad 1.2 failed in step 1: KeyError" in text
