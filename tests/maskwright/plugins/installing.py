@@ -33,16 +33,21 @@ class InMemory(EntryPoint):
         return vars(self)["module"]
 
 
+def hook(name: str, function: Any) -> Any:
+    """Hook that does what a function does; the function itself is not marked, other packages of tests may have it."""
+    copied = types.FunctionType(
+        function.__code__, function.__globals__, name, function.__defaults__, function.__closure__
+    )
+    return hookimpl(copied)
+
+
 def package(name: str, version: str = "1.2", **hooks: Any) -> EntryPoint:
     """Entry point of a package whose hooks offer these lists; a function is the hook itself."""
     module = types.ModuleType(name)
     vars(module)["CONTRACT"] = 1
-    for hook, offered in hooks.items():
+    for register, offered in hooks.items():
         function = offered if callable(offered) else lambda offered=offered: offered
-        named = types.FunctionType(
-            function.__code__, function.__globals__, hook, function.__defaults__, function.__closure__
-        )
-        setattr(module, hook, hookimpl(named))
+        setattr(module, register, hook(register, function))
     point = InMemory(name, name, "maskwright")
     vars(point)["dist"] = Distribution(name, version)
     vars(point)["module"] = module

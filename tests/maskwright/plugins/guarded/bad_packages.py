@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import bad_plugins
+from installing import hook
 
 from maskwright import Method, hookimpl
 
@@ -43,7 +44,7 @@ def hooks(contract: object = 1, **functions: Any) -> types.ModuleType:
     if contract is not None:
         vars(module)["CONTRACT"] = contract
     for name, function in functions.items():
-        setattr(module, name, hookimpl(function))
+        setattr(module, name, hook(name, function))
     return module
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from installing import hook
 from pydantic import BaseModel, Field
 
 from maskwright import (
@@ -29,7 +30,6 @@ from maskwright import (
     Remover,
     Variable,
     aggregate,
-    hookimpl,
 )
 
 if TYPE_CHECKING:
@@ -587,7 +587,7 @@ def module_of(bad: BadPlugin) -> types.ModuleType:
     module.CONTRACT = 1  # type: ignore[attr-defined]
     hooks = bad.offered if isinstance(bad.offered, dict) else {f"register_{bad.kind}s": lambda: [bad.offered]}
     for name, function in hooks.items():
-        setattr(module, name, hookimpl(function))
+        setattr(module, name, hook(name, function))
     return module
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from maskwright.plugins import registry
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
 from bad_pipelines import write_data, write_pipeline
