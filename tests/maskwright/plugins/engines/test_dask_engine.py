@@ -121,6 +121,12 @@ def test_keys_that_are_not_there(scratch):
     assert "tls: there is no file" in refused(scratch, address="tls://node1:8786", tls=tls)
 
 
+def test_an_encrypted_address_without_keys(scratch):
+    said = refused(scratch, address="tls://127.0.0.1:8786")
+    assert "a tls:// address needs keys" in said
+    assert "tls: {ca: FILE, cert: FILE, key: FILE}" in said
+
+
 def test_files_of_schedulers(scratch, tmp_path):
     (tmp_path / "s.json").write_text('{"address": "tcp://node1:8786"}')
     assert "'tcp://node1:8786' is not encrypted" in refused(scratch, scheduler_file=str(tmp_path / "s.json"))
