@@ -109,7 +109,10 @@ def test_a_block_that_does_not_fit_is_refused_by_its_stage(asked: Any, tmp_path:
 def test_a_plan_says_what_records_over_parts_will_take(
     asked: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
 ) -> None:
-    path = write_pipeline(tmp_path / "p.yaml", asked(execution=LOCAL | {"workers": 8}))
+    settings = asked(execution=LOCAL | {"workers": 8})
+    if options:
+        settings["data"] = {"source": str(tmp_path / "none" / "*.parquet")}
+    path = write_pipeline(tmp_path / "p.yaml", settings)
     assert main(["plan", str(path), "--assume-records", "500_000_000", *options]) == 0
     said = capsys.readouterr().out
     assert "expected of 500,000,000 records, over parts, 8 workers" in said
