@@ -88,7 +88,9 @@ def _said(joined: dict[str, int], scarce: Sequence[str], k: int, households: boo
             f"({counted} clusters)"
         )
     if scarce:
-        said.append(f"in the whole file {few} of {', '.join(scarce)}: k does not hold for what is published of it")
+        said.append(
+            f"of all records that are masked together {few} of {', '.join(scarce)}: k does not hold for what is published of it"
+        )
     return said
 
 
