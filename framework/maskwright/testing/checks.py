@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -14,10 +13,10 @@ from pydantic import BaseModel, ValidationError
 
 from maskwright.foundation.errors import PluginFailed
 from maskwright.foundation.yaml_document import load_yaml
-from maskwright.plugins.contract import contract_error, version_error
+from maskwright.plugins.contract import contract_error
 from maskwright.plugins.guarding.origin import BUILT_IN, Origin
-from maskwright.plugins.hooks import PROJECT
 from maskwright.plugins.registry import Named, plugins
+from maskwright.testing.offering_modules import unsaid_contract
 
 if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet
@@ -114,22 +113,11 @@ def _without_an_exit(kind: str, name: str, check: Check) -> None:
         raise AssertionError(f"{message}an error; sys.exit(), exit() and quit() are for programs") from None
 
 
-def _keeps_the_contract(kind: str, plugin: object) -> None:
+def _keeps_the_contract(kind: str, plugin: Named) -> None:
     wrong = _refusal(kind, plugin)
     require(wrong is None, wrong or "")
-    package = _package(plugin)
-    for module in _modules_with_hooks(package):
-        unsaid = version_error(module, package, "")
-        require(unsaid is None, unsaid or "")
-
-
-def _modules_with_hooks(package: str) -> Iterator[object]:
-    """Modules of a package that are loaded and have functions marked as hooks."""
-    for name, module in sorted(sys.modules.items()):
-        if name.partition(".")[0] == package and any(
-            getattr(each, f"{PROJECT}_impl", None) is not None for each in list(vars(module).values())
-        ):
-            yield module
+    unsaid = unsaid_contract(kind, plugin, _package(plugin))
+    require(unsaid is None, unsaid or "")
 
 
 def _refusal(kind: str, plugin: object) -> str | None:
