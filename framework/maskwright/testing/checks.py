@@ -5,8 +5,9 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ValidationError
@@ -30,7 +31,9 @@ FUNCTIONS = (
 """Functions by which records of plugins are told to be of the same package, the first that one has."""
 Params = Mapping[str, BaseModel | Mapping[str, Any]]
 Excuses = Mapping[str, str]
-AnyPlugin = TypeVar("AnyPlugin")
+DEFAULTS: Params = {}
+NO_EXCUSES: Excuses = {}
+AnyPlugin = TypeVar("AnyPlugin", bound=Named)
 Result = TypeVar("Result")
 
 
@@ -173,6 +176,42 @@ def collected(checks: Iterable[tuple[str, str, Check]], excuses: Excuses) -> lis
         marks = () if reason is None else (pytest.mark.xfail(strict=True, reason=reason),)
         parameters.append(pytest.param(function, id=name, marks=marks))
     return parameters
+
+
+@dataclass(frozen=True)
+class ChecksOf(Generic[AnyPlugin]):
+    """The checks that plugins of one kind keep their contract, for ``@pytest.mark.parametrize("check", ...)``.
+
+    Attributes
+    ----------
+    kind : str
+        As `maskwright.plugins.contract.KINDS` has it.
+    checks : callable
+        ``(plugin, params) -> (check, function), ...``
+    """
+
+    kind: str
+    checks: Callable[[AnyPlugin, Params], Iterable[tuple[str, Check]]]
+
+    def __call__(
+        self, given: Sequence[AnyPlugin], /, *, params: Params = DEFAULTS, excuses: Excuses = NO_EXCUSES
+    ) -> list[ParameterSet]:
+        """Collect the checks of some plugins.
+
+        Parameters
+        ----------
+        given : sequence of plugins
+        params : mapping of plugin name to parameters
+            To run with. Left out: the defaults of the parameter model, else those of the plugin's example.
+        excuses : mapping of check name, or "plugin-check", to reason
+            Checks that are known to fail; strict: an excuse that is no longer needed fails.
+
+        Returns
+        -------
+        list of pytest.param
+            Each holds a function without arguments.
+        """
+        return collected(checks_of_all(self.kind, given, lambda one: self.checks(one, params)), excuses)
 
 
 def params_of(plugin: Checked, given: Params) -> BaseModel:
