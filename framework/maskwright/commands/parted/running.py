@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import pickle
 import shutil
 import tempfile
 from dataclasses import replace
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from maskwright.commands.parted.finishing import PUBLISHED
 from maskwright.commands.parted.planning import arrived, planned
 from maskwright.commands.parted.refusing import refuse_output, refuse_plan, refuse_request
-from maskwright.commands.parted.scanning import scan
+from maskwright.commands.parted.scanning import SCANNED, scan
 from maskwright.commands.parted.sheet import Sheet
 from maskwright.commands.parted.support import support_of_measure, support_of_method
 from maskwright.commands.parted.task_run import PartedRun
@@ -235,9 +234,6 @@ def _arrived(run: PartedRun) -> Arrived:
     """Look at all parts for the first time."""
     told = run.store("parts", Sheet(_for_tasks(run.pipeline), run.parts, run.seed, {}))
     run.run("scan", "Reading the parts", scan, run.part_keys, told)
-    shares = []
-    for part, first, folder in zip(run.parts, run.parts.offsets, run.folders("scan"), strict=False):
-        if folder:
-            with (Path(folder) / "scanned").open("rb") as file:
-                shares.append((part.name, first, pickle.load(file)))  # noqa: S301
-    return arrived(shares)
+    read = [(part.name, first) for part, first in zip(run.parts, run.parts.offsets, strict=False) if part.records]
+    found = run.read("scan", SCANNED)
+    return arrived([(name, first, each) for (name, first), each in zip(read, found, strict=True)])
