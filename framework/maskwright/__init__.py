@@ -119,6 +119,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.engine import Engine as Engine
     from maskwright.plugins.engine import EngineLost as EngineLost
     from maskwright.plugins.engine import EngineTerms as EngineTerms
+    from maskwright.plugins.engine import MemoryFull as MemoryFull
     from maskwright.plugins.engine import Receipt as Receipt
     from maskwright.plugins.engine import ScratchFull as ScratchFull
     from maskwright.plugins.engine import Stage as Stage
@@ -233,6 +234,7 @@ _HOME = {
     "EngineTerms": "maskwright.plugins.engine",
     "Receipt": "maskwright.plugins.engine",
     "ScratchFull": "maskwright.plugins.engine",
+    "MemoryFull": "maskwright.plugins.engine",
     "Stage": "maskwright.plugins.engine",
     "TaskFailed": "maskwright.plugins.engine",
     "Workers": "maskwright.plugins.engine",
