@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright_builtin.measures.information_loss.file_statistics import FileStatistics
 from maskwright_builtin.measures.information_loss.moments import Moments
 
 if TYPE_CHECKING:
@@ -94,3 +95,24 @@ def moments_of_sums(parts: Sequence[Mapping[str, list[list[float]]]]) -> Moments
         ) * varies * varies.T  # fmt: skip
         fourth = (mean["40"] - 4 * a * mean["30"] + 6 * a**2 * mean["20"] - 3 * a**4) * varies
     return Moments(n, np.diag(a).copy(), second, second.T, product, squares, cubes, fourth, fourth.T)
+
+
+def statistics_of_sums(
+    parts: Sequence[Mapping[str, list[list[float]]]], center: NDArray[np.float64], scale: NDArray[np.float64]
+) -> FileStatistics:
+    """Means, covariances and correlations of the whole file.
+
+    Parameters
+    ----------
+    parts : sequence of mapping
+        Of `pair_sums` with this centre and scale, in the order of the parts.
+    center, scale : ndarray of shape (p,)
+    """
+    found = moments_of_sums(parts)
+    spreads = np.sqrt(found.second_first * found.second_other)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation = np.where(spreads > 0.0, np.clip(found.product / spreads, -1.0, 1.0), np.nan)
+    varies = np.diag(spreads) > 0.0
+    correlation[~varies, :] = correlation[:, ~varies] = np.nan
+    correlation[varies, varies] = 1.0
+    return FileStatistics(center + scale * found.mean, found.product * np.outer(scale, scale), correlation)
