@@ -27,9 +27,9 @@ class Further:
     asked : mapping
         Plain data of JSON: `Merging.partial` gets it in the next round.
     rows_to : {"tasks", "parts"} or None
-        Who gets the rows that `Merging.rows` takes from each part. ``tasks``: each row goes to one of several tasks,
-        and `Merging.merged` is given what `Merging.counted` says in each. ``parts``: every part gets all of them, as
-        ``rows`` among what is asked. None: no rows are taken.
+        Who gets the rows that `Merging.rows` takes from each part; None: no rows are taken. ``tasks``: each row goes to
+        one of several tasks, and `Merging.merged` is given what `Merging.counted` says in each. ``parts``: all of them
+        are known as ``rows`` of what is asked; `Merging.merged` is given no facts then, and says what is asked next.
 
     Examples
     --------
@@ -81,6 +81,8 @@ class Merging:
         module.
     exact : bool
         Whether the result is that of the file in memory, but for the rounding of sums.
+    sampled : bool
+        Whether it looks at a sample of a large file; the measurement then has the interval of sampling.
     rows : callable or None
         ``(comparison, params, asked, part) -> (columns, tasks)`` where `Further` asks for rows of each part, a
         `PartOfFile`: columns of equal length by name, and the task, 0 .. part.tasks - 1, that each row goes to.
@@ -104,6 +106,14 @@ class Merging:
     partial: Callable[[Comparison, Any, Facts | None], Facts]
     merged: Callable[[Sequence[Facts], Any, Facts | None], Measurement | Further]
     exact: bool = True
+    sampled: bool = False
     rows: Callable[[Comparison, Any, Facts | None, PartOfFile], tuple[Rows, NDArray[np.int64]]] | None = None
     counted: Callable[[Rows, Any, Facts | None], Facts] | None = None
     refused: Callable[[Any], str | None] | None = None
+
+    @property
+    def result(self) -> Literal["exact", "approximate", "sampled"]:
+        """What the result is against that of the file in memory."""
+        if self.sampled:
+            return "sampled"
+        return "exact" if self.exact else "approximate"

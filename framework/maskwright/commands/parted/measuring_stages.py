@@ -44,10 +44,6 @@ def measured(run: PartedRun, plan: Plan, told: Stored) -> dict[str, Measurement]
     for number in range(1, MOST_ROUNDS + 1):
         further: dict[str, Further] = {}
         for request in waiting:
-            if request.label not in facts:
-                # It was given rows: only now it asks what is to be known of them.
-                further[request.label] = Further(asked[request.label])
-                continue
             said = merged_measure(request, facts[request.label], asked.get(request.label), plan)
             if isinstance(said, Further):
                 further[request.label] = said
@@ -68,7 +64,7 @@ def _round(
     run: PartedRun, plan: Plan, told: Stored, number: int, waiting: Sequence[MeasureRequest],
     further: Mapping[str, Further],
 ) -> tuple[dict[str, Mapping[str, Any]], dict[str, list[Mapping[str, Any]]]]:  # fmt: skip
-    """What is asked now, and what the parts say; of measures that were given rows, nothing yet."""
+    """What is asked now, and what the parts say; where every part is to get rows, only these."""
     asked = {label: each.asked for label, each in further.items()}
     taken = tuple(label for label, each in further.items() if each.rows_to is not None)
     tasks = max(1, -(-run.parts.records // DISTINCT_AT_ONCE))
@@ -87,7 +83,7 @@ def _round(
     for at, each in enumerate(waiting):
         if further[each.label].rows_to == "parts":
             pieces = [spilled(Path(folder) / f"r{at}", 0, tasks) for folder in folders if folder]
-            asked[each.label] = {**asked[each.label], "rows": together(pieces)}
+            asked[each.label], facts[each.label] = {**asked[each.label], "rows": together(pieces)}, []
     return asked, facts
 
 

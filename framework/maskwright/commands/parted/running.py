@@ -203,9 +203,7 @@ def _cut_record(run: PartedRun, found: Arrived) -> CutRecord:
         parts=len(run.parts),
         sampled=len(found.sample),
         groups=tuple(run.cuts),
-        measures={
-            label: "exact" if each is not None and each.exact else "approximate" for label, each in merging.items()
-        },
+        measures={label: each.result for label, each in merging.items() if each is not None},
     )
 
 

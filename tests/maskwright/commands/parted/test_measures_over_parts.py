@@ -25,6 +25,7 @@ MEASURES: list[str | dict[str, Any]] = [
     "regression_overlap",
     {"k_anonymity": KEYS},
     {"uniqueness": {"key_sets": {"neighbour": ["region", "age"], "colleague": ["hours", "sex"]}}},
+    "distance_record_linkage",
     {"subdomains": {"random": 0, "domains": ["sex", "region"]}},
 ]
 

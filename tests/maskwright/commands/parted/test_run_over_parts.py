@@ -192,7 +192,10 @@ def test_record_local_steps_are_those_of_the_file_in_memory(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"measure": ["distance_record_linkage"]}, "distance_record_linkage: this measure needs the whole file"),
+        (
+            {"measure": ["probabilistic_record_linkage"]},
+            "probabilistic_record_linkage: this measure needs the whole file",
+        ),
         ({"protect": [{"method": "rank_swapping"}]}, "rank_swapping sees all records at once"),
         ({"on_input_violation": "drop"}, "on_input_violation: drop"),
         ({"release": {"order": "random"}}, "keeps the order"),
