@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.parted.finishing import PUBLISHED
 from maskwright.commands.parted.planning import arrived, planned
-from maskwright.commands.parted.refusing import refuse_output, refuse_plan, refuse_request
+from maskwright.commands.parted.refusing import dropped_notices, refuse_output, refuse_plan, refuse_request
 from maskwright.commands.parted.scanning import scan
 from maskwright.commands.parted.sheet import Sheet
 from maskwright.commands.parted.support import support_of_measure, support_of_method
@@ -125,7 +125,8 @@ def plan_parted(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
     ):
         run = PartedRun(described, parts, 0, Path(folder), workers, reporter, Clock(), "plan")
         plan = planned(described, _arrived(run))
-    described = refuse_plan(with_usual_losses(described, plan.plan, plugins()), plan.plan)
+    usual = with_usual_losses(described, plan.plan, plugins())
+    described = refuse_plan(usual, plan.plan)
     judgement = judge((*plan.doubts, *doubts_of_measures(described, plan.plan)), described.waivers)
     rows = [
         *(support_of_method(step.method) for step in described.steps),
@@ -135,7 +136,7 @@ def plan_parted(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
     return plan.plan.to_json() | {
         "doubts": [each.to_json() for each in doubt_records(judgement)],
         "warnings": [*said, *plan.plan.warnings],
-        "notices": list(plan.notices),
+        "notices": [*plan.notices, *dropped_notices(usual, described)],
     }
 
 
@@ -154,10 +155,10 @@ def _run(run: PartedRun, release: Release) -> RunRecord:
     described = run.pipeline
     found = _arrived(run)
     plan = planned(described, found)
-    described = with_usual_losses(described, plan.plan, plugins())
-    described = refuse_plan(described, plan.plan)
+    usual = with_usual_losses(described, plan.plan, plugins())
+    described = refuse_plan(usual, plan.plan)
     run.pipeline = described
-    for notice in (*release.notices, *plan.notices):
+    for notice in (*release.notices, *plan.notices, *dropped_notices(usual, described)):
         run.reporter.notice(notice)
     doubts = (*plan.doubts, *doubts_of_measures(described, plan.plan))
     if described.checks:

@@ -25,6 +25,8 @@ MEASURES: list[str | dict[str, Any]] = [
     "regression_overlap",
     {"k_anonymity": KEYS},
     {"uniqueness": {"key_sets": {"neighbour": ["region", "age"], "colleague": ["hours", "sex"]}}},
+    {"l_diversity": {"keys": ["sex", "region"], "sensitive": ["age", "hours"], "count": "entropy"}},
+    {"t_closeness": {"keys": ["sex", "age"], "sensitive": ["region", "hours"]}},
     "distance_record_linkage",
     {"subdomains": {"random": 0, "domains": ["sex", "region"]}},
 ]
