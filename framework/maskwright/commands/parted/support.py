@@ -74,7 +74,8 @@ def support_of_measure(measure: Measure) -> Support:
     merging = measure.merging
     if merging is None:
         return Support("measure", measure.name, "refused", "refused", "needs the whole file in memory")
-    said = "a sample of the records against all parts" if merging.sampled else "sums of all parts"
+    said = "rows of all parts, shuffled to tasks that count them" if merging.counted else "sums of all parts"
+    said = "a sample of the records against all parts" if merging.sampled else said
     said += "" if merging.refused is None else "; some parameters are refused"
     return Support("measure", measure.name, "global", merging.result, said)
 

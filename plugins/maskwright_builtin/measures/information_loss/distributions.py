@@ -17,6 +17,7 @@ from maskwright_builtin.measures.information_loss.distribution_distances import 
     ranks_of_edges,
 )
 from maskwright_builtin.measures.information_loss.hellinger_over_parts import HELLINGER_OVER_PARTS
+from maskwright_builtin.measures.information_loss.ks_over_parts import KOLMOGOROV_SMIRNOV_OVER_PARTS
 from maskwright_builtin.numerics.ordering import stable_order
 
 if TYPE_CHECKING:
@@ -215,6 +216,7 @@ KOLMOGOROV_SMIRNOV = Measure(
     range=(0.0, 100.0),
     params=WeightedParams,
     compares_unpaired=True,
+    merging=KOLMOGOROV_SMIRNOV_OVER_PARTS,
     invariant_to={"affine", "records", "columns"},
     reference="Kolmogorov (1933), Smirnov (1948); as a utility measure: Woo, Reiter, Oganian, Karr (2009), Global "
     "measures of data utility for microdata masked for disclosure limitation, J. Privacy and Confidentiality 1(1)",

@@ -23,6 +23,8 @@ MEASURES: list[str | dict[str, Any]] = [
     "hellinger",
     "discrepancy",
     "regression_overlap",
+    "kolmogorov_smirnov",
+    "pi",
     {"k_anonymity": KEYS},
     {"uniqueness": {"key_sets": {"neighbour": ["region", "age"], "colleague": ["hours", "sex"]}}},
     {"l_diversity": {"keys": ["sex", "region"], "sensitive": ["age", "hours"], "count": "entropy"}},
