@@ -25,6 +25,15 @@ def class_hashes(data: Dataset, names: Sequence[str]) -> tuple[NDArray[np.uint64
     data : Dataset
         In the terms of the whole file.
     names : sequence of str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maskwright import Column, Dataset, Variable, class_hashes
+    >>> ages = Column(Variable("age"), np.array([20.0, 30.0, 20.0]), np.zeros(3, dtype=bool))
+    >>> one, other = class_hashes(Dataset((ages,)), ["age"])
+    >>> bool(one[0] == one[2]), bool(one[0] == one[1])
+    (True, False)
     """
     one, other = np.full(len(data), 1, dtype=np.uint64), np.full(len(data), 2, dtype=np.uint64)
     for name in names:
