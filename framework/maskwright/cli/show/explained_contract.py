@@ -64,8 +64,8 @@ OFFERED = (
 """What a hook offers, all by keyword."""
 
 HANDED = (Block, Masked, Removed, Limit, ClusterCells, ChosenAggregation, MovableRows, Comparison, Measurable,
-          Measurement, MeasurePart, MeasureTable, Merging, Further, PartOfFile, FormatFacts, RulesFor, Converted, PlanFinding,
-          SectionContent, Bars, EngineTerms, Stage, Receipt)  # fmt: skip
+          Measurement, MeasurePart, MeasureTable, Merging, Further, PartOfFile, FormatFacts, RulesFor, Converted,
+          PlanFinding, SectionContent, Bars, EngineTerms, Stage, Receipt)  # fmt: skip
 """What functions of plugins get, and what they give."""
 
 INSIDE = (Dataset, Column, Variable, Band, MissingCells, Layout, WrittenBatch, EditSet, Edit,
