@@ -182,6 +182,7 @@ def test_record_local_steps_are_those_of_the_file_in_memory(tmp_path: Path) -> N
     steps = [
         {"method": "multiplicative_noise", "variables": [*GROUPS[0], *GROUPS[1], "benefit"]},
         {"method": "rounding", "params": {"base": 10, "kind": "random"}, "variables": ["age", "hours"]},
+        {"method": "top_and_bottom_coding", "params": {"top": 70, "bottom": 20}, "variables": ["hours"]},
     ]
     settings = _small(tmp_path, protect=steps, edits=["age in [0, 120]"])
     mw.run(settings)
@@ -192,7 +193,10 @@ def test_record_local_steps_are_those_of_the_file_in_memory(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"measure": ["distance_record_linkage"]}, "distance_record_linkage: this measure needs the whole file"),
+        (
+            {"measure": ["probabilistic_record_linkage"]},
+            "probabilistic_record_linkage: this measure needs the whole file",
+        ),
         ({"protect": [{"method": "rank_swapping"}]}, "rank_swapping sees all records at once"),
         ({"on_input_violation": "drop"}, "on_input_violation: drop"),
         ({"release": {"order": "random"}}, "keeps the order"),
