@@ -121,9 +121,11 @@ def protect_block(told: Stored, about: Stored, folder: Path, key: str) -> Mappin
         if not shuffled or not _has_records(path, first, last):
             continue
         piece = spilled(path, first, last)
-        order = np.argsort(piece["row"], kind="stable")
-        pieces.append({name: values[order] for name, values in piece.items()})
-        owners.append(np.full(len(order), position, dtype=np.int64))
+        if last - first > 1:
+            order = np.argsort(piece["row"], kind="stable")
+            piece = {name: values[order] for name, values in piece.items()}
+        pieces.append(piece)
+        owners.append(np.full(len(piece["row"]), position, dtype=np.int64))
     arrays, part_of = together(pieces), np.concatenate(owners)
     data = dataset_of(arrays, task.columns, sheet.variables)
     stratum = int(cut.stratum_of_leaf[first])

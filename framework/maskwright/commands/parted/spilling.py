@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+DIGITS = 1 << 16
+"""Readers whose numbers have 16 bits."""
+
+
 def spill(path: Path, columns: Mapping[str, NDArray[np.generic]], readers: NDArray[np.int64], count: int) -> None:
     """Write columns, the records of each reader together and in their order.
 
@@ -27,7 +31,8 @@ def spill(path: Path, columns: Mapping[str, NDArray[np.generic]], readers: NDArr
         Who reads each record: 0 .. count - 1.
     count : int
     """
-    order = np.argsort(readers, kind="stable")
+    # Small numbers are sorted by their digits.
+    order = np.argsort(readers.astype(np.uint16) if count <= DIGITS else readers, kind="stable")
     borders = np.concatenate([[0], np.cumsum(np.bincount(readers, minlength=count))]).astype(np.int64)
     batch = pa.record_batch({name: pa.array(values[order]) for name, values in columns.items()})
     with _private(path.with_suffix(".arrow")) as file, pa.ipc.new_file(file, batch.schema) as writer:
