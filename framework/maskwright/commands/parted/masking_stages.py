@@ -86,7 +86,7 @@ def _by_part(
     about = run.store(f"local-{at}", PartMasking(masking, at, conditions, stratum_of, before))
     name = f"local-{at}"
     run.run(name, f"Masking, step {group.step}, part by part", protect_part, run.part_keys, told, about)
-    return MaskedGroup(at, group.variables, (), run.folders(name), by_part=True)
+    return MaskedGroup(at, group.variables, run.folders(name), by_part=True)
 
 
 def _by_block(
@@ -135,9 +135,7 @@ def _by_block(
         keys = [str(position) for position in range(len(blocks))]
         title = f"Masking, step {group.step}: {step.method.name}"
         run.run(f"mask-{at}", title, protect_block, keys, told, about)
-        own_names = {variable for unit in adjusted for variable in plan.units[unit].variables}
-        with_units = tuple(variable for variable in group.variables if variable in own_names)
-        done.append(MaskedGroup(at, group.variables, with_units, run.folders(f"mask-{at}"), by_part=False))
+        done.append(MaskedGroup(at, group.variables, run.folders(f"mask-{at}"), by_part=False))
     return done
 
 
