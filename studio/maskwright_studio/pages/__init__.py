@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from maskwright_studio.pages.comparing import COMPARING
 from maskwright_studio.pages.opening import OPENING
 from maskwright_studio.pages.pipeline import PIPELINE
 from maskwright_studio.pages.planning import PLANNING
@@ -17,5 +18,6 @@ PAGES = (
     PIPELINE,
     PLANNING,
     RUNNING,
+    COMPARING,
     REPORT,
 )
