@@ -28,6 +28,9 @@ CHUNK = 100_000
 MOST_KEYS = 10
 """Quasi-identifiers that are combined."""
 
+ROOM = 8
+"""Codes for each record up to which they are counted as they are; beyond, those that occur are numbered first."""
+
 WORST = 20
 """Records that are listed."""
 
@@ -226,7 +229,9 @@ def _alone(coded: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_]:
     """Records that no other equals on some variables."""
     joint = coded[0]
     for each in coded[1:]:
-        joint = np.unique(joint * (int(each.max(initial=0)) + 1) + each, return_inverse=True)[1].astype(np.int64)
+        joint = joint * (int(each.max(initial=0)) + 1) + each
+        if int(joint.max(initial=0)) > ROOM * len(joint):
+            joint = np.unique(joint, return_inverse=True)[1].astype(np.int64)
     return np.asarray(np.bincount(joint)[joint] == 1)
 
 

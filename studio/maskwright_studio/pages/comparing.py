@@ -57,7 +57,11 @@ async def _form(session: Session) -> dict[str, Any] | None:
     return {
         "pipeline": pipeline.path.name,
         "steps": [(at, f"step {at + 1}: {steps[at]['method']}") for at in varied],
-        "methods": [name for name in sorted(with_k) if not method_models(described)[name].get("required")],
+        "methods": [
+            name
+            for name in sorted(with_k)
+            if not method_models(described)[name].get("required") and {steps[at]["method"] for at in varied} != {name}
+        ],
         "kinds": await asyncio.to_thread(_measures_by_kind, tuple(measure_models(described))),
         "has": await asyncio.to_thread(_kinds_of, value_at(settings, ("measure",)) or []),
         "name": _free_name(session),
