@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from maskwright_studio.pages.explorer import EXPLORER
 from maskwright_studio.pages.opening import OPENING
 from maskwright_studio.pages.pipeline import PIPELINE
 from maskwright_studio.pages.planning import PLANNING
@@ -18,4 +19,5 @@ PAGES = (
     PLANNING,
     RUNNING,
     REPORT,
+    EXPLORER,
 )
