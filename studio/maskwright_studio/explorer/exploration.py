@@ -230,10 +230,10 @@ class Exploration:
         rows = self.table.rows([*independent, *dependent])
         if not rows:
             raise Refusal("there are no points yet", "Click some on the plane, or load a file.")
-        columns = list(zip(*rows, strict=True))
+        columns = dict(zip([*independent, *dependent], zip(*rows, strict=True), strict=True))
         await self._process.ask(
-            do="begin", method=settings.method, independent=columns[: len(independent)],
-            dependent=columns[len(independent) :], c=settings.c, m=settings.m, tolerance=settings.epsilon,
+            do="begin", method=settings.method, columns=columns, independent=independent, dependent=dependent,
+            c=settings.c, m=settings.m, tolerance=settings.epsilon,
             max_iterations=settings.iterations, seed=settings.seed, line=self.line,
         )  # fmt: skip
 

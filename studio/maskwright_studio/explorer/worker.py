@@ -19,13 +19,16 @@ import maskwright as mw
 from maskwright_studio.data_worker import input_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 SCORE = {
     "pil": 0.5, "distance_record_linkage": 0.125, "probabilistic_record_linkage": 0.125, "interval_disclosure": 0.25,
     "linkage": "numeric",
 }  # fmt: skip
 """Mean of PIL and DR = 0.5 (DBRL + PRL) / 2 + 0.5 ID, as in Cano (2008), section 2.4."""
+
+NUMBER = {"type": "continuous", "role": "confidential"}
+"""What every column is."""
 
 MEASURES = {
     "pil": "pil", "dbrl": "distance_record_linkage", "prl": "probabilistic_record_linkage", "id": "interval_disclosure"
@@ -38,14 +41,17 @@ class Exploring:
     def __init__(self) -> None:
         self._states: Iterator[mw.Iteration] = iter(())
         self._data = pd.DataFrame()
+        self._independent: list[str] = []
+        self._dependent: list[str] = []
         self._masked: list[str] = []
         self._iteration = 0
 
     def begin(
         self,
         method: str,
-        independent: Sequence[Sequence[float]],
-        dependent: Sequence[Sequence[float]],
+        columns: Mapping[str, Sequence[float]],
+        independent: Sequence[str],
+        dependent: Sequence[str],
         c: int,
         m: float,
         tolerance: float,
@@ -53,24 +59,23 @@ class Exploring:
         seed: int,
         line: Sequence[float] | None,
     ) -> dict[str, Any]:
-        """Begin anew; columns are given one by one, and the line as a, b, c of ``a x + b y = c``."""
-        columns = {f"x{place}": each for place, each in enumerate(independent, 1)}
-        columns |= {f"y{place}": each for place, each in enumerate(dependent, 1)}
-        # Without decimals of its own a file of whole numbers would be masked by whole numbers.
+        """Begin anew; the line is a, b, c of ``a x + b y = c`` in the plane of the picture."""
+        self._independent, self._dependent = list(independent), list(dependent)
         self._data = pd.DataFrame(columns, dtype=np.float64)
         common = {"c": c, "tolerance": tolerance, "max_iterations": max_iterations}
         if method == "fuzzy_c_regression":
-            own = {"m": m, "independent": [name for name in columns if name.startswith("x")]}
-            self._masked = [name for name in columns if name.startswith("y")]
-            variables, rules = None, []
+            own: dict[str, object] = {"m": m, "independent": self._independent, "dependent": self._dependent}
+            self._masked = self._dependent
+            variables, rules = None, list[str]()
         else:
             own = {"m1": m}
-            self._masked = list(columns)
-            variables = self._masked
-            rules = [] if line is None else [f"{line[0]!r} * x1 + {line[1]!r} * y1 == {line[2]!r}"]
+            self._masked = variables = [*self._independent, *self._dependent]
+            x, y = independent[0], dependent[0]
+            rules = [] if line is None else [f"{line[0]!r} * `{x}` + {line[1]!r} * `{y}` == {line[2]!r}"]
         self._states = mw.iterations(
-            self._data, method, params={**common, **own}, variables=variables, edits=rules, seed=seed
-        )
+            self._data, method, params={**common, **own}, variables=variables, edits=rules, seed=seed,
+            declared=dict.fromkeys(columns, NUMBER),
+        )  # fmt: skip
         self._iteration = 0
         return {}
 
@@ -80,7 +85,7 @@ class Exploring:
         if state is None:
             raise mw.InputError("no iteration is left; run it again")
         self._iteration += 1
-        shown = self._masked.index("y1")
+        shown = self._masked.index(self._dependent[0])
         found: dict[str, Any] = {
             "iteration": self._iteration,
             "objective": state.objective,
@@ -93,8 +98,7 @@ class Exploring:
 
     def _lines(self, models: np.ndarray[Any, np.dtype[np.float64]]) -> list[list[float]]:
         """Constant and slope of each model in the plane of the picture, other independents at their means."""
-        others = [name for name in self._data if name.startswith("x")][1:]
-        constants = models[:, 0] + models[:, 2:] @ self._data[others].mean().to_numpy(dtype=np.float64)
+        constants = models[:, 0] + models[:, 2:] @ self._data[self._independent[1:]].mean().to_numpy(dtype=np.float64)
         return np.column_stack([constants, models[:, 1]]).tolist()
 
     def _measures(self, values: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, Any]:

@@ -110,7 +110,7 @@ function put(into, html, signal) {
   into.innerHTML = html;
   into.querySelectorAll("details").forEach((each, at) => { if (at < open.length) each.open = open[at] ?? false; });
   if (focused) /** @type {HTMLElement | null} */ (into.querySelector(`[data-act="${focused}"]`))?.focus();
-  for (const part of into.querySelectorAll("[data-part]")) void refresh(part, signal);
+  enliven(into, signal);
 }
 
 /** @param {HTMLFormElement} form @param {HTMLElement | null} button */

@@ -73,6 +73,7 @@ def test_a_point_appears_where_the_pointer_is_and_is_there_after_a_reload(explor
 
 def test_lines_move_and_stop_holds(explorer, running):
     add_two_lines(running)
+    explorer.get_by_label("Method").select_option(label="fuzzy c-regression")
     explorer.get_by_label("Clusters").fill("2")
     explorer.get_by_label("Epsilon").fill("0")
     explorer.get_by_role("button", name="Step").click()
@@ -104,6 +105,7 @@ def test_centroids_lie_on_the_drawn_line_in_every_iteration(explorer, running):
     expect(explorer.locator(".constraint")).to_be_visible()
     ((x1, y1, x2, y2),) = drawn(explorer, ".constraint", "x1", "y1", "x2", "y2")
     explorer.get_by_label("Method").select_option(label="constrained fuzzy c-means")
+    explorer.get_by_label("Clusters").fill("3")
     for iteration in range(1, 5):
         explorer.get_by_role("button", name="Step").click()
         expect(explorer.locator(".doing-what")).to_contain_text(f"Iteration {iteration}:", timeout=SLOW)
@@ -117,6 +119,7 @@ def test_scenario_1_by_load_and_run(explorer, reference):
     """Published: PIL 26.67 for c = 4; Cano and Torra, FUZZ-IEEE 2009, table III, within 3 points as of other starts."""
     explorer.get_by_role("button", name="Load, and show its values").click()
     expect(explorer.locator(".square")).to_have_count(1080)
+    explorer.get_by_label("Method").select_option(label="fuzzy c-regression")
     explorer.get_by_label("Independent").fill("2 8 10")
     explorer.get_by_label("Dependent", exact=True).fill("1 3 4 6 7 9 11 12 13")
     explorer.get_by_label("Clusters").fill("4")
