@@ -237,6 +237,37 @@ def test_a_part_without_records_keeps_its_place(tmp_path: Path) -> None:
     assert np.array_equal(masked.number, read_parts(tmp_path / "in", 3).number)
 
 
+def test_missing_codes_that_one_part_has(tmp_path: Path) -> None:
+    frame = survey(900)[["wages", "tax", "gross", "region"]].astype({"wages": str, "tax": str})
+    frame.loc[[*range(10), *range(40, 60)], "tax"] = ["NA", "-9"] * 15
+    frame.region = frame.region.replace("south", "León")
+    (tmp_path / "in").mkdir()
+    written = {"sep": ";", "encoding": "latin-1", "index": False}
+    for number, rows in enumerate(np.array_split(np.arange(900), 3)):
+        frame.iloc[rows].to_csv(tmp_path / "in" / f"part-{number}.csv", **written)
+    settings = pipeline(
+        tmp_path / "in", tmp_path / "out", edits=["wages + tax == gross"], measure=["sse"],
+        execution={"engine": "local", "block_size": 200},
+        protect=[{"method": "microaggregation", "params": {"k": 3}, "variables": ["wages", "tax", "gross"]}],
+    )  # fmt: skip
+    settings["data"] = {
+        "source": str(tmp_path / "in" / "*.csv"), "encoding": "latin-1", "delimiter": ";",
+        "variables": {"tax": {"missing": ["NA", -9]}, "region": {"role": "other"}},
+    }  # fmt: skip
+    mw.run(settings)
+    parts = [tmp_path / "out" / f"part-{number}.csv" for number in range(3)]
+    masked = pd.concat(
+        [pd.read_csv(each, sep=";", encoding="latin-1", keep_default_na=False, dtype=str) for each in parts]
+    )
+    masked = masked.reset_index(drop=True)
+    said = frame.tax.isin(["NA", "-9"])
+    assert (masked.tax[said] == frame.tax[said]).all()
+    assert not masked.tax[~said].isin(["NA", "-9", ""]).any()
+    assert (masked.region == frame.region).all()
+    numbers = masked[~said][["wages", "tax", "gross"]].astype(int)
+    assert (numbers.wages + numbers.tax == numbers.gross).all()
+
+
 def _fail(*_: object) -> dict[str, object]:
     raise RuntimeError("no count")
 
