@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from maskwright_studio.explorer.plane import Plane
@@ -123,14 +123,16 @@ class Exploration:
         if len(table.names) < 2 or not table.columns[0]:
             raise Refusal(f"{source} has fewer than two columns of numbers, or no row")
         await self.forget()
-        self.loaded, self.source, self.line, self.end = table, source, None, None
+        self.loaded, self.source = table, source
+        self._of_other_columns()
         self.look()
 
     async def clear(self) -> None:
         """Forget all points, and the line."""
         await self.forget()
-        self.points, self.loaded, self.source, self.line, self.end = [], None, "", None, None
+        self.points, self.loaded, self.source = [], None, ""
         self.plane, self.shown = Plane(), []
+        self._of_other_columns()
 
     def look(self) -> tuple[list[str], list[str]]:
         """Show the chosen columns, and return their names: independent and dependent ones."""
@@ -205,6 +207,11 @@ class Exploration:
             self._going.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._going
+
+    def _of_other_columns(self) -> None:
+        """Forget what was said of columns that are not there any more."""
+        self.settings = replace(self.settings, independent=Settings.independent, dependent=Settings.dependent)
+        self.line, self.end = None, None
 
     async def _halt(self) -> None:
         """Wait for the end of an iteration that is under way: its answer must not be taken for another one's."""

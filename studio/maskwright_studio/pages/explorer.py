@@ -88,7 +88,7 @@ async def constrain(session: Session, form: Form) -> Answer:
 async def load(session: Session, form: Form) -> Answer:
     """Load points of a file of the folder."""
     path = inside(session.folder, str(form.get("file", "")))
-    await _taken(session, read_points(path), path.name)
+    await session.exploration.load(read_points(path), path.name)
     return Answer(go="here", say=f"{path.name} is loaded.")
 
 
@@ -100,7 +100,7 @@ async def take(session: Session, _: Form) -> Answer:
     except NotYet:
         raise Refusal("the data are still being read", "Ask again in a moment.") from None
     table = Table(tuple(found["names"]), tuple(map(tuple, found["columns"])), found["records"])
-    await _taken(session, table, f"the data of {pipeline.path.name}")
+    await session.exploration.load(table, f"the data of {pipeline.path.name}")
     return Answer(go="here", say="Records of the data are shown as points.")
 
 
@@ -162,13 +162,6 @@ def _settings(form: Form) -> Settings:
     if not 1 <= found.iterations <= 300 or found.epsilon < 0 or found.seed < 0:
         raise Refusal("iterations are 1 to 300; epsilon and seed are not below 0")
     return found
-
-
-async def _taken(session: Session, table: Table, source: str) -> None:
-    at = session.exploration
-    before = at.settings
-    at.settings = Settings(method=before.method, c=before.c, m=before.m, seed=before.seed)
-    await at.load(table, source)
 
 
 async def _seen(session: Session, said: str) -> Answer:

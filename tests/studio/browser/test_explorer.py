@@ -126,6 +126,8 @@ def test_scenario_1_by_load_and_run(explorer, reference):
     explorer.get_by_role("button", name="Run").click()
     expect(explorer.locator(".doing-what")).to_contain_text("at its end", timeout=SLOW)
     figures = [float(each) for each in explorer.locator(".iterations tbody tr").first.locator("td").all_inner_texts()]
+    explorer.get_by_role("button", name="Clear points").click()
+    expect(explorer.locator(".square")).to_have_count(0)
     assert figures[1] == pytest.approx(26.67, abs=3)
     original = pd.read_csv(reference / "census.csv").astype(float)
     names = list(original)
