@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from maskwright.commands.describe_data import Description as Description
     from maskwright.commands.describe_data import describe as describe
+    from maskwright.commands.iterations import iterations as iterations
     from maskwright.commands.linked import linked_data as linked_data
     from maskwright.commands.localize import localize as localize
     from maskwright.commands.measure import measure as measure
@@ -131,6 +132,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.engines.attempts import several_tries as several_tries
     from maskwright.plugins.format_facts import FormatFacts as FormatFacts
     from maskwright.plugins.hooks import hookimpl as hookimpl
+    from maskwright.plugins.iteration import Iteration as Iteration
     from maskwright.plugins.limit import Limit as Limit
     from maskwright.plugins.measure import Comparison as Comparison
     from maskwright.plugins.measure import Measurable as Measurable
@@ -258,6 +260,8 @@ _HOME = {
     "hookimpl": "maskwright.plugins.hooks",
     "IndependentVariables": "maskwright.plugins.parameter_markers",
     "InputError": "maskwright.foundation.errors",
+    "Iteration": "maskwright.plugins.iteration",
+    "iterations": "maskwright.commands.iterations",
     "KeyVariables": "maskwright.plugins.parameter_markers",
     "Layout": "maskwright.data.dataset",
     "Level": "maskwright.data.levels.linked_data",
