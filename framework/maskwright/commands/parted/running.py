@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import pickle
 import shutil
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.parted.finishing import PUBLISHED
@@ -18,8 +16,8 @@ from maskwright.commands.parted.foreseen import (
     worker_limit,
 )
 from maskwright.commands.parted.planning import arrived, planned
-from maskwright.commands.parted.refusing import refuse_output, refuse_plan, refuse_request
-from maskwright.commands.parted.scanning import scan
+from maskwright.commands.parted.refusing import dropped_notices, refuse_output, refuse_plan, refuse_request
+from maskwright.commands.parted.scanning import SCANNED, scan
 from maskwright.commands.parted.sheet import Sheet
 from maskwright.commands.parted.support import support_of_measure, support_of_method
 from maskwright.commands.parted.task_run import PartedRun
@@ -51,6 +49,7 @@ from maskwright.release.scratch import passing_scratch_folder, scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from maskwright.commands.parted.planning import Arrived
     from maskwright.data.parts.model import Parts
@@ -135,7 +134,8 @@ def plan_parted(described: Pipeline, reporter: Reporter, assume_records: int | N
     ):
         run = PartedRun(described, parts, 0, folder, workers, reporter, Clock(), "plan")
         plan = planned(described, _arrived(run))
-    described = refuse_plan(with_usual_losses(described, plan.plan, plugins()), plan.plan)
+    usual = with_usual_losses(described, plan.plan, plugins())
+    described = refuse_plan(usual, plan.plan)
     judgement = judge((*plan.doubts, *doubts_of_measures(described, plan.plan)), described.waivers)
     rows = [
         *(support_of_method(step.method) for step in described.steps),
@@ -152,7 +152,7 @@ def plan_parted(described: Pipeline, reporter: Reporter, assume_records: int | N
         | {
             "doubts": [each.to_json() for each in doubt_records(judgement)],
             "warnings": [*said, *plan.plan.warnings],
-            "notices": list(plan.notices),
+            "notices": [*plan.notices, *dropped_notices(usual, described)],
         }
     )
 
@@ -180,11 +180,11 @@ def _run(run: PartedRun, release: Release) -> RunRecord:
     described = run.pipeline
     found = _arrived(run)
     plan = planned(described, found)
-    described = with_usual_losses(described, plan.plan, plugins())
-    described = refuse_plan(described, plan.plan)
+    usual = with_usual_losses(described, plan.plan, plugins())
+    described = refuse_plan(usual, plan.plan)
     run.pipeline = described
     refuse_too_large_parts(described, plan.plan, run.parts, run.scratch)
-    for notice in (*release.notices, *plan.notices):
+    for notice in (*release.notices, *plan.notices, *dropped_notices(usual, described)):
         run.reporter.notice(notice)
     doubts = (*plan.doubts, *doubts_of_measures(described, plan.plan))
     if described.checks:
@@ -230,9 +230,7 @@ def _cut_record(run: PartedRun, found: Arrived) -> CutRecord:
         parts=len(run.parts),
         sampled=len(found.sample),
         groups=tuple(run.cuts),
-        measures={
-            label: "exact" if each is not None and each.exact else "approximate" for label, each in merging.items()
-        },
+        measures={label: each.result for label, each in merging.items() if each is not None},
     )
 
 
@@ -262,9 +260,6 @@ def _arrived(run: PartedRun) -> Arrived:
     """Look at all parts for the first time."""
     told = run.store("parts", Sheet(_for_tasks(run.pipeline), run.parts, run.seed, {}))
     run.run("scan", "Reading the parts", scan, run.part_keys, told)
-    shares = []
-    for part, first, folder in zip(run.parts, run.parts.offsets, run.folders("scan"), strict=False):
-        if folder:
-            with (Path(folder) / "scanned").open("rb") as file:
-                shares.append((part.name, first, pickle.load(file)))  # noqa: S301
-    return arrived(shares)
+    read = [(part.name, first) for part, first in zip(run.parts, run.parts.offsets, strict=False) if part.records]
+    found = run.read("scan", SCANNED)
+    return arrived([(name, first, each) for (name, first), each in zip(read, found, strict=True)])

@@ -34,7 +34,7 @@ def is_several(place: str) -> bool:
     place : str
         Absolute path, or address of an object store.
     """
-    return is_remote(place) or os.path.isdir(place) or is_pattern(place)  # noqa: PTH112 - no name is a mistake here
+    return is_remote(place) or os.path.isdir(place) or is_pattern(place)  # noqa: PTH112 - a name that is too long is none
 
 
 def is_pattern(place: str) -> bool:
@@ -124,13 +124,14 @@ def stamp_of(path: str) -> str:
     ------
     OSError
     """
-    status = os.stat(path)  # noqa: PTH116 - a name, as it is kept
+    status = Path(path).stat()
     return f"{status.st_size}-{status.st_mtime_ns}-{status.st_ino}"
 
 
 def _found_here(place: str, folder: str) -> list[FoundPart]:
-    several = is_pattern(place)
-    paths = [Path(each) for each in (glob.glob(place, recursive=True) if several else [place])]  # noqa: PTH207
+    # Path.glob would match hidden folders, too.
+    matched = glob.glob(place, recursive=True) if is_pattern(place) else [place]  # noqa: PTH207
+    paths = [Path(each) for each in matched]
     files = dict.fromkeys(
         file for path in paths for file in (path.rglob("*") if path.is_dir() else [path]) if file.is_file()
     )
