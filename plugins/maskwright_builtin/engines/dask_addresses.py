@@ -65,7 +65,7 @@ def security_of(params: DaskParams) -> Any:
     from distributed import Security
 
     if params.tls is None:
-        own = Security()
+        own: Any = Security()
         if (address_of(params) or "").startswith("tls://") and not (own.tls_ca_file and own.tls_client_cert):
             hint = (
                 "execution: {tls: {ca: FILE, cert: FILE, key: FILE}}; or distributed.comm.tls in Dask's own settings."

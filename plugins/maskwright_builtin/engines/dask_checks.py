@@ -7,6 +7,7 @@ import hashlib
 import os
 import platform
 import uuid
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
@@ -56,9 +57,8 @@ def check_workers(client: Any, packages: Mapping[str, str], scratch: Path) -> No
 
 def processor() -> tuple[str, ...]:
     """What compiled kernels may use of the processor of this process: its kind, and its instructions."""
-    from llvmlite import binding
-    from numba import config
-
+    binding: Any = import_module("llvmlite.binding")
+    config: Any = import_module("numba.core.config")
     if config.CPU_NAME:
         told = [each[1:] for each in str(config.CPU_FEATURES or "").split(",") if each.startswith("+")]
         return (platform.machine(), *sorted(told))

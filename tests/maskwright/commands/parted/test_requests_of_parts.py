@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -10,7 +11,6 @@ from parted_world import pipeline, survey, write_parts, write_pipeline
 
 import maskwright as mw
 from maskwright.cli.main import main
-from maskwright.commands.parted import foreseen
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,7 +124,7 @@ def test_too_little_room_for_scratch_is_refused(asked: Any, tmp_path: Path, monk
     class Full:
         free = 100_000
 
-    monkeypatch.setattr(foreseen.shutil, "disk_usage", lambda _: Full)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Full)
     with pytest.raises(mw.InputError, match=r"expected to write .* on the way, and .* has room for 0\.000"):
         mw.run(asked())
     assert listed(tmp_path) == ["in"]
