@@ -111,7 +111,7 @@ def test_a_plan_says_what_records_over_parts_will_take(
 ) -> None:
     settings = asked(execution=LOCAL | {"workers": 8})
     if options:
-        settings["data"] = {"source": str(tmp_path / "none" / "*.parquet")}
+        settings["data"] = {**settings["data"], "source": str(tmp_path / "none" / "*.parquet")}
     path = write_pipeline(tmp_path / "p.yaml", settings)
     assert main(["plan", str(path), "--assume-records", "500_000_000", *options]) == 0
     said = capsys.readouterr().out

@@ -19,11 +19,12 @@ from maskwright.planning.model import Step
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 RECORDS, PARTS = 600, 2
-PARAMS: dict[str, dict[str, Any]] = {"rounding": {"base": 5}}
-"""Of methods that ask for some."""
+PARAMS: dict[str, dict[str, Any]] = {"rounding": {"base": 5}, "subdomains": {"random": 0, "domains": ["region"]}}
+"""Of methods and measures that ask for some, or are refused with others."""
 
 NUMERIC = [name for group in GROUPS for name in group]
 
@@ -48,6 +49,11 @@ def settings(folder: Path, name: str, method: str, **changes: Any) -> dict[str, 
     return pipeline(folder / "in", folder / name, protect=[step], edits=["age in [0, 120]"], measure=["sse"]) | {
         "execution": {"engine": "local", "block_size": 200}, **changes,
     }  # fmt: skip
+
+
+def asked(names: Iterable[str]) -> list[dict[str, Any]]:
+    """The section of measures."""
+    return [{name: PARAMS.get(name, {})} for name in names]
 
 
 def masked(folder: Path, name: str) -> pd.DataFrame:
@@ -87,14 +93,15 @@ def test_measures_over_parts_are_those_of_a_run_in_memory(folder: Path) -> None:
     wanted = []
     for name in of_built_ins("measure", "global"):
         try:
-            in_memory = mw.run(settings(folder, f"memory-{name}", "rounding", execution={}, measure=[name]))
+            in_memory = mw.run(settings(folder, f"memory-{name}", "rounding", execution={}, measure=asked([name])))
         except mw.InputError:
             # What these data have none of: over parts they have none of it either.
             with pytest.raises(mw.InputError):
-                mw.run(settings(folder, f"parts-{name}", "rounding", measure=[name]))
+                mw.run(settings(folder, f"parts-{name}", "rounding", measure=asked([name])))
         else:
             wanted.append((name, in_memory.record["measures"][name]["value"]))
-    found = mw.run(settings(folder, "parts", "rounding", measure=[name for name, _ in wanted])).record
+    found = mw.run(settings(folder, "parts", "rounding", measure=asked(name for name, _ in wanted))).record
+    assert {"sse", "il1s", "structural_zeros", "higher_moments"} <= {name for name, _ in wanted}
     for name, value in wanted:
         result = support_of_measure(plugins().measures[name]).result
         near = pytest.approx(value, rel=1e-9) if result == "exact" else pytest.approx(value, rel=0.1, abs=5)
@@ -103,9 +110,9 @@ def test_measures_over_parts_are_those_of_a_run_in_memory(folder: Path) -> None:
 
 
 def refused(folder: Path, **changes: Any) -> str:
-    asked = read_pipeline(settings(folder, "none", "rounding"))
+    wanted = read_pipeline(settings(folder, "none", "rounding"))
     with pytest.raises(mw.InputError) as caught:
-        refuse_request(replace(asked, **changes))
+        refuse_request(replace(wanted, **changes))
     return str(caught.value)
 
 
