@@ -38,6 +38,8 @@ class Job:
     number : int
         From 1, in this session.
     title : str
+    request : dict
+        What its worker was told, and what the page that started it keeps with it.
     state : {"running", "ending", "done", "refused", "failed", "cancelled"}
     stages : list of [title, share, seconds]
         The last is the one at work.
@@ -52,6 +54,7 @@ class Job:
 
     number: int
     title: str
+    request: dict[str, Any] = field(default_factory=dict)
     state: State = "running"
     stages: list[list[Any]] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
@@ -102,6 +105,10 @@ class Jobs:
         """The job at work, or the one that ended last."""
         return self.all[-1] if self.all else None
 
+    def last_of(self, work: str) -> Job | None:
+        """The newest job that does one kind of work."""
+        return next((each for each in reversed(self.all) if each.request["work"] == work), None)
+
     async def start(self, title: str, request: dict[str, Any]) -> Job:
         """Start a job.
 
@@ -118,7 +125,7 @@ class Jobs:
         """
         if self.last is not None and not self.last.is_over:
             raise Refusal(f"{self.last.title} is still at work", "Wait for its end, or cancel it.")
-        job = Job(len(self.all) + 1, title)
+        job = Job(len(self.all) + 1, title, request)
         self.all.append(job)
         try:
             self._process = await asyncio.create_subprocess_exec(

@@ -159,8 +159,7 @@ def _masked(original: Dataset, task: Finish, position: int) -> tuple[Dataset, di
     """The masked part, what is to be told of it, and rows that others may be replaced by."""
     masking: Masking = task.masking
     plan, standardisation = masking.plan, masking.standardisation
-    protected = with_masked(original, task.groups, position)
-    masked = with_masked(original, task.groups, position, adjusted=True)
+    protected, masked = with_masked(original, task.groups, position)
     context = masking.context(original, "records")
     done = []
     for number in task.record_units:

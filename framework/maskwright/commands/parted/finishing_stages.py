@@ -10,6 +10,7 @@ import numpy as np
 
 from maskwright.commands.parted.classes import DISTINCT_AT_ONCE, count_classes
 from maskwright.commands.parted.finishing import FOUND, Finish, finish
+from maskwright.commands.parted.measuring import of_both_files
 from maskwright.commands.parted.planning import merged_outcome
 from maskwright.commands.parted.results import Told, class_sets, masking_result, unchanged_of_parts
 from maskwright.commands.parted.task_run import AGAIN, FINISHED, PartedRun
@@ -42,7 +43,15 @@ def finish_parts(
     masked = empty(found.variables).without(plan.dropped)
     sets, least, together = class_sets(plan, masked, found.records)
     tasks = max(1, -(-found.records // DISTINCT_AT_ONCE))
-    task = Finish(masking, groups, record_units, tuple(sets), tasks, _domain_rows(found), tuple(run.pipeline.measures))
+    task = Finish(
+        masking,
+        groups,
+        record_units,
+        tuple(sets),
+        tasks,
+        _domain_rows(found),
+        tuple(of_both_files(run.pipeline.measures)),
+    )
     receipts = run.run(
         FINISHED, "Writing, reading back and validating", finish, run.part_keys, told, run.store(FINISHED, task)
     )

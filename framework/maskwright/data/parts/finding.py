@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MAGIC = re.compile(r"[*?\[]")
-MANIFEST = "manifest.json"
-"""What lies beside the parts of a release, and is none of them."""
+MANIFEST = "_manifest.json"
+"""What lies beside the parts of a release; readers of folders pass over names that begin so."""
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 HIDDEN = (".", "_")
 
@@ -44,6 +44,8 @@ def is_pattern(place: str) -> bool:
 
 def folder_of(place: str) -> str:
     """Folder that names of parts are relative to: that of a pattern is the last one without `*`, `?` and `[...]`."""
+    if _is_file(place):
+        return os.path.dirname(place)  # noqa: PTH120 - a name, as it is kept
     if not is_pattern(place):
         return place.rstrip("/") if is_remote(place) else place
     before = MAGIC.split(place, maxsplit=1)[0]
@@ -82,9 +84,8 @@ def find_parts(place: str) -> tuple[FoundPart, ...]:
     Parameters
     ----------
     place : str
-        Absolute path of a folder, or a pattern (`*`, `?`, `[...]`, `**` for folders in folders), or the address of
-        either in an object store. Names that begin with ``.`` or ``_`` are passed over, and so is the manifest of a
-        release.
+        Absolute path of a folder or of one file, or a pattern (`*`, `?`, `[...]`, `**` for folders in folders), or the
+        address of a folder or pattern in an object store. Names that begin with ``.`` or ``_`` are passed over.
 
     Raises
     ------
@@ -97,7 +98,8 @@ def find_parts(place: str) -> tuple[FoundPart, ...]:
         listed = found_remotely(place, folder, is_pattern=is_pattern(place))
     else:
         listed = _found_here(place, folder)
-    found = [each for each in listed if _is_of_data(each.name)]
+    # A file that is named itself is meant, whatever it is called.
+    found = listed if _is_file(place) else [each for each in listed if _is_of_data(each.name)]
     if not found:
         if is_pattern(place):
             hint = "`*` stands for anything within a name, `**` for folders in folders."
@@ -140,8 +142,12 @@ def _found_here(place: str, folder: str) -> list[FoundPart]:
     return found
 
 
+def _is_file(place: str) -> bool:
+    return not is_remote(place) and os.path.isfile(place)  # noqa: PTH113 - no name is a mistake here
+
+
 def _is_of_data(name: str) -> bool:
-    return name != MANIFEST and not any(each.startswith(HIDDEN) for each in name.split("/"))
+    return not any(each.startswith(HIDDEN) for each in name.split("/"))
 
 
 def _refuse_alike(found: Iterable[FoundPart]) -> None:

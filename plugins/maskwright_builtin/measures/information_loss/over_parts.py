@@ -26,7 +26,8 @@ def _missing(pairs: Pairs) -> list[int]:
     return [int(np.isnan(pairs.original).sum()), int(np.isnan(pairs.masked).sum())]
 
 
-def _missing_notes(facts: Sequence[Mapping[str, Any]], rule: str) -> list[str]:
+def missing_notes(facts: Sequence[Mapping[str, Any]], rule: str) -> list[str]:
+    """Note on the missing cells of both files, where there are any."""
     gone = [sum(each["missing"][at] for each in facts) for at in (0, 1)]
     said = f"missing cells: {gone[0]} in the original file, {gone[1]} in the masked file; {rule}"
     return [said] if any(gone) else []
@@ -84,7 +85,7 @@ def squared_error_of_parts(
     params : WeightedParams
     asked : None
     """
-    notes = _missing_notes(facts, PAIRS)
+    notes = missing_notes(facts, PAIRS)
     per_variable: dict[str, float] = {}
     without_scale, without_pairs = [], []
     for name, (pairs, squares, _, original) in _differences(facts).items():
@@ -118,7 +119,7 @@ def il1s_of_parts(
     params : WeightedParams
     asked : None
     """
-    notes = _missing_notes(facts, PAIRS)
+    notes = missing_notes(facts, PAIRS)
     per_variable: dict[str, float] = {}
     left_out: dict[str, list[str]] = {"no record has a value in both files": [], "changed although constant": []}
     for name, (pairs, _, sizes, original) in _differences(facts).items():
@@ -174,7 +175,7 @@ def structural_zeros_of_parts(
         name: [sum(each["variables"][name][at] for each in facts) for at in range(4)] for name in facts[0]["variables"]
     }
     empty = [name for name, (*_, cells) in zeros.items() if not cells]
-    return measured_zeros(zeros, empty, _missing_notes(facts, MISSING_RULE))
+    return measured_zeros(zeros, empty, missing_notes(facts, MISSING_RULE))
 
 
 OWN_FILE = "each moment uses the present values of its own file"
@@ -211,7 +212,7 @@ def higher_moments_of_parts(
     params : WeightedParams
     asked : None
     """
-    notes = _missing_notes(facts, OWN_FILE)
+    notes = missing_notes(facts, OWN_FILE)
     per_variable: dict[str, list[float]] = {}
     without_scale, empty = [], []
     for name in facts[0]["variables"]:
