@@ -46,6 +46,9 @@ class RandomFile:
             columns[f"x{j}"] = rng.choice(leaves, self.n, p=rng.dirichlet(np.ones(leaves) / 2))
         columns["s"] = rng.choice(4, self.n, p=[0.45, 0.3, 0.15, 0.1])
         self.codes = pd.DataFrame(columns)
+        self._leaves = [columns[f"x{j}"] for j in range(self.q)]
+        self._sensitive = columns["s"]
+        self._known: dict[tuple[int, ...], bool] = {}
         self.nodes = math.prod(map(len, self.levels))
         self.asked = ASKED[seed % len(ASKED)]
         self.params = {
@@ -86,9 +89,16 @@ class RandomFile:
 
     def is_met(self, values: np.ndarray) -> bool:
         """Whether a class with these sensitive values fulfils what is asked."""
-        counts = np.bincount(values, minlength=4)
+        return self._meets(tuple(np.bincount(values, minlength=4).tolist()))
+
+    def _meets(self, counted: tuple[int, ...]) -> bool:
+        if counted not in self._known:
+            self._known[counted] = self._fulfils(np.array(counted))
+        return self._known[counted]
+
+    def _fulfils(self, counts: np.ndarray) -> bool:
         p, q = counts / counts.sum(), np.bincount(self.codes["s"], minlength=4) / self.n
-        found = len(values) >= self.params["k"]
+        found = counts.sum() >= self.params["k"]
         least = self.asked.get("l", {}).get("s")
         if isinstance(least, int):
             found &= np.count_nonzero(counts) >= least
@@ -107,14 +117,15 @@ class RandomFile:
 
     def loss(self, node: tuple[int, ...]) -> float | None:
         """Loss of a node; None where it may not be published."""
-        published = np.stack([self.levels[j][level][self.codes[f"x{j}"]] for j, level in enumerate(node)], axis=1)
-        _, place, sizes = np.unique(published, axis=0, return_inverse=True, return_counts=True)
-        place = place.ravel()
-        sensitive = self.codes["s"].to_numpy()
-        order = np.split(np.argsort(place, kind="stable"), np.cumsum(sizes)[:-1])
+        columns = [self.levels[j][level] for j, level in enumerate(node)]
+        published = [of[self._leaves[j]] for j, of in enumerate(columns)]
+        together = np.ravel_multi_index(published, [int(of.max()) + 1 for of in columns])
+        _, place, sizes = np.unique(together, return_inverse=True, return_counts=True)
+        sensitive = self._sensitive
         fails = sizes < self.params["k"]
         if self.asked:
-            fails = np.array([bad or not self.is_met(sensitive[own]) for bad, own in zip(fails, order, strict=True)])
+            counts = np.bincount(place * 4 + sensitive, minlength=4 * len(sizes)).reshape(-1, 4)
+            fails = np.array([not self._meets(tuple(own)) for own in counts.tolist()])
         out = fails[place]
         if out.sum() > self.params["suppression_limit"] * self.n + 1e-9 or (
             out.any() and not self.is_met(sensitive[out])
@@ -127,12 +138,12 @@ class RandomFile:
                 return float((sizes[~fails] ** 2).sum() + self.n * out.sum())
         total = 0.0
         for j in range(self.q):
-            leaf, leaves = self.codes[f"x{j}"].to_numpy(), len(self.levels[j][0])
+            leaf, leaves = self._leaves[j], len(self.levels[j][0])
             if self.params["loss"] == "lm":
-                values = np.bincount(self.levels[j][node[j]])[published[:, j]]
+                values = np.bincount(self.levels[j][node[j]])[published[j]]
                 total += np.where(out, 1.0, (values - 1) / (leaves - 1)).sum() / (self.n * self.q)
             else:
-                of_leaf, of_band = np.bincount(leaf)[leaf], np.bincount(published[:, j])[published[:, j]]
+                of_leaf, of_band = np.bincount(leaf)[leaf], np.bincount(published[j])[published[j]]
                 total += np.log2(np.where(out, self.n, of_band) / of_leaf).sum()
         return float(total)
 

@@ -175,13 +175,8 @@ def protect(block: Block, params: FuzzyMicroaggregationParams, rng: np.random.Ge
     values = representatives[labels]
     values[block.missing] = np.nan
     block.progress(1.0)
-    return Masked(
-        values=values,
-        missing=block.missing.copy(),
-        labels=labels.astype(np.int64),
-        representatives=representatives,
-        notes=notes,
-    )
+    labels = labels.astype(np.int64)
+    return Masked(values, block.missing.copy(), labels=labels, representatives=representatives, notes=notes)
 
 
 def iterations(block: Block, params: FuzzyMicroaggregationParams, rng: np.random.Generator) -> Iterator[Iteration]:
