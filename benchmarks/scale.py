@@ -11,6 +11,7 @@ and whether it is passed. Linux only: memory is read from ``/proc``.
 from __future__ import annotations
 
 import argparse
+import functools
 import hashlib
 import importlib.util
 import json
@@ -68,7 +69,7 @@ class Cost:
     def largest(self) -> int:
         """Records of the largest part or block."""
         groups = (self.record.get("cut") or {}).get("groups", [])
-        return max(PART, *(each["largest"] for each in groups))
+        return max(PART, *(int(each["largest"]) for each in groups))
 
 
 @dataclass
@@ -222,9 +223,9 @@ def costs(gates: Gates, records: int, over_parts: dict[str, object], scratch: Pa
     is_free = load < QUIET and int(str(over_parts["workers"])) == 2
     gates.judge("CPU / wall, 2 workers on free cores", ">= 1.6", f"{busy:.2f}{said}", busy >= 1.6 if is_free else None)
     limit = 300 + 0.7 * three.largest / 1000
-    here = three.worker or three.leader
-    gates.judge("peak of a worker", f"<= {limit:.0f} MB", f"{here:.0f} MB", here <= limit)
-    growth = here / (one.worker or one.leader) - 1
+    most = three.worker or three.leader
+    gates.judge("peak of a worker", f"<= {limit:.0f} MB", f"{most:.0f} MB", most <= limit)
+    growth = most / (one.worker or one.leader) - 1
     gates.judge("growth of the peak, n x 3", "<= 10 %", f"{growth:+.1%}", growth <= 0.10)
     loss = one.sse / memory.sse - 1
     gates.judge("sse against the exact cut", "<= +5 %", f"{loss:+.1%}", loss <= 0.05)
@@ -258,7 +259,7 @@ def _agreement(here: Path, found: Cost) -> float:
     ]
     if "pil" not in asked:
         print("  pil is not measured over parts")
-    return max(differences)
+    return float(max(differences))
 
 
 def fingerprint(folder: Path, name: str) -> str:
@@ -306,7 +307,7 @@ def _cases() -> Iterator[tuple[str, dict[str, object], Callable[[Path], str]]]:
     if has_dask:
         yield "killed-worker-dask", {"engine": "dask", "workers": 2}, killed_worker
     for moment in MOMENTS:
-        yield f"resumed-{moment}", two, lambda path, moment=moment: resumed(path, moment)
+        yield f"resumed-{moment}", two, functools.partial(resumed, moment=moment)
 
 
 def undisturbed(path: Path, **environment: str) -> str:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Column, Dataset
 
-DISTINCT_AT_ONCE = 2_000_000
-"""Classes that one task counts: about 100 MB."""
+DISTINCT_AT_ONCE = 250_000
+"""Classes that one task counts: about 30 MB."""
 
 
 def class_hashes(data: Dataset, names: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
