@@ -75,6 +75,19 @@ class ScratchFull(InputError):  # noqa: N818 - the state by its name
     """
 
 
+class MemoryFull(InputError):  # noqa: N818 - the state by its name
+    """A task needs more memory than its worker may have; nothing is released (exit code 2).
+
+    What is finished is kept for ``maskwright run --resume``.
+
+    Examples
+    --------
+    >>> from maskwright import MemoryFull
+    >>> MemoryFull("stage mask, task 7: there is not enough memory").exit_code
+    2
+    """
+
+
 @dataclass(frozen=True)
 class Stage:
     """One stage of a large run: what is done for each of its keys, and where it is put.
@@ -191,7 +204,7 @@ class EngineTerms:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables for so many processes on this machine: no more threads than it has processors, and little memory."""
+        """Variables for so many processes here: no more threads than there are processors, and little memory."""
         # Arrow's own pool keeps what was read long ago: 30 MB of each process.
         return {**share_of_each(self.workers), "ARROW_DEFAULT_MEMORY_POOL": "system"}
 
@@ -222,6 +235,7 @@ class Workers(Protocol):
         TaskFailed
             Names the task that fails each time.
         ScratchFull
+        MemoryFull
         EngineLost
         """
         ...

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from maskwright.edits.edit_set import EditSet
     from maskwright.masking.protecting.assembling import GroupResult
     from maskwright.masking.standardisation import Standardisation
+    from maskwright.planning.model import Step
     from maskwright.planning.plan import Plan
 
 OVERSIZE = 1.25
@@ -193,7 +194,7 @@ def _masked_group(
     step = plan.steps[planned.step - 1]
     with step.placed(f"step {planned.step} ({step.method.name}): "):
         result = protect_group(data, group_work(planned, step, masking.edits), masking.standardisation, context)
-        _refuse_changes(result, data, planned.variables)
+        _refuse_changes(result, data, step, planned.variables)
     protected = with_group(data, result)
     results: list[GroupResult] = [result] * len(plan.groups)
     adjusted, done = protected, []
@@ -219,10 +220,13 @@ def _numbers(data: Dataset, name: str) -> NDArray[np.float64]:
     return np.where(data[name].missing, np.nan, data[name].values)
 
 
-def _refuse_changes(result: GroupResult, data: Dataset, names: Sequence[str]) -> None:
+def _refuse_changes(result: GroupResult, data: Dataset, step: Step, names: Sequence[str]) -> None:
     """What only a run in memory can do: records drawn or dropped, other variables, limits found in the data."""
     same = all(data[name].variable == each for name, each in zip(names, result.variables, strict=True))
-    if not same or result.kept_rows is not None or result.missing_codes is not None or result.limits:
+    # Limits that parameters promise are among the edits already.
+    promised = () if step.method.limits is None else step.method.limits(step.params, result.variables)
+    found = not {limit.variable for limit in result.limits} <= {limit.variable for limit in promised}
+    if not same or result.kept_rows is not None or result.missing_codes is not None or found:
         raise InputError(
             "the method changes what variables are, or which records there are, and that needs the whole file in "
             "memory: leave out `execution: engine`"
