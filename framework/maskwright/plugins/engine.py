@@ -204,8 +204,9 @@ class EngineTerms:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables for so many processes on this machine, which then have no more threads than it has processors."""
-        return share_of_each(self.workers)
+        """Variables for so many processes here: no more threads than there are processors, and little memory."""
+        # Arrow's own pool keeps what was read long ago: 30 MB of each process.
+        return {**share_of_each(self.workers), "ARROW_DEFAULT_MEMORY_POOL": "system"}
 
 
 class Workers(Protocol):

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
 
-DISTINCT_AT_ONCE = 2_000_000
-"""Classes that one task counts: about 100 MB."""
+DISTINCT_AT_ONCE = 250_000
+"""Classes that one task counts: about 30 MB."""
 
 
 def spill_classes(path: Path, data: Dataset, names: Sequence[str], tasks: int) -> None:

@@ -50,7 +50,7 @@ def shuffle(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str,
     about : Stored
         A `Shuffle`.
     folder : Path
-        Gets ``gN.arrow`` and ``gN.borders`` of each group.
+        Gets ``gN.records`` of each group.
     key : str
         Position of the part.
     """
