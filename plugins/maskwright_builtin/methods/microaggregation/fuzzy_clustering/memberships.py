@@ -39,5 +39,5 @@ def memberships_in(
     else:
         assert lambda_ is not None
         powers = -lambda_ * distances
-    shares: NDArray[np.float64] = np.exp(powers - powers.max(axis=1, keepdims=True))
-    return shares / shares.sum(axis=1, keepdims=True)
+    shares = np.exp(powers - powers.max(axis=1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
