@@ -55,6 +55,9 @@ if TYPE_CHECKING:
     from maskwright.data.number_text import read_numbers as read_numbers
     from maskwright.data.number_text import write_numbers as write_numbers
     from maskwright.data.record_chunk import RecordChunk as RecordChunk
+    from maskwright.data.sketches.class_hashes import class_hashes as class_hashes
+    from maskwright.data.sketches.record_hash import record_hashes as record_hashes
+    from maskwright.data.sketches.record_hash import sampled as sampled
     from maskwright.data.variable import Variable as Variable
     from maskwright.data.written_batch import WrittenBatch as WrittenBatch
     from maskwright.edits.completion import Completion as Completion
@@ -120,6 +123,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.engine import Engine as Engine
     from maskwright.plugins.engine import EngineLost as EngineLost
     from maskwright.plugins.engine import EngineTerms as EngineTerms
+    from maskwright.plugins.engine import MemoryFull as MemoryFull
     from maskwright.plugins.engine import Receipt as Receipt
     from maskwright.plugins.engine import ScratchFull as ScratchFull
     from maskwright.plugins.engine import Stage as Stage
@@ -138,6 +142,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.measurement import Measurement as Measurement
     from maskwright.plugins.merging import Further as Further
     from maskwright.plugins.merging import Merging as Merging
+    from maskwright.plugins.merging import PartOfFile as PartOfFile
     from maskwright.plugins.method import Masked as Masked
     from maskwright.plugins.method import Method as Method
     from maskwright.plugins.parameter_markers import CompanionVariables as CompanionVariables
@@ -235,6 +240,7 @@ _HOME = {
     "EngineTerms": "maskwright.plugins.engine",
     "Receipt": "maskwright.plugins.engine",
     "ScratchFull": "maskwright.plugins.engine",
+    "MemoryFull": "maskwright.plugins.engine",
     "Stage": "maskwright.plugins.engine",
     "TaskFailed": "maskwright.plugins.engine",
     "Workers": "maskwright.plugins.engine",
@@ -275,6 +281,10 @@ _HOME = {
     "Measurement": "maskwright.plugins.measurement",
     "Merging": "maskwright.plugins.merging",
     "Further": "maskwright.plugins.merging",
+    "PartOfFile": "maskwright.plugins.merging",
+    "class_hashes": "maskwright.data.sketches.class_hashes",
+    "record_hashes": "maskwright.data.sketches.record_hash",
+    "sampled": "maskwright.data.sketches.record_hash",
     "MeasurePart": "maskwright.plugins.measure",
     "MeasureTable": "maskwright.plugins.measure_table",
     "MeasureRecord": "maskwright.release.record.measure_record",

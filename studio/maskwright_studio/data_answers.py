@@ -139,7 +139,7 @@ class DataAnswers:
             "form": "numbers" if whole else "bins",
             "counts": counts.tolist(),
             "others": 0,
-            "labels": _said(column, shown) if values else [],
+            "labels": said(column, shown) if values else [],
         }
 
     def points(self, most: int) -> dict[str, Any]:
@@ -218,7 +218,8 @@ def _unparsed(column: Column) -> int:
     return others if 2 * others < int(cells.sum()) else 0
 
 
-def _said(column: Column, shown: NDArray[np.float64]) -> Sequence[str]:
+def said(column: Column, shown: NDArray[np.float64]) -> Sequence[str]:
+    """Values of a numeric variable as the page writes them."""
     if column.variable.type == "date":
         return [str(np.datetime64(int(each), "D")) for each in shown]
     if column.variable.type == "datetime":

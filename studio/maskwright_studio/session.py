@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Self
 
 from maskwright_studio.command_line import CommandLine
@@ -15,6 +16,9 @@ from maskwright_studio.refusal import Refusal
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+GRID = re.compile(rb"^grid[ \t]*:", re.MULTILINE)
+"""The section that only experiments have."""
 
 
 class Session:
@@ -73,7 +77,11 @@ class Session:
 
     def pipelines(self) -> list[str]:
         """Files of the folder that are pipelines by their first lines, as the page names them."""
-        return [shown(self.folder, path) for path in files_of(self.folder) if _looks_like_pipeline(path)]
+        return [shown(self.folder, path) for path in files_of(self.folder) if _is_of(path) == "pipeline"]
+
+    def experiments(self) -> list[str]:
+        """Files of the folder that are experiments by their first lines, as the page names them."""
+        return [shown(self.folder, path) for path in files_of(self.folder) if _is_of(path) == "experiment"]
 
     def open(self, name: str) -> PipelineFile:
         """Open a pipeline of the folder.
@@ -99,11 +107,15 @@ class Session:
         return self.pipeline
 
 
-def _looks_like_pipeline(path: Path) -> bool:
+def _is_of(path: Path) -> str:
+    """What a file is by its first lines: 'pipeline', 'experiment', or ''."""
     if path.suffix.lower() not in PIPELINES:
-        return False
+        return ""
     try:
         with path.open("rb") as file:
-            return b"maskwright:" in file.read(20_000)
+            begin = file.read(20_000)
     except OSError:
-        return False
+        return ""
+    if b"maskwright:" not in begin:
+        return ""
+    return "experiment" if GRID.search(begin) else "pipeline"

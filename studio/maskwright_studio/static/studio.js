@@ -110,6 +110,8 @@ function put(into, html, signal) {
   into.innerHTML = html;
   into.querySelectorAll("details").forEach((each, at) => { if (at < open.length) each.open = open[at] ?? false; });
   if (focused) /** @type {HTMLElement | null} */ (into.querySelector(`[data-act="${focused}"]`))?.focus();
+  else if ([element("content"), document.body].includes(/** @type {HTMLElement} */ (document.activeElement)))
+    /** @type {HTMLElement | null} */ (into.querySelector("[data-focus]"))?.focus();
   enliven(into, signal);
 }
 
