@@ -99,7 +99,7 @@ class Exploring:
     def _lines(self, models: np.ndarray[Any, np.dtype[np.float64]]) -> list[list[float]]:
         """Constant and slope of each model in the plane of the picture, other independents at their means."""
         constants = models[:, 0] + models[:, 2:] @ self._data[self._independent[1:]].mean().to_numpy(dtype=np.float64)
-        return np.column_stack([constants, models[:, 1]]).tolist()
+        return [[float(constant), float(slope)] for constant, slope in zip(constants, models[:, 1], strict=True)]
 
     def _measures(self, values: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, Any]:
         masked = self._data.copy()

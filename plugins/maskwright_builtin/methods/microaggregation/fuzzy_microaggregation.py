@@ -18,6 +18,7 @@ from maskwright_builtin.methods.microaggregation.fuzzy_clustering import (
     fuzzy_c_means,
     means_of_present,
 )
+from maskwright_builtin.methods.microaggregation.fuzzy_clustering.memberships import memberships_in
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering.starting import random_means
 
 if TYPE_CHECKING:
@@ -213,25 +214,11 @@ def iterations(block: Block, params: FuzzyMicroaggregationParams, rng: np.random
         )
         if params.floor is not None:
             labels, _ = enlarge_groups(records.values, found.centroids, labels, params.floor, scale=records.scale)
-        memberships = _memberships(records, found.centroids, params)
+        memberships = memberships_in(records.values, found.centroids, **_fuzziness(params), scale=records.scale)
         yield Iteration(
             values=found.centroids[labels], objective=float(found.objective[-1]), centroids=found.centroids,
             memberships=np.repeat(memberships[:, :, None], block.p, axis=2), is_last=later is None,
         )  # fmt: skip
-
-
-def _memberships(
-    records: _Records, centroids: NDArray[np.float64], params: FuzzyMicroaggregationParams
-) -> NDArray[np.float64]:
-    """Of each record in each cluster, as the clustering has them; shape (n, c)."""
-    away = (records.values[:, None, :] - centroids) / records.scale
-    distances = np.einsum("ncp,ncp->nc", away, away)
-    if params.clustering == "efcm":
-        weights = -params.lambda1 * distances
-    else:
-        weights = -np.log(np.maximum(distances, 1e-300)) / (params.m1 - 1.0)
-    shares: NDArray[np.float64] = np.exp(weights - weights.max(axis=1, keepdims=True))
-    return shares / shares.sum(axis=1, keepdims=True)
 
 
 def mean_cluster_size(params: FuzzyMicroaggregationParams, n: int) -> int:

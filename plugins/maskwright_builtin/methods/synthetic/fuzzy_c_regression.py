@@ -137,11 +137,13 @@ def iterations(block: Block, params: FuzzyCRegressionParams, rng: np.random.Gene
     independents, design, center = _prepared(block, params)
     targets = (block.values - center) / block.scale
     sets = _sets(block, params)
-    stop = {"m": params.m, "tolerance": params.tolerance, "max_iterations": params.max_iterations}
     going = [
-        regression_iterations(design, targets[:, each], _start(independents, targets[:, each], params, rng), **stop)
+        regression_iterations(
+            design, targets[:, each], _start(independents, targets[:, each], params, rng), m=params.m,
+            tolerance=params.tolerance, max_iterations=params.max_iterations,
+        )
         for each in sets
-    ]
+    ]  # fmt: skip
     found = [next(each) for each in going]
     as_written = _as_written(design, independents)
     while True:
