@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from maskwright.commands.describe_data import Description as Description
     from maskwright.commands.describe_data import describe as describe
+    from maskwright.commands.iterations import iterations as iterations
     from maskwright.commands.linked import linked_data as linked_data
     from maskwright.commands.localize import localize as localize
     from maskwright.commands.measure import measure as measure
@@ -122,6 +123,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.engine import Engine as Engine
     from maskwright.plugins.engine import EngineLost as EngineLost
     from maskwright.plugins.engine import EngineTerms as EngineTerms
+    from maskwright.plugins.engine import MemoryFull as MemoryFull
     from maskwright.plugins.engine import Receipt as Receipt
     from maskwright.plugins.engine import ScratchFull as ScratchFull
     from maskwright.plugins.engine import Stage as Stage
@@ -130,6 +132,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.engines.attempts import several_tries as several_tries
     from maskwright.plugins.format_facts import FormatFacts as FormatFacts
     from maskwright.plugins.hooks import hookimpl as hookimpl
+    from maskwright.plugins.iteration import Iteration as Iteration
     from maskwright.plugins.limit import Limit as Limit
     from maskwright.plugins.measure import Comparison as Comparison
     from maskwright.plugins.measure import Measurable as Measurable
@@ -237,6 +240,7 @@ _HOME = {
     "EngineTerms": "maskwright.plugins.engine",
     "Receipt": "maskwright.plugins.engine",
     "ScratchFull": "maskwright.plugins.engine",
+    "MemoryFull": "maskwright.plugins.engine",
     "Stage": "maskwright.plugins.engine",
     "TaskFailed": "maskwright.plugins.engine",
     "Workers": "maskwright.plugins.engine",
@@ -256,6 +260,8 @@ _HOME = {
     "hookimpl": "maskwright.plugins.hooks",
     "IndependentVariables": "maskwright.plugins.parameter_markers",
     "InputError": "maskwright.foundation.errors",
+    "Iteration": "maskwright.plugins.iteration",
+    "iterations": "maskwright.commands.iterations",
     "KeyVariables": "maskwright.plugins.parameter_markers",
     "Layout": "maskwright.data.dataset",
     "Level": "maskwright.data.levels.linked_data",

@@ -38,8 +38,13 @@ def spill_classes(path: Path, data: Dataset, names: Sequence[str], tasks: int) -
 def _distinct(
     one: NDArray[np.uint64], other: NDArray[np.uint64], counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.int64]]:
-    order = np.lexsort((other, one))
-    one, other, counts = one[order], other[order], counts[order]
+    order = np.argsort(one)
+    ordered = one[order], other[order]
+    if ((ordered[0][1:] == ordered[0][:-1]) & (ordered[1][1:] != ordered[1][:-1])).any():
+        # Next to never: sorting by one number alone is twenty times as fast.
+        order = np.lexsort((other, one))
+        ordered = one[order], other[order]
+    one, other, counts = *ordered, counts[order]
     new = np.ones(len(one), dtype=np.bool_)
     new[1:] = (one[1:] != one[:-1]) | (other[1:] != other[:-1])
     starts = np.flatnonzero(new)

@@ -11,7 +11,7 @@ from maskwright.commands.parted.columns import dataset_of
 from maskwright.commands.parted.cuts import GroupCut, strata_of
 from maskwright.commands.parted.facts import moved_facts, unchanged_facts, unit_facts
 from maskwright.commands.parted.overlay import MaskedGroup, with_masked
-from maskwright.commands.parted.spilling import borders_of, spill, spilled, together
+from maskwright.commands.parted.spilling import gathered, spill
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Quiet
 from maskwright.foundation.randomness import generator
@@ -116,16 +116,14 @@ def protect_block(told: Stored, about: Stored, folder: Path, key: str) -> Mappin
     sheet, task = told.read(), about.read()
     first, last = task.blocks[int(key)]
     cut: GroupCut = task.cut
-    pieces, owners = [], []
-    for position, shuffled in enumerate(task.shuffled):
-        path = FilePath(shuffled) / f"g{cut.group}"
-        if not shuffled or not _has_records(path, first, last):
-            continue
-        piece = spilled(path, first, last)
-        order = np.argsort(piece["row"], kind="stable")
-        pieces.append({name: values[order] for name, values in piece.items()})
-        owners.append(np.full(len(order), position, dtype=np.int64))
-    arrays, part_of = together(pieces), np.concatenate(owners)
+    filled = [position for position, shuffled in enumerate(task.shuffled) if shuffled]
+    paths = [FilePath(task.shuffled[position]) / f"g{cut.group}" for position in filled]
+    arrays, counts = gathered(paths, first, last)
+    part_of = np.repeat(np.array(filled, dtype=np.int64), counts)
+    if last - first > 1:
+        # Leaf by leaf is not the order of the file.
+        order = np.lexsort((arrays["row"], part_of))
+        arrays, part_of = {name: values[order] for name, values in arrays.items()}, part_of[order]
     data = dataset_of(arrays, task.columns, sheet.variables)
     stratum = int(cut.stratum_of_leaf[first])
     masking: Masking = task.masking
@@ -175,7 +173,7 @@ def protect_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping
     if not part.records:
         return {"records": 0}
     original = sheet.read(part)
-    current = with_masked(original, task.before, int(key))
+    current, _ = with_masked(original, task.before, int(key))
     masking: Masking = task.masking
     strata = Strata(strata_of(task.conditions, task.stratum_of, original), (), frozenset())
     # Random numbers are those of the records, whatever part they stand in: they bear the names of a run in memory.
@@ -237,8 +235,3 @@ def _refuse_changes(result: GroupResult, data: Dataset, step: Step, names: Seque
 
 def _plain(notes: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value.item() if isinstance(value, np.generic) else value for name, value in notes.items()}
-
-
-def _has_records(path: Path, first: int, last: int) -> bool:
-    borders = borders_of(path)
-    return bool(borders[last] > borders[first])

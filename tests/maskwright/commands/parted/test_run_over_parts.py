@@ -285,7 +285,7 @@ def test_a_run_that_was_cut_off_is_resumed(tmp_path: Path, monkeypatch: pytest.M
             mw.run(settings)
     assert not (tmp_path / "out").exists()
     (scratch,) = tmp_path.glob(".scratch-maskwright-*")
-    masked = {file: file.stat().st_mtime_ns for file in scratch.glob("mask-*/*/masked.arrow")}
+    masked = {file: file.stat().st_mtime_ns for file in scratch.glob("mask-*/*/masked.records")}
     assert masked
     told = Told()
     mw.run(settings, reporter=told, resume=True)
