@@ -93,8 +93,8 @@ def _of_values(facts: Sequence[Mapping[str, Any]], params: DiscrepancyParams) ->
         notes.append(f"left out, no record has a value in both files: {listed(without)}")
     if not total:
         return Measurement(math.nan, notes=(*notes, "not defined: no variable can be compared"))
-    parts = {name: value / total for name, value in zip(ERRORS, sums, strict=True)}
-    return Measurement(parts[params.error], dict(parts), per_variable, notes=tuple(notes))
+    parts: dict[str, float] = {name: value / total for name, value in zip(ERRORS, sums, strict=True)}
+    return Measurement(parts[params.error], parts, per_variable, notes=tuple(notes))
 
 
 def _refused(params: DiscrepancyParams) -> str | None:

@@ -142,7 +142,7 @@ def _edges(told: Sequence[Sequence[float]]) -> list[float]:
     """Values between ranges of about equally many of the values told."""
     values = np.sort(np.concatenate([np.array(each, dtype=np.float64) for each in told]))
     places = np.arange(1, RANGES) * len(values) // RANGES
-    return np.unique(values[places]).tolist()
+    return [float(each) for each in np.unique(values[places])]
 
 
 KOLMOGOROV_SMIRNOV_OVER_PARTS = Merging(

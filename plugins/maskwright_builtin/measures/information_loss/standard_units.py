@@ -25,7 +25,7 @@ class StandardUnits:
     center, scale : ndarray of shape (p,)
         0 and 1 where a variable has no value.
     deviation : ndarray of shape (p,)
-        With divisor n - 1; 0 of constants, NaN where there is no value.
+        With divisor n - 1; 0 of constants, and where there is no value.
     present : ndarray of shape (2, p), int64
         Values in the original and in the masked file.
     """

@@ -10,7 +10,8 @@ from pydantic import BaseModel, Field
 from maskwright import Comparison, Measure, Measurement
 from maskwright_builtin.measures.attribute_disclosure.interval_disclosure import INTERVAL_DISCLOSURE
 from maskwright_builtin.measures.common.pairing import pair_records
-from maskwright_builtin.measures.information_loss.thesis_information_loss import MISSING_RULE, THESIS_INFORMATION_LOSS
+from maskwright_builtin.measures.information_loss.thesis_information_loss import THESIS_INFORMATION_LOSS
+from maskwright_builtin.measures.information_loss.thesis_natures import MISSING_RULE
 from maskwright_builtin.measures.record_linkage.distance_record_linkage import DISTANCE_RECORD_LINKAGE
 from maskwright_builtin.measures.record_linkage.nearest_pairing import PAIRING_DESCRIPTION, Pairing, nearest_originals
 
