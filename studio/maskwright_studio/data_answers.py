@@ -139,7 +139,26 @@ class DataAnswers:
             "form": "numbers" if whole else "bins",
             "counts": counts.tolist(),
             "others": 0,
-            "labels": _said(column, shown) if values else [],
+            "labels": said(column, shown) if values else [],
+        }
+
+    def points(self, most: int) -> dict[str, Any]:
+        """Values of the numeric columns in so many records, evenly taken; None for a missing cell.
+
+        Only what asks for values of records by name comes here.
+        """
+        data = self.data
+        some = data
+        if len(data) > most:
+            some = data.taken(np.arange(most, dtype=np.int64) * len(data) // most)
+        columns = [each for each in some if each.variable.is_numeric and each.variable.role != "identifier"]
+        return {
+            "records": len(data),
+            "names": [each.name for each in columns],
+            "columns": [
+                [None if gone else value for value, gone in zip(each.values.tolist(), each.missing, strict=True)]
+                for each in columns
+            ],
         }
 
     def rules(self) -> dict[str, Any]:
@@ -199,7 +218,8 @@ def _unparsed(column: Column) -> int:
     return others if 2 * others < int(cells.sum()) else 0
 
 
-def _said(column: Column, shown: NDArray[np.float64]) -> Sequence[str]:
+def said(column: Column, shown: NDArray[np.float64]) -> Sequence[str]:
+    """Values of a numeric variable as the page writes them."""
     if column.variable.type == "date":
         return [str(np.datetime64(int(each), "D")) for each in shown]
     if column.variable.type == "datetime":

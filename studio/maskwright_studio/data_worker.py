@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import maskwright as mw
-from maskwright_studio.data_answers import DataAnswers
+from maskwright_studio.released_answers import ReleasedAnswers
 from maskwright_studio.worker import Told, with_place
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def main() -> None:
     asked: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     cancelled: set[int] = set()
     threading.Thread(target=_hear, args=(asked, cancelled), daemon=True).start()
-    answers = DataAnswers(asked.get()["pipeline"], Told(say))
+    answers = ReleasedAnswers(asked.get()["pipeline"], Told(say))
     while True:
         request = asked.get()
         if request["id"] in cancelled:
@@ -48,7 +48,7 @@ def main() -> None:
         say({"id": request["id"], **outcome})
 
 
-def _outcome(answers: DataAnswers, request: dict[str, Any]) -> dict[str, object]:
+def _outcome(answers: ReleasedAnswers, request: dict[str, Any]) -> dict[str, object]:
     details = {name: value for name, value in request.items() if name not in {"id", "ask"}}
     try:
         return {"answer": getattr(answers, request["ask"])(**details)}
@@ -68,7 +68,7 @@ def _outcome(answers: DataAnswers, request: dict[str, Any]) -> dict[str, object]
 
 def _hear(asked: queue.SimpleQueue[dict[str, Any]], cancelled: set[int]) -> None:
     """Take lines; at their end the studio is gone, and nothing here is worth keeping."""
-    for line in _lines():
+    for line in input_lines():
         with contextlib.suppress(ValueError):
             told = json.loads(line)
             if "cancel" in told:
@@ -78,7 +78,7 @@ def _hear(asked: queue.SimpleQueue[dict[str, Any]], cancelled: set[int]) -> None
     os._exit(0)
 
 
-def _lines() -> Iterator[bytes]:
+def input_lines() -> Iterator[bytes]:
     """Lines of standard input, by the system's own calls: a thread inside `sys.stdin` would keep this from ending."""
     rest = b""
     while found := os.read(0, 65536):

@@ -10,9 +10,12 @@ import signal
 import sys
 import time
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from maskwright_studio.refusal import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 POLITE = 10.0
 """Seconds that a job has to end by itself once it is asked to."""
@@ -21,6 +24,9 @@ LONGEST_LINE = 64 * 1024 * 1024
 """Bytes of one line of a worker: a result is one line."""
 
 State = Literal["running", "ending", "done", "refused", "failed", "cancelled"]
+
+ENDED: Mapping[int, State] = {0: "done", 1: "refused"}
+"""What an exit code says; every other one that the job failed."""
 
 
 @dataclass(eq=False)
@@ -32,6 +38,8 @@ class Job:
     number : int
         From 1, in this session.
     title : str
+    request : dict
+        What its worker was told, and what the page that started it keeps with it.
     state : {"running", "ending", "done", "refused", "failed", "cancelled"}
     stages : list of [title, share, seconds]
         The last is the one at work.
@@ -46,6 +54,7 @@ class Job:
 
     number: int
     title: str
+    request: dict[str, Any] = field(default_factory=dict)
     state: State = "running"
     stages: list[list[Any]] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
@@ -96,6 +105,10 @@ class Jobs:
         """The job at work, or the one that ended last."""
         return self.all[-1] if self.all else None
 
+    def last_of(self, work: str) -> Job | None:
+        """The newest job that does one kind of work."""
+        return next((each for each in reversed(self.all) if each.request["work"] == work), None)
+
     async def start(self, title: str, request: dict[str, Any]) -> Job:
         """Start a job.
 
@@ -112,7 +125,7 @@ class Jobs:
         """
         if self.last is not None and not self.last.is_over:
             raise Refusal(f"{self.last.title} is still at work", "Wait for its end, or cancel it.")
-        job = Job(len(self.all) + 1, title)
+        job = Job(len(self.all) + 1, title, request)
         self.all.append(job)
         try:
             self._process = await asyncio.create_subprocess_exec(
@@ -167,7 +180,7 @@ class Jobs:
             job.state = "failed"
             job.problems = [("the process that did the work was ended from outside", "Start it again.")]
         else:
-            job.state = {0: "done", 1: "refused"}.get(job.code, "failed")  # type: ignore[assignment]
+            job.state = ENDED.get(job.code, "failed")
 
 
 def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:

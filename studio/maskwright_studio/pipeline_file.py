@@ -94,7 +94,7 @@ class PipelineFile:
                 f"{self.path.name} was changed outside this page",
                 "Read it again; your text stays on the page until then.",
             )
-        self._write(text)
+        write_whole(self.path, text)
         if self.draft == text:
             self.draft = ""
         self._keep(text)
@@ -130,7 +130,7 @@ class PipelineFile:
             raise Refusal("there is nothing to undo" if by < 0 else "there is nothing to redo")
         if self.changed_outside():
             raise Refusal(f"{self.path.name} was changed outside this page", "Read it again first.")
-        self._write(self.versions[to])
+        write_whole(self.path, self.versions[to])
         self.at = to
         self._remember()
 
@@ -152,20 +152,33 @@ class PipelineFile:
         except OSError as error:
             raise Refusal(f"{self.path.name} cannot be read: {error.strerror}") from None
 
-    def _write(self, text: str) -> None:
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file, whole or not at all; one that is replaced keeps who may read it.
+
+    Parameters
+    ----------
+    path : Path
+    text : str
+
+    Raises
+    ------
+    Refusal
+        What the disk refuses.
+    """
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".maskwright-")
         try:
-            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=".maskwright-")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(text.encode())
-                    file.flush()
-                    os.fsync(file.fileno())
-                with contextlib.suppress(OSError):
-                    Path(name).chmod(self.path.stat().st_mode & 0o777)
-                Path(name).replace(self.path)
-            except BaseException:
-                with contextlib.suppress(OSError):
-                    Path(name).unlink()
-                raise
-        except OSError as error:
-            raise Refusal(f"{self.path.name} could not be written: {error.strerror}; it is as it was") from None
+            with os.fdopen(handle, "wb") as file:
+                file.write(text.encode())
+                file.flush()
+                os.fsync(file.fileno())
+            with contextlib.suppress(OSError):
+                Path(name).chmod(path.stat().st_mode & 0o777)
+            Path(name).replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                Path(name).unlink()
+            raise
+    except OSError as error:
+        raise Refusal(f"{path.name} could not be written: {error.strerror}; it is as it was") from None

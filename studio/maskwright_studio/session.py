@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Self
 
 from maskwright_studio.command_line import CommandLine
 from maskwright_studio.data_process import DataProcess
 from maskwright_studio.documents import Documents
+from maskwright_studio.explorer.exploration import Exploration
 from maskwright_studio.folder import PIPELINES, files_of, inside, shown
 from maskwright_studio.jobs import Jobs
 from maskwright_studio.pipeline_file import PipelineFile
@@ -14,6 +16,9 @@ from maskwright_studio.refusal import Refusal
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+GRID = re.compile(rb"^grid[ \t]*:", re.MULTILINE)
+"""The section that only experiments have."""
 
 
 class Session:
@@ -40,6 +45,7 @@ class Session:
     plans : Jobs
         Plans are made beside a run.
     documents : Documents
+    exploration : Exploration
     """
 
     def __init__(self, start: Path, private: Path) -> None:
@@ -51,6 +57,7 @@ class Session:
         self.commands = CommandLine(self.folder)
         self.plans = Jobs()
         self.documents = Documents()
+        self.exploration = Exploration()
 
     def __enter__(self) -> Self:
         """Return itself; its processes are ended by the application, which has the loop they live in."""
@@ -66,10 +73,15 @@ class Session:
         await self.data.close()
         await self.commands.close()
         await self.plans.close()
+        await self.exploration.close()
 
     def pipelines(self) -> list[str]:
         """Files of the folder that are pipelines by their first lines, as the page names them."""
-        return [shown(self.folder, path) for path in files_of(self.folder) if _looks_like_pipeline(path)]
+        return [shown(self.folder, path) for path in files_of(self.folder) if _is_of(path) == "pipeline"]
+
+    def experiments(self) -> list[str]:
+        """Files of the folder that are experiments by their first lines, as the page names them."""
+        return [shown(self.folder, path) for path in files_of(self.folder) if _is_of(path) == "experiment"]
 
     def open(self, name: str) -> PipelineFile:
         """Open a pipeline of the folder.
@@ -95,11 +107,15 @@ class Session:
         return self.pipeline
 
 
-def _looks_like_pipeline(path: Path) -> bool:
+def _is_of(path: Path) -> str:
+    """What a file is by its first lines: 'pipeline', 'experiment', or ''."""
     if path.suffix.lower() not in PIPELINES:
-        return False
+        return ""
     try:
         with path.open("rb") as file:
-            return b"maskwright:" in file.read(20_000)
+            begin = file.read(20_000)
     except OSError:
-        return False
+        return ""
+    if b"maskwright:" not in begin:
+        return ""
+    return "experiment" if GRID.search(begin) else "pipeline"

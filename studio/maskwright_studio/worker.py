@@ -12,9 +12,12 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import maskwright as mw
+from maskwright_studio.compared_cells import compared_cells
+from maskwright_studio.run_summary import run_summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -81,21 +84,26 @@ def outcome(request: Mapping[str, Any], reporter: Told) -> dict[str, object]:
     Parameters
     ----------
     request : mapping
-        ``{"work": "run", "pipeline": PATH}``.
+        ``{"work": "run", "pipeline": PATH, "folder": PATH}``, ``{"work": "plan", "pipeline": PATH}``, or
+        ``{"work": "compare", "experiment": PATH, "folder": PATH}``.
     reporter : Told
     """
     try:
         match request["work"]:
             case "run":
-                result = mw.run(request["pipeline"], request.get("overrides", ()), reporter).to_json()
+                result = run_summary(mw.run(request["pipeline"], reporter=reporter).record, Path(request["folder"]))
             case "plan":
                 result = mw.plan_pipeline(request["pipeline"], reporter=reporter)
+            case "compare":
+                compared = mw.compare(request["experiment"], reporter=reporter)
+                result = compared_cells(compared, Path(request["folder"]))
             case other:
                 raise ValueError(other)
     except mw.MaskwrightError as error:
         record = getattr(error, "record", None)
         problems = [{"message": with_place(each), "hint": each.hint or ""} for each in error.problems]
-        return {"code": error.exit_code, "result": record, "problems": problems}
+        result = None if record is None else run_summary(record, Path(request["folder"]))
+        return {"code": error.exit_code, "result": result, "problems": problems}
     return {"code": 0, "result": result}
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from maskwright.commands.options import ReadingOptions, data_files
 from maskwright.commands.reading import load
 from maskwright.commands.requests import Rules, edits_of
 from maskwright.edits.variable_ranges import written_out
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
 
 
 @pipelines_own_plugins()
-def pipeline_data(pipeline: str | Path, reporter: Reporter | None = None) -> Dataset:
+def pipeline_data(
+    pipeline: str | Path, reporter: Reporter | None = None, *, masked: str | Path | None = None
+) -> Dataset:
     r"""Read the data that a pipeline names, as it declares them; what else is in the file is not looked at.
 
     Parameters
@@ -34,6 +38,8 @@ def pipeline_data(pipeline: str | Path, reporter: Reporter | None = None) -> Dat
         A pipeline file.
     reporter : Reporter, optional
         Told of the stage; the logger ``maskwright`` is by default.
+    masked : str or Path, optional
+        Read this masked file instead, as ``maskwright measure --pipeline`` reads it: variables may be lacking.
 
     Returns
     -------
@@ -56,6 +62,10 @@ def pipeline_data(pipeline: str | Path, reporter: Reporter | None = None) -> Dat
     """
     problems: list[Problem] = []
     path = Path(pipeline)
+    if masked is not None:
+        (source,) = data_files((Path(masked),), ReadingOptions(pipeline=path))
+        with stage(reporter or Logged(), f"Reading {source.name}") as progress:
+            return load(replace(source, cluster=None), progress, identifiers=True, may_lack="anything")
     section = _section(path, "data")
     if section is None or not section.is_mapping:
         raise InputError(Problem("the pipeline has no data section", Place(str(pipeline)), HELP))

@@ -34,15 +34,25 @@ def write_pipeline(cell: Cell, folder: Path) -> Path:
     InputError
         For the identity, which masks nothing; or when the file cannot be written.
     """
+    path = pipeline_path(cell, folder)
+    write_text(path, pipeline_text(cell, path))
+    return path
+
+
+def pipeline_text(cell: Cell, path: Path) -> str:
+    """Text of the pipeline of a cell, as it stands in a file of that name.
+
+    Raises
+    ------
+    InputError
+        For the identity, which masks nothing.
+    """
     if not cell.active.steps:
         raise InputError(
             Problem(f"{cell.name} masks nothing (k is 1): there is no pipeline to run", hint="Choose another cell.")
         )
-    path = pipeline_path(cell, folder)
     head = HEAD.format(cell=cell.name, experiment=cell.pipeline.name)
-    text = yaml.dump(_settings(cell, path), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
-    write_text(path, head + text)
-    return path
+    return head + yaml.dump(_settings(cell, path), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
 def pipeline_path(cell: Cell, folder: Path) -> Path:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.experiments.export import write_pipeline
+from maskwright.experiments.export import pipeline_path, pipeline_text, write_pipeline
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.pipeline.steps import judged_figures
@@ -127,13 +127,33 @@ class Compared:
         InputError
             Unknown name, k = 1, or a cell of which a run failed or does not keep every edit.
         """
+        self._refuse_unusable(name)
+        return write_pipeline(self.cell(name), folder or self.experiment.folder / "pipelines")
+
+    def pipeline_text(self, name: str) -> tuple[Path, str]:
+        """Say which file `write_pipeline` writes, and its text.
+
+        Parameters
+        ----------
+        name : str
+            Of the cell.
+
+        Raises
+        ------
+        InputError
+            As `write_pipeline`, but for what the disk refuses: nothing is written.
+        """
+        self._refuse_unusable(name)
+        path = pipeline_path(self.cell(name), self.experiment.folder / "pipelines")
+        return path, pipeline_text(self.cell(name), path)
+
+    def _refuse_unusable(self, name: str) -> None:
         hint = "Choose a cell that masks without failing and keeps every edit."
         if name in self.failed:
             raise InputError(Problem(f"{name} cannot be chosen: it failed: {self.failed[name]}", hint=hint))
         if name in self.violating:
             times = plural(self.violating[name], "violation")
             raise InputError(Problem(f"{name} cannot be chosen: it does not keep every edit ({times})", hint=hint))
-        return write_pipeline(self.cell(name), folder or self.experiment.folder / "pipelines")
 
     @property
     def failed(self) -> Mapping[str, str]:

@@ -9,6 +9,7 @@ import re
 import socket
 import sys
 import tempfile
+import threading
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -66,35 +67,61 @@ class NetworkUsedError(BaseException):
     """A connection was tried; no `Exception`, so that a plugin cannot pass over it."""
 
 
+class _Network:
+    """The doors to the network: closed as long as somebody is inside, however many calls come at once."""
+
+    doors: tuple[tuple[Any, str], ...] = (
+        *((socket, name) for name in ("getaddrinfo", "gethostbyname", "create_connection")),
+        *((socket.socket, name) for name in ("connect", "connect_ex", "sendto")),
+    )
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._open: list[Any] = []
+
+    def enter(self) -> None:
+        """Close the doors."""
+        with self._lock:
+            if self._inside == 0:
+                self._open = [getattr(where, name) for where, name in self.doors]
+                for where, name in self.doors:
+                    setattr(where, name, _refuse)
+            self._inside += 1
+
+    def leave(self) -> None:
+        """Open them again when nobody else is inside."""
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                for (where, name), function in zip(self.doors, self._open, strict=True):
+                    setattr(where, name, function)
+
+
+_NETWORK = _Network()
+
+
+def _refuse(*arguments: object, **named: object) -> NoReturn:
+    del arguments, named
+    raise NetworkUsedError
+
+
 @contextlib.contextmanager
 def without_network() -> Iterator[None]:
-    """No name is looked up and no connection made while the work inside runs.
+    """No name is looked up and no connection made while the work inside runs, in any thread.
 
     Raises
     ------
     AssertionError
         It tried.
     """
-
-    def refuse(*arguments: object, **named: object) -> NoReturn:
-        del arguments, named
-        raise NetworkUsedError
-
-    before = {name: getattr(socket, name) for name in ("getaddrinfo", "gethostbyname", "create_connection")}
-    methods = {name: getattr(socket.socket, name) for name in ("connect", "connect_ex", "sendto")}
+    _NETWORK.enter()
     try:
-        for name in before:
-            setattr(socket, name, refuse)
-        for name in methods:
-            setattr(socket.socket, name, refuse)
         yield
     except NetworkUsedError:
         raise AssertionError("the network was used: everything a plugin needs is in its arguments") from None
     finally:
-        for name, function in before.items():
-            setattr(socket, name, function)
-        for name, method in methods.items():
-            setattr(socket.socket, name, method)
+        _NETWORK.leave()
 
 
 def telling_values(values: NDArray[np.float64]) -> set[str]:

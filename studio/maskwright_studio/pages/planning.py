@@ -70,13 +70,30 @@ async def waive(session: Session, form: Form) -> Answer:
     doubt = next((each for each in doubts if number_of(each) == form.get("doubt")), None)
     if doubt is None:
         raise Refusal("the plan is not that of this pipeline any more", "Make it again.")
-    because = str(form.get("because", "")).strip()
-    if not because.strip(" ."):
+    return await proposed(session, [["append", ["waive"], waiver_of(doubt, str(form.get("because", "")))]])
+
+
+def waiver_of(doubt: dict[str, Any], because: str) -> dict[str, object]:
+    """Entry of the pipeline that waives a doubt.
+
+    Parameters
+    ----------
+    doubt : dict
+        As the plan or the record of a run has it.
+    because : str
+
+    Raises
+    ------
+    Refusal
+        There is no reason.
+    """
+    reason = because.strip()
+    if not reason.strip(" ."):
         raise Refusal("a doubt is waived with a reason", "Say why it may be published all the same.")
     entry: dict[str, object] = {"doubt": doubt["doubt"]}
     if doubt["about"] != "file":
         entry[doubt["about"]] = int(doubt["subject"]) if doubt["about"] == "step" else doubt["subject"]
-    return await proposed(session, [["append", ["waive"], entry | {"because": because}]])
+    return entry | {"because": reason}
 
 
 async def withdraw(session: Session, form: Form) -> Answer:

@@ -1,26 +1,47 @@
-"""Run: start the pipeline, follow it, cancel it."""
+"""Run: start the pipeline, follow it, cancel it; what came of it, and of the other work of this session."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from maskwright_studio.page import Answer, Page
+from maskwright_studio.pages.pipeline import proposed
+from maskwright_studio.pages.planning import number_of, waiver_of
 from maskwright_studio.refusal import Refusal
 from maskwright_studio.showing import html
 
 if TYPE_CHECKING:
+    from maskwright_studio.jobs import Job
     from maskwright_studio.page import Form, Query
     from maskwright_studio.session import Session
 
 
-async def show(session: Session, _: Query) -> str:
-    """What will be run, and the last run."""
-    return html("running.html", pipeline=session.needed_pipeline().path.name, job=session.jobs.last)
+async def show(session: Session, query: Query) -> str:
+    """What will be run, the last run or the chosen one, and all work of this session."""
+    job = _chosen(session, query)
+    jobs = session.jobs.all
+    return html(
+        "running.html", pipeline=session.needed_pipeline().path.name, job=job, jobs=jobs,
+        is_busy=session.jobs.last is not None and not session.jobs.last.is_over,
+        part=urlencode({"job": query["job"]}) if query.get("job") else "",
+    )  # fmt: skip
 
 
-async def progress(session: Session, _: Query) -> str:
-    """How far the job is."""
-    return html("progress.html", job=session.jobs.last)
+async def progress(session: Session, query: Query) -> str:
+    """How far the job is, or what came of it."""
+    return html("progress.html", job=_chosen(session, query))
+
+
+def _chosen(session: Session, query: Query) -> Job | None:
+    """The job that the address names, else the one at work or that ended last."""
+    number = query.get("job", "")
+    if not number:
+        return session.jobs.last
+    job = next((each for each in session.jobs.all if str(each.number) == number), None)
+    if job is None:
+        raise Refusal(f"there is no work {number} in this session", "Choose one below, or run the pipeline.")
+    return job
 
 
 async def start(session: Session, _: Form) -> Answer:
@@ -28,16 +49,31 @@ async def start(session: Session, _: Form) -> Answer:
     pipeline = session.needed_pipeline()
     if pipeline.changed_outside():
         raise Refusal(f"{pipeline.path.name} was changed outside this page", "Read it again on the page Open.")
-    await session.jobs.start(f"the run of {pipeline.path.name}", {"work": "run", "pipeline": str(pipeline.path)})
-    return Answer(go="here", say="The run has begun.")
+    request = {"work": "run", "pipeline": str(pipeline.path), "folder": str(session.folder)}
+    await session.jobs.start(f"the run of {pipeline.path.name}", request)
+    return Answer(go="/run", say="The run has begun.")
 
 
 async def cancel(session: Session, _: Form) -> Answer:
-    """Cancel the run: nothing is released, and its temporary files are removed."""
+    """Cancel what is at work: nothing is released, and its temporary files are removed."""
     await session.jobs.cancel()
-    return Answer(go="here", say="The run is cancelled; nothing was released by it.")
+    job = session.jobs.last
+    title = "The work" if job is None else job.title[:1].upper() + job.title[1:]
+    return Answer(go="here", say=f"{title} is cancelled; nothing was released by it.")
+
+
+async def waive(session: Session, form: Form) -> Answer:
+    """Show the waiver of a doubt that stopped a release, as a change of the pipeline."""
+    job = next((each for each in session.jobs.all if str(each.number) == form.get("job")), None)
+    if job is None or not job.result or job.request.get("pipeline") != str(session.needed_pipeline().path):
+        raise Refusal("this doubt is not one of the pipeline that is open", "Run the pipeline again.")
+    doubt = next((each for each in job.result.get("doubts", ()) if number_of(each) == form.get("doubt")), None)
+    if doubt is None:
+        raise Refusal("the run had no such doubt", "Run the pipeline again.")
+    return await proposed(session, [["append", ["waive"], waiver_of(doubt, str(form.get("because", "")))]])
 
 
 RUNNING = Page(
-    path="/run", title="Run", show=show, parts={"progress": progress}, acts={"start": start, "cancel": cancel}
-)
+    path="/run", title="Run", show=show, parts={"progress": progress},
+    acts={"start": start, "cancel": cancel, "waive": waive},
+)  # fmt: skip

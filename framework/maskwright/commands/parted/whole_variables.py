@@ -124,6 +124,9 @@ def _column(column: Column, whole: WholeVariable) -> Column:
         places = np.array([*(whole.blanks.index(text) for text in blank.texts), HAD_VALUE, NO_CELL])
         # Codes -1 and -2 are places from the end.
         blank = MissingCells(whole.blanks, places[blank.codes].astype(np.int32))
+    elif whole.blanks:
+        # Every part says it where one does: blocks join records of all of them.
+        blank = MissingCells(whole.blanks, np.where(column.missing, NO_CELL, HAD_VALUE).astype(np.int32))
     values = column.values
     if variable.is_numeric and not column.variable.is_numeric:
         values = np.full(len(column), np.nan)

@@ -88,7 +88,7 @@ def _said(joined: dict[str, int], scarce: Sequence[str], k: int, households: boo
             f"({counted} clusters)"
         )
     if scarce:
-        said.append(f"in the whole file {few} of {', '.join(scarce)}: k does not hold for what is published of it")
+        said.append(f"{few} of {', '.join(scarce)} where they are masked together: k does not hold there")
     return said
 
 

@@ -78,6 +78,8 @@ class CsvReading:
                         meant = self._quotes.without(batch, any_quoted=text.is_quoted)
                         self._look_at_thousands(meant.cells)
                         yield meant
+            except MemoryError:  # Arrow's own is one of its exceptions too
+                raise
             except pa.ArrowException:
                 if text.problem is not None or not text.is_empty:
                     # Arrow's messages quote the row, and rows are confidential: the error is found again in our words.

@@ -182,6 +182,7 @@ def test_record_local_steps_are_those_of_the_file_in_memory(tmp_path: Path) -> N
     steps = [
         {"method": "multiplicative_noise", "variables": [*GROUPS[0], *GROUPS[1], "benefit"]},
         {"method": "rounding", "params": {"base": 10, "kind": "random"}, "variables": ["age", "hours"]},
+        {"method": "top_and_bottom_coding", "params": {"top": 70, "bottom": 20}, "variables": ["hours"]},
     ]
     settings = _small(tmp_path, protect=steps, edits=["age in [0, 120]"])
     mw.run(settings)
@@ -192,7 +193,10 @@ def test_record_local_steps_are_those_of_the_file_in_memory(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"measure": ["distance_record_linkage"]}, "distance_record_linkage: this measure needs the whole file"),
+        (
+            {"measure": ["probabilistic_record_linkage"]},
+            "probabilistic_record_linkage: this measure needs the whole file",
+        ),
         ({"protect": [{"method": "rank_swapping"}]}, "rank_swapping sees all records at once"),
         ({"on_input_violation": "drop"}, "on_input_violation: drop"),
         ({"release": {"order": "random"}}, "keeps the order"),
@@ -237,6 +241,37 @@ def test_a_part_without_records_keeps_its_place(tmp_path: Path) -> None:
     assert np.array_equal(masked.number, read_parts(tmp_path / "in", 3).number)
 
 
+def test_missing_codes_that_one_part_has(tmp_path: Path) -> None:
+    frame = survey(900)[["wages", "tax", "gross", "region"]].astype({"wages": str, "tax": str})
+    frame.loc[[*range(10), *range(40, 60)], "tax"] = ["NA", "-9"] * 15
+    frame.region = frame.region.replace("south", "León")
+    (tmp_path / "in").mkdir()
+    written = {"sep": ";", "encoding": "latin-1", "index": False}
+    for number, rows in enumerate(np.array_split(np.arange(900), 3)):
+        frame.iloc[rows].to_csv(tmp_path / "in" / f"part-{number}.csv", **written)
+    settings = pipeline(
+        tmp_path / "in", tmp_path / "out", edits=["wages + tax == gross"], measure=["sse"],
+        execution={"engine": "local", "block_size": 200},
+        protect=[{"method": "microaggregation", "params": {"k": 3}, "variables": ["wages", "tax", "gross"]}],
+    )  # fmt: skip
+    settings["data"] = {
+        "source": str(tmp_path / "in" / "*.csv"), "encoding": "latin-1", "delimiter": ";",
+        "variables": {"tax": {"missing": ["NA", -9]}, "region": {"role": "other"}},
+    }  # fmt: skip
+    mw.run(settings)
+    parts = [tmp_path / "out" / f"part-{number}.csv" for number in range(3)]
+    masked = pd.concat(
+        [pd.read_csv(each, sep=";", encoding="latin-1", keep_default_na=False, dtype=str) for each in parts]
+    )
+    masked = masked.reset_index(drop=True)
+    said = frame.tax.isin(["NA", "-9"])
+    assert (masked.tax[said] == frame.tax[said]).all()
+    assert not masked.tax[~said].isin(["NA", "-9", ""]).any()
+    assert (masked.region == frame.region).all()
+    numbers = masked[~said][["wages", "tax", "gross"]].astype(int)
+    assert (numbers.wages + numbers.tax == numbers.gross).all()
+
+
 def _fail(*_: object) -> dict[str, object]:
     raise RuntimeError("no count")
 
@@ -250,7 +285,7 @@ def test_a_run_that_was_cut_off_is_resumed(tmp_path: Path, monkeypatch: pytest.M
             mw.run(settings)
     assert not (tmp_path / "out").exists()
     (scratch,) = tmp_path.glob(".scratch-maskwright-*")
-    masked = {file: file.stat().st_mtime_ns for file in scratch.glob("mask-*/*/masked.arrow")}
+    masked = {file: file.stat().st_mtime_ns for file in scratch.glob("mask-*/*/masked.records")}
     assert masked
     told = Told()
     mw.run(settings, reporter=told, resume=True)

@@ -1,0 +1,80 @@
+"""A first experiment from the pipeline that is open: k of one step varied, other methods in its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from maskwright_studio.pipeline_text.writing import pair
+from maskwright_studio.refusal import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+SAME = ("data", "edits", "on_input_violation")
+"""Sections that an experiment has as a pipeline has them."""
+
+HEAD = """\
+# Pipelines that differ in one setting, and how much they lose and disclose.
+# Compare them with:  maskwright compare {name}
+"""
+
+
+def experiment_text(
+    settings: Mapping[str, Any],
+    name: str,
+    *,
+    step: int,
+    k: Sequence[int],
+    methods: Sequence[str],
+    measures: Sequence[str],
+) -> str:
+    """Text of an experiment.
+
+    Parameters
+    ----------
+    settings : mapping
+        Of the pipeline.
+    name : str
+        Of the file; its results go to a folder of that name.
+    step : int
+        That varies, 0 for the first.
+    k : sequence of int
+        Values of its k.
+    methods : sequence of str
+        That take the place of its own, one family each, beside it.
+    measures : sequence of str
+        Added to those of the pipeline where these do not have them.
+
+    Raises
+    ------
+    Refusal
+        The pipeline has no such step.
+    """
+    steps = settings.get("protect")
+    if not isinstance(steps, list) or not 0 <= step < len(steps) or not isinstance(steps[step], dict):
+        raise Refusal("the pipeline has no step to vary", "Add one on the page Pipeline.")
+    own = steps[step]
+    families = [("as it is", own)]
+    families += [(each, {key: value for key, value in own.items() if key != "params"} | {"method": each})
+                 for each in methods if each != own.get("method")]  # fmt: skip
+    grid = [
+        {
+            "family": str(own.get("method")) if family == "as it is" else family,
+            "protect": [entry if at == step else other for at, other in enumerate(steps)],
+            "vary": {"k" if len(steps) == 1 else f"{step}.params.k": list(k)},
+        }
+        for family, entry in families
+    ]
+    stated = settings.get("measure")
+    measure = list(stated) if isinstance(stated, list) else []
+    known = {each if isinstance(each, str) else next(iter(each), "") for each in measure}
+    whole = {
+        "maskwright": 1,
+        **{key: settings[key] for key in SAME if key in settings},
+        "grid": grid,
+        "measure": measure + [each for each in measures if each and each not in known],
+        "seed": settings.get("seed", 1),
+        "output": f"{name.rpartition('/')[2].rpartition('.')[0]}-results",
+    }
+    lines = [line for key, value in whole.items() for line in pair(key, value)]
+    return HEAD.format(name=name.rpartition("/")[2]) + "\n".join(lines) + "\n"

@@ -1,0 +1,104 @@
+"""Before and after: the masked data beside the original, by distributions, correlations and measures."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from maskwright_studio.drawing.overlay import HEIGHT, WIDTH, overlay
+from maskwright_studio.drawing.shading import shade_of
+from maskwright_studio.folder import inside
+from maskwright_studio.page import Page
+from maskwright_studio.refusal import Refusal
+from maskwright_studio.released import needed_output, section_of
+from maskwright_studio.showing import html
+
+if TYPE_CHECKING:
+    from maskwright_studio.page import Query
+    from maskwright_studio.session import Session
+
+OF_NUMBERS = ("pil", "kolmogorov_smirnov")
+OF_CATEGORIES = ("contingency_tables",)
+"""Measures that need no pairs of records: released records may stand in another order."""
+
+
+async def show(session: Session, query: Query) -> str:
+    """Variables of both files, the chosen one, correlations, and measures of both files where they are asked for."""
+    needed_output(session, "data", "masked data")
+    name, values, measured = (query.get(key, "") for key in ("name", "values", "measured"))
+    return html(
+        "before_and_after.html", name=name, chosen=urlencode({"name": name, "values": values}), measured=measured,
+        measuring=f"/before-and-after?{urlencode({'name': name, 'measured': 'yes'})}",
+    )  # fmt: skip
+
+
+async def _asked(session: Session, what: str, **details: Any) -> Any:
+    masked, stamp = needed_output(session, "data", "masked data")
+    return await session.data.ask(session.needed_pipeline(), what, masked=masked, stamp=stamp, **details)
+
+
+async def every(session: Session, query: Query) -> str:
+    """Table of the variables."""
+    found = await _asked(session, "both")
+    return html("compared_variables.html", chosen=query.get("name", ""), memory=session.data.memory, **found)
+
+
+async def one(session: Session, query: Query) -> str:
+    """Distribution of one variable in both files."""
+    name, values = query.get("name", ""), query.get("values") == "shown"
+    found = await _asked(session, "overlaid", name=name, values=values)
+    return html(
+        "overlaid.html", name=name, found=found, values=values, picture=overlay(found["original"], found["masked"]),
+        width=WIDTH, height=HEIGHT, with_values=_address(name, "shown"), without_values=_address(name, ""),
+    )  # fmt: skip
+
+
+def _address(name: str, values: str) -> str:
+    return f"/before-and-after?{urlencode({'name': name, 'values': values})}"
+
+
+async def correlations(session: Session, _: Query) -> str:
+    """Differences of the correlations as a coloured table."""
+    found = await _asked(session, "correlations")
+    rows = [
+        (name, [_cell(*pair) for pair in zip(found["original"][at][:at], found["masked"][at][:at], strict=True)])
+        for at, name in enumerate(found["names"])
+    ]
+    return html("correlations.html", names=found["names"], rows=rows, left_out=found["left_out"])
+
+
+def _cell(before: float | None, after: float | None) -> dict[str, Any]:
+    difference = None if before is None or after is None else after - before
+    return {"before": before, "after": after, "difference": difference, "shade": shade_of(difference)}
+
+
+async def figures(session: Session, _: Query) -> str:
+    """What ``maskwright measure`` says of both files."""
+    both = await _asked(session, "both")
+    kinds = {each["is_numeric"] for each in both["variables"]}
+    measures = (*(OF_NUMBERS if True in kinds else ()), *(OF_CATEGORIES if False in kinds else ()))
+    pipeline = session.needed_pipeline().path
+    source = section_of(session, "data").get("source")
+    if not isinstance(source, str):
+        raise Refusal("the data are not one file", "The measures of the run stand on the page Run.")
+    original, masked = inside(session.folder, str(pipeline.parent / source)), needed_output(session, "data", "")[0]
+    if not measures or not original.is_file():
+        raise Refusal("the data are not one file with variables to measure", "See the measures on the page Run.")
+    files = [Path(os.path.relpath(each, session.folder)).as_posix() for each in (original, masked, pipeline)]
+    words = [
+        "measure",
+        *files[:2],
+        *(word for each in measures for word in ("--measure", each)),
+        "--pipeline",
+        files[2],
+    ]
+    found = await session.commands.look(Path(masked), *words)
+    return html("measured_files.html", found=found["measures"], command=f"maskwright {' '.join(words)} --json")
+
+
+BEFORE_AND_AFTER = Page(
+    path="/before-and-after", title="Before and after", show=show,
+    parts={"every": every, "one": one, "correlations": correlations, "figures": figures},
+)  # fmt: skip

@@ -1,0 +1,63 @@
+"""What the page Run is told of a run that ended: verdict, edits, measures, doubts and files; no seed and no hash."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import maskwright as mw
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from maskwright import MeasureRecord
+
+
+def run_summary(record: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """A run as plain data.
+
+    Parameters
+    ----------
+    record : mapping
+        As `RunResult.record` has it, or the refusal of a release.
+    folder : Path
+        That names of files are relative to.
+    """
+    run = mw.RunRecord.model_validate(record)
+    return {
+        "ok": run.ok,
+        "records": run.records,
+        "verdict": mw.wording.verdict(run) if run.ok else "",
+        "beside": [[title, text] for title, text in mw.wording.beside_verdict(run)],
+        "edits": [
+            {
+                "name": each.name, "text": each.text, "severity": each.severity, "before": each.violations_on_arrival,
+                "after": each.violations, "kept_by": mw.wording.kept_as_planned(each), "adjusted": each.adjusted,
+            }
+            for each in run.edits
+        ],
+        "classes": [
+            {"about": about, "smallest": each.smallest, "below": each.below}
+            for about, each in mw.wording.classes_of_equal_records(run)
+        ],
+        "k": run.k.expected,
+        "measures": [_measure(label, each) for label, each in run.measures.items()],
+        "doubts": [each.model_dump(mode="json") for each in run.doubts],
+        "files": {key: Path(os.path.relpath(each.file, folder)).as_posix() for key, each in run.outputs.items()},
+        "seconds": dict(run.seconds),
+    }  # fmt: skip
+
+
+def _measure(label: str, found: MeasureRecord) -> dict[str, Any]:
+    thresholds = [] if found.threshold is None else [(label, found.threshold, bool(found.met))]
+    thresholds += [(f"{label}.{name}", each.threshold, each.met) for name, each in found.part_thresholds.items()]
+    return {
+        "label": label, "kind": found.kind, "value": mw.wording.with_unit(found.value, found.unit),
+        "better": found.direction, "sentence": found.sentence, "notes": list(found.notes),
+        "parts": {
+            name: mw.wording.with_unit(value, found.part_units.get(name, found.unit))
+            for name, value in found.parts.items()
+        },
+        "thresholds": [{"name": name, "threshold": value, "met": met} for name, value, met in thresholds],
+    }  # fmt: skip

@@ -1,0 +1,64 @@
+"""Map, Run, Before and after, and Risk in a browser: by keyboard to a pipeline, and values behind a click only."""
+
+from __future__ import annotations
+
+import pytest
+
+expect = pytest.importorskip("playwright.sync_api").expect
+
+EXPERIMENT = """\
+maskwright: 1
+data: {source: people.csv, variables: {age: {role: quasi_identifier}}}
+edits: [gross == net + tax]
+grid:
+  - method: microaggregation
+    vary: {k: [3, 6]}
+measure: [sse, interval_disclosure]
+seed: 7
+output: found
+"""
+
+
+@pytest.fixture(scope="module")
+def running(studio, office):
+    text = (office / "pipeline.yaml").read_text("utf-8")
+    text = text.replace("measure: [sse]", "measure: [sse, interval_disclosure: {per_record: true}]")
+    (office / "pipeline.yaml").write_text(text.replace("output:\n", "output:\n  record: run.json\n"), "utf-8")
+    (office / "experiment.yaml").write_text(EXPERIMENT, "utf-8")
+    return studio(office / "pipeline.yaml")
+
+
+def test_what_came_of_a_run_is_said_and_the_risk_of_its_records(page, running):
+    page.goto(running.at("/run"))
+    page.get_by_role("button", name="Run", exact=True).press("Enter")
+    expect(page.get_by_role("region", name="What became of the edits")).to_contain_text("gross", timeout=240_000)
+    page.get_by_role("link", name="before and after", exact=True).press("Enter")
+    page.get_by_role("link", name="gross", exact=True).press("Enter", timeout=60_000)
+    expect(page.get_by_role("img", name="Distribution of gross before and after")).to_be_visible(timeout=60_000)
+    assert "5900" not in page.content()
+    page.get_by_role("link", name="Show values of records").press("Enter")
+    expect(page.locator("figcaption")).to_contain_text("From", timeout=60_000)
+    page.get_by_role("link", name="Risk", exact=True).click()
+    expect(page.get_by_role("img", name="Records by their risk")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("No masked record is alone")).to_be_visible(timeout=60_000)
+    assert page.get_by_role("columnheader", name="gross").count() == 0
+    page.get_by_role("link", name="Show masked values of these records").press("Enter")
+    expect(page.get_by_role("columnheader", name="gross")).to_be_visible(timeout=60_000)
+
+
+def test_a_point_is_opened_as_a_pipeline_by_keyboard(page, running, office):
+    page.goto(running.at("/map?experiment=experiment.yaml"))
+    page.get_by_role("button", name="Compare").press("Enter")
+    point = page.get_by_role("link", name="microaggregation k=6: interval_disclosure")
+    point.press("Enter", timeout=240_000)
+    text = page.get_by_label("Pipeline of microaggregation k=6").inner_text()
+    page.reload()
+    expect(page.get_by_label("Pipeline of microaggregation k=6")).to_be_visible()
+    page.get_by_role("radio", name="microaggregation k=3 second").check()
+    page.get_by_role("button", name="Show the two side by side").press("Enter")
+    expect(page.get_by_role("region", name="Two points")).to_contain_text("sse")
+    page.get_by_role("button", name="and open it").press("Enter")
+    page.get_by_role("heading", level=1, name="Pipeline").wait_for()
+    assert (office / "found" / "pipelines" / "microaggregation-k=6.yaml").read_text().strip() == text.strip()
+    page.go_back()
+    expect(point).to_be_visible()
