@@ -257,7 +257,8 @@ class _Work:
         if self._spread is not None:
             return np.array([self._spread[name] for name in moving])
         everyone = self._data.matrix(moving)
-        return np.nanstd(everyone, axis=0, ddof=1) if len(everyone) > 1 else np.ones(len(moving))
+        spread = np.nanstd(everyone, axis=0, ddof=1) if len(everyone) > 1 else np.ones(len(moving))
+        return np.asarray(spread, dtype=np.float64)
 
     def _store(self, present: Dataset, candidate: Dataset, index: NDArray[np.int64], chosen: NDArray[np.bool_]) -> None:
         for before, after in zip(present, candidate, strict=True):

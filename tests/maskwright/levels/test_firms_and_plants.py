@@ -105,6 +105,14 @@ def test_suggestions_where_two_terms_are_the_same(tmp_path: Path, capsys: pytest
     assert "sum(plant.staff)" in capsys.readouterr().out
 
 
+def test_groups_are_called_as_the_level_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    steps = [{"method": "microaggregation", "variables": ["sales", "staff"], "params": {"k": 90}}]
+    assert main(["plan", str(linked(tmp_path, edits=["sales >= 0"], protect=steps))]) == 2
+    said = capsys.readouterr().err
+    assert "fewer firm records than that have a value" in said or "larger than the number of firm records, 60" in said
+    assert "household" not in said
+
+
 def test_a_pipeline_to_start_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     upper, lower = firms(tmp_path)
     lower.write_text(lower.read_text(encoding="latin-1").replace("\n7;2;1;", "\n7;2;9;"), encoding="latin-1")

@@ -20,7 +20,7 @@ from maskwright.edits.evaluation.domain import Domain
 from maskwright.masking.field_adjustment import FieldAdjustment, adjust_fields, adjustment_notices, adjustment_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
 
@@ -92,7 +92,7 @@ def mended_levels(linked: LinkedData, bound: BoundEdits, weights: Mapping[str, f
     return MendedLevels(after, adjustment_record(found, done), (*adjustment_notices(found, done), *said))
 
 
-def _without_keys(located: LocatedGroups, keys: Iterable[str]) -> LocatedGroups:
+def _without_keys(located: LocatedGroups, keys: Collection[str]) -> LocatedGroups:
     """Fields to change, of groups in which no key is one of them."""
     named = frozenset(name for name, (variable, _) in located.cells.items() if variable in keys)
     found = tuple(not_located(KEY_IS_WRONG) if named & set(each.fields or ()) else each for each in located.found.found)
