@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
@@ -43,7 +43,7 @@ def survey(*, wrong: bool) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def run(folder: Path, data: pd.DataFrame, form: str, **settings: object) -> tuple[int, dict[str, object]]:
+def run(folder: Path, data: pd.DataFrame, form: str, **settings: object) -> tuple[int, dict[str, Any]]:
     levels: dict[str, dict[str, object]] = {
         "household": {"key": "hhid"},
         "person": {"key": "pno", "in": "household", "pointers": {"spouse": "pno"}},
