@@ -82,7 +82,7 @@ def _init(chosen: argparse.Namespace) -> int:
             print_json(started.to_json())
         else:
             print_started(started)
-        return EXIT_FINE
+        return started.exit_code
     (data,) = chosen.data
     if not is_data(data, options.file_format):
         if options != NO_OPTIONS or chosen.to is not None or chosen.json:
@@ -97,7 +97,7 @@ def _init(chosen: argparse.Namespace) -> int:
         print_json(started.to_json())
     else:
         print_started(started)
-    return EXIT_FINE
+    return started.exit_code
 
 
 def _init_plugin(chosen: argparse.Namespace, *, has_options: bool) -> int:

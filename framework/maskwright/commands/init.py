@@ -19,7 +19,7 @@ from maskwright.data.missing import is_code_number
 from maskwright.data.parts.addresses import address_of, is_remote
 from maskwright.data.parts.finding import is_pattern
 from maskwright.edits.suggestions.suggest import suggest
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import EXIT_FINE, EXIT_INPUT, InputError, Problem
 from maskwright.foundation.file_identity import reads_noted, refuse_to_overwrite
 from maskwright.foundation.progress import Quiet, Reporter, stage
 from maskwright.foundation.whole_files import write_text
@@ -90,6 +90,8 @@ class StartedPipeline:
         What its plan doubts.
     problem : str
         Why there is no plan; '' where there is one.
+    exit_code : int
+        With which planning it ends: 0 where nothing is in the way.
     """
 
     path: Path
@@ -97,6 +99,7 @@ class StartedPipeline:
     description: Description
     doubts: tuple[str, ...]
     problem: str
+    exit_code: int
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: what ``maskwright init --json`` prints."""
@@ -180,7 +183,7 @@ def start_pipeline(
     text = pipeline_text(told, source, stated, suggested, active=active, doubts=doubts, problem=problem)
     put_pipeline(to, text, force=force)
     said = tuple(each.about_its_variable for each in doubts)
-    return StartedPipeline(to, text, description, said, problem)
+    return StartedPipeline(to, text, description, said, problem, EXIT_INPUT if problem else EXIT_FINE)
 
 
 def _suggested(data: Dataset, description: Description) -> tuple[Suggestion, ...]:

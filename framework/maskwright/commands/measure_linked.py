@@ -55,7 +55,8 @@ def measure_linked(
         raise InputError(f"the original is {original} and the masked data {masked}: their records cannot be paired")
     files = {name: (plain_records(original, name), plain_records(masked, name)) for name in original.names}
     files = {
-        name: (replace(before, households=original[name].groups), after) for name, (before, after) in files.items()
+        name: (replace(before, households=original[name].groups, group_name=original.names[0]), after)
+        for name, (before, after) in files.items()
     }
     given = {name: given_to_measures(*both, *compared_variables(*both)) for name, both in files.items()}
     if requests is None:

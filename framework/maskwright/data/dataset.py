@@ -200,6 +200,8 @@ class Dataset:
         Household of each record, 0..c-1, when the pipeline declares ``data: cluster``.
     cluster : str or None
         The variable that says so.
+    group_name : str, default "household"
+        What a household is called where messages speak of it: the upper level of data of several levels.
     doubts : tuple of Doubt
         What reading did not surely understand.
     notes : tuple of str
@@ -228,6 +230,7 @@ class Dataset:
     doubts: tuple[Doubt, ...] = ()
     cluster: str | None = None
     of_file: Mapping[str, VariableDeclaration] | None = None
+    group_name: str = "household"
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
@@ -236,6 +239,11 @@ class Dataset:
             raise InputError(f"variable names must be unique; twice: {', '.join(twice)}")
         if len({len(column) for column in self.columns}) > 1:
             raise InputError("all columns must have the same number of records")
+
+    @property
+    def groups_said(self) -> str:
+        """Several households, by their name."""
+        return "households" if self.group_name == "household" else f"{self.group_name} records"
 
     def __len__(self) -> int:
         return len(self.columns[0]) if self.columns else 0

@@ -86,30 +86,59 @@ def with_errors_located(
     """
     found = localize(data, edits, weights, domain, part(progress, 0.0, 0.8))
     done = adjust_fields(data, edits, found, domain)
+    return done.data, adjustment_record(found, done), adjustment_notices(found, done)
+
+
+def adjustment_record(found: Localisation, done: FieldAdjustment) -> dict[str, Any]:
+    """What was located and adjusted, for the run record: no values. Confidential.
+
+    Parameters
+    ----------
+    found : Localisation
+    done : FieldAdjustment
+    """
     record = found.to_json() | {
         "adjusted": dict(done.adjusted), "filled": dict(done.filled), "mended": done.mended, "left": done.left,
     }  # fmt: skip
     omitted = max(0, len(record["fields"]) - MOST_LISTED)
-    record |= {"fields": record["fields"][:MOST_LISTED], "fields_omitted": omitted}
+    return record | {"fields": record["fields"][:MOST_LISTED], "fields_omitted": omitted}
+
+
+def adjustment_notices(found: Localisation, done: FieldAdjustment) -> tuple[str, ...]:
+    """What was located and adjusted, in words; nothing where no record violates an edit.
+
+    Parameters
+    ----------
+    found : Localisation
+    done : FieldAdjustment
+    """
     if not len(found.numbers):
-        return data, record, ()
+        return ()
+    records = "record(s)" if found.level is None else f"{found.level} record(s)"
+    that = "that violate" if found.level is None else "that, with their members, violate"
     cells = ", ".join(f"{name}: {count}" for name, count in done.adjusted.items())
     notices = [
-        f"{done.mended} of {len(found.numbers)} record(s) that violate an edit on arrival were mended by adjusting "
+        f"{done.mended} of {len(found.numbers)} {records} {that} an edit on arrival were mended by adjusting "
         f"{sum(done.adjusted.values())} field(s)" + (f" ({cells})" if cells else "")
     ]
     if done.filled:
         filled = ", ".join(f"{name}: {count}" for name, count in done.filled.items())
         notices.append(f"missing cells were filled where an edit is violated because they are missing ({filled})")
     if found.unproven:
-        notices.append(f"{found.unproven} record(s) may need fewer fields: that they do not was not proven")
-    notices += [f"{count} record(s) were not localised: {why}" for why, (count, _) in found.obstacles.items()]
+        notices.append(f"{found.unproven} {records} may need fewer fields: that they do not was not proven")
+    notices += [f"{count} {records} were not localised: {why}" for why, (count, _) in found.obstacles.items()]
     if done.left:
-        notices.append(f"{done.left} record(s) could not be adjusted in the fields found; they are masked as they are")
-    return done.data, record, tuple(notices)
+        notices.append(f"{done.left} {records} could not be adjusted in the fields found; they are masked as they are")
+    return tuple(notices)
 
 
-def adjust_fields(data: Dataset, edits: EditSet, found: Localisation, domain: Domain | None = None) -> FieldAdjustment:
+def adjust_fields(
+    data: Dataset,
+    edits: EditSet,
+    found: Localisation,
+    domain: Domain | None = None,
+    spread: Mapping[str, float] | None = None,
+) -> FieldAdjustment:
     """Give located fields the nearest values with which all edits hold, on the published grid.
 
     Numbers move as little as possible in standard deviations of the file; a category becomes one that the edits allow,
@@ -124,13 +153,15 @@ def adjust_fields(data: Dataset, edits: EditSet, found: Localisation, domain: Do
         Those the fields were located for.
     found : Localisation
     domain : Domain, optional
+    spread : mapping of name to float, optional
+        Standard deviation of each variable, where `data` are few of the records; by default that in `data`.
     """
     rules = EditSet(tuple(edit for edit in edits if edit.severity == "error"))
     groups: dict[tuple[str, ...], list[int]] = {}
     for place, each in enumerate(found.found):
         if each.fields is not None:
             groups.setdefault(each.fields, []).append(place)
-    work = _Work(_with_categories(data, found), rules, domain)
+    work = _Work(_with_categories(data, found), rules, domain, spread)
     for fields, members in groups.items():
         work.adjust(fields, found.numbers[members] - 1, [found.found[place] for place in members])
     return work.result()
@@ -154,8 +185,11 @@ def _with_categories(data: Dataset, found: Localisation) -> Dataset:
 class _Work:
     """A dataset whose records are adjusted group by group."""
 
-    def __init__(self, data: Dataset, rules: EditSet, domain: Domain | None) -> None:
+    def __init__(
+        self, data: Dataset, rules: EditSet, domain: Domain | None, spread: Mapping[str, float] | None
+    ) -> None:
         self._data, self._rules, self._domain = data, rules, domain
+        self._spread = spread
         self._values: dict[str, NDArray[Any]] = {}
         self._missing: dict[str, NDArray[np.bool_]] = {}
         self._adjusted: Counter[str] = Counter()
@@ -203,8 +237,7 @@ class _Work:
         rules = self._rules.on(moving)
         if not moving or len(rules) == 0:
             return exact
-        everyone = self._data.matrix(moving)
-        spread = np.nanstd(everyone, axis=0, ddof=1) if len(everyone) > 1 else np.ones(len(moving))
+        spread = self._spread_of(moving)
         scale = np.where((spread > 0) & np.isfinite(spread), spread, 1.0)
         companions = {name: column_cells(exact[name]) for name in rules.variables if name not in moving}
         targets = Targets(tuple(present[name].variable for name in moving), companions, None, self._domain)
@@ -219,6 +252,13 @@ class _Work:
                 for place, name in enumerate(moving)
             }
         )
+
+    def _spread_of(self, moving: Sequence[str]) -> NDArray[np.float64]:
+        if self._spread is not None:
+            return np.array([self._spread[name] for name in moving])
+        everyone = self._data.matrix(moving)
+        spread = np.nanstd(everyone, axis=0, ddof=1) if len(everyone) > 1 else np.ones(len(moving))
+        return np.asarray(spread, dtype=np.float64)
 
     def _store(self, present: Dataset, candidate: Dataset, index: NDArray[np.int64], chosen: NDArray[np.bool_]) -> None:
         for before, after in zip(present, candidate, strict=True):

@@ -248,7 +248,7 @@ def _strata(step: Step, group: tuple[str, ...], cut_by: Sequence[Criterion], edi
     households = None if data.households is None else int(np.unique(data.households).size)
     if step.k is not None and households is not None and households < step.k:
         raise InputError(
-            f"k = {step.k} is larger than the number of households, {households}: no group holds that many"
+            f"k = {step.k} is larger than the number of {data.groups_said}, {households}: no group holds that many"
         )
     return stratify(data, group, cut_by, edits, step.smallest_stratum(len(data), len(group)))
 

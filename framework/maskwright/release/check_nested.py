@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from maskwright.plugins.nested_reading import NestedReading
 
 
+NOWHERE = Placed(0, (), ())
+
+
 @dataclass
 class _Count:
     """Counts of one edit."""
@@ -84,6 +87,7 @@ def check_nested(
     svrl: IO[bytes] | None = None,
     fired: Literal["summary", "all"] = "summary",
     most_listed: int = MOST_LISTED,
+    beside: Sequence[tuple[Edit, Placed]] = (),
 ) -> Outcome:
     """Verdict of every edit on every record of a file with records inside records.
 
@@ -104,6 +108,8 @@ def check_nested(
         Whether that report says once of each rule that it fired, or once for each record.
     most_listed : int, default 10,000
         Numbers of violating records that are kept of each edit.
+    beside : sequence of (Edit, Placed)
+        Edits that no engine is asked about, and where they fail: they are in the report, and not in the outcome.
 
     Raises
     ------
@@ -118,8 +124,9 @@ def check_nested(
     names = levels or (elements.group, elements.member)
     with contextlib.ExitStack() as stack:
         messages = None if svrl is None else {edit.name: messages_of(edit) for edit in edits}
+        stated = (*edits, *(edit for edit, _ in beside))
         checker = stack.enter_context(NestedChecker(edits, elements, limits, placed=fired == "all", messages=messages))
-        writer = None if svrl is None else stack.enter_context(SvrlWriter(svrl, edits, None, fired))
+        writer = None if svrl is None else stack.enter_context(SvrlWriter(svrl, stated, None, fired))
         counts = [_Count(edit, checker.is_about_members(edit), most_listed) for edit in edits]
         groups = members = 0
         for document in _documents(path, reading, checker.needs_whole):
@@ -129,8 +136,12 @@ def check_nested(
             for count, of_edit in zip(counts, found, strict=True):
                 count.add(of_edit, before, groups)
             if writer is not None:
-                writer.write_placed(len(sizes), [_placed(each, elements) for each in found])
+                writer.write_placed(
+                    len(sizes), [*(_placed(each, elements) for each in found), *[NOWHERE] * len(beside)]
+                )
             groups, members = groups + len(sizes), members + int(sizes.sum())
+        if writer is not None:
+            writer.write_placed(0, [*[NOWHERE] * len(edits), *(placed for _, placed in beside)])
     outcomes = tuple(count.outcome(names[1] if count.is_of_member else names[0]) for count in counts)
     return Outcome(groups + members, outcomes, levels={names[0]: groups, names[1]: members})
 

@@ -105,11 +105,20 @@ def test_suggestions_where_two_terms_are_the_same(tmp_path: Path, capsys: pytest
     assert "sum(plant.staff)" in capsys.readouterr().out
 
 
+def test_groups_are_called_as_the_level_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    steps = [{"method": "microaggregation", "variables": ["sales", "staff"], "params": {"k": 90}}]
+    assert main(["plan", str(linked(tmp_path, edits=["sales >= 0"], protect=steps))]) == 2
+    said = capsys.readouterr().err
+    assert "fewer firm records than that have a value" in said or "larger than the number of firm records, 60" in said
+    assert "household" not in said
+
+
 def test_a_pipeline_to_start_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     upper, lower = firms(tmp_path)
     lower.write_text(lower.read_text(encoding="latin-1").replace("\n7;2;1;", "\n7;2;9;"), encoding="latin-1")
     path = tmp_path / "start.yaml"
-    assert main(["init", str(upper), str(lower), "--to", str(path)]) == 0
+    # The pipeline is written, and ends as its plan would: with what the data violate.
+    assert main(["init", str(upper), str(lower), "--to", str(path)]) == 1
     text = path.read_text(encoding="utf-8")
     said = yaml.safe_load(text)["data"]
     assert list(said["levels"]) == ["firms", "plants"]
@@ -118,7 +127,7 @@ def test_a_pipeline_to_start_from(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "pointer: parent within firm_no: 1" in text
     assert "# on_input_violation: drop" in text
     assert "to be made before it runs" in text
-    main(["plan", str(path)])
+    assert main(["plan", str(path)]) == 1
     assert "violate edits" in capsys.readouterr().err
     path.write_text(text.replace("# on_input_violation", "on_input_violation"), encoding="utf-8")
     main(["plan", str(path)])

@@ -243,7 +243,9 @@ def _print_localisation(out: Console, found: LocalisationRecord | None) -> None:
     if found is None or not found.violating:
         return
     cells = ", ".join(f"{name} {count(number)}" for name, number in found.adjusted.items())
-    said = f"{count(found.mended)} of {plural(found.violating, 'record')} that violated an edit; fields: "
+    said = (
+        f"{count(found.mended)} of {plural(found.violating, found.level or 'record')} that violated an edit; fields: "
+    )
     item(out, "errors located and adjusted: ", said + (cells or "none"))
 
 

@@ -11,6 +11,7 @@ from maskwright.commands.levels.composition import is_composition
 from maskwright.commands.levels.encodings import encoding_notices
 from maskwright.commands.levels.false_on_missing import FalseOnMissing, false_on_missing
 from maskwright.commands.levels.last_word import binary_sum_notices, engine_rules
+from maskwright.commands.levels.mending import MendedLevels, mended_levels
 from maskwright.commands.reading import load
 from maskwright.commands.running.arrive import Clock, read_rules
 from maskwright.data.levels.linking import levels_of_flat, linked_levels, with_most_frequent
@@ -59,7 +60,9 @@ class ArrivedLevels:
         Of the groups that are masked.
     bound : BoundEdits
     arrival : mapping of level name to Outcome
-        Verdicts on these.
+        Verdicts on these, before fields of them were mended.
+    standing : mapping of level name to Outcome
+        Verdicts on these as they are masked.
     files : mapping of level name to Dataset
         As they were read, for how they are written; of a flat file the same twice.
     rules : EditSet
@@ -68,16 +71,20 @@ class ArrivedLevels:
         Before groups that break edits were dropped.
     notices : tuple of str
     doubts : tuple of Doubt
+    mended : MendedLevels or None
+        Under ``on_input_violation: localize``: which fields of which groups were adjusted. Confidential.
     """
 
     linked: LinkedData
     bound: BoundEdits
     arrival: Mapping[str, Outcome]
+    standing: Mapping[str, Outcome]
     files: Mapping[str, Dataset]
     rules: EditSet
     records: Mapping[str, int]
     notices: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = field(default=())
+    mended: MendedLevels | None = None
 
 
 def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> ArrivedLevels:
@@ -133,10 +140,19 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
     linked, said = _on_violation(described, linked, files, bound, found)
     if said:
         bound = edits_of_levels(rules, linked)
-        arrival = outcomes(linked, bound)
+    standing = outcomes(linked, bound) if said else arrival
+    mended = None
+    if described.on_input_violation == "localize":
+        with clock("localize"), stage(reporter, "Locating errors"):
+            mended = mended_levels(linked, bound, _trust(described.levels, linked))
+        linked, said = mended.linked, (*said, *mended.notices)
+        bound = edits_of_levels(rules, linked)
+        standing = outcomes(linked, bound)
+    else:
+        arrival = standing
     doubts = _once(doubt for each in files.values() for doubt in each.doubts)
     notices = (*choice_notices(described), *told, *rules.notes, *said)
-    return ArrivedLevels(linked, bound, arrival, files, rules, records, notices, doubts)
+    return ArrivedLevels(linked, bound, arrival, standing, files, rules, records, notices, doubts, mended)
 
 
 def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:
@@ -284,13 +300,6 @@ def _on_violation(
         each for outcome in arrival.values() for each in outcome.edits if each.violations and each.severity == "error"
     ]
     shown = ", ".join(f"{each.name}: {each.violations}" for each in broken)
-    if described.on_input_violation == "localize":
-        hint = (
-            "`maskwright localize DATA --edits FILE --pipeline FILE` names the cells to be mended before; "
-            "`on_input_violation: drop` leaves out whole groups, `mask` masks them as they are"
-        )
-        message = "on_input_violation: `localize` adjusts no cells of data of several levels"
-        raise InputError(Problem(message, hint=hint))
     if not broken:
         return linked, ()
     top = linked.levels[0]
@@ -298,7 +307,8 @@ def _on_violation(
         raise EditViolation(
             Problem(
                 f"records of the original violate edits ({shown})",
-                hint="on_input_violation is 'fail'; 'mask' masks and mends them, 'drop' leaves out whole groups",
+                hint="on_input_violation is 'fail'; 'mask' masks and mends them, 'drop' leaves out whole groups, "
+                "'localize' first adjusts the fewest fields",
             )
         )
     if described.on_input_violation == "drop":
@@ -323,6 +333,12 @@ def _on_violation(
     return with_most_frequent(flat, linked), (
         f"the rows of a {top.name} differ in what is declared of it ({said}): the most frequent value is taken",
     )
+
+
+def _trust(levels: LevelSources, linked: LinkedData) -> dict[str, float]:
+    """How much each variable of a level is trusted."""
+    declared = {name: each for source in levels.sources.values() for name, each in source.variables.items()}
+    return {name: declared[name].reliability for level in linked for name in level.data.names if name in declared}
 
 
 def _violating(linked: LinkedData, bound: BoundEdits, level: str) -> NDArray[np.bool_]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Literal, Protocol
 
 from maskwright.commands.levels.arriving import check_linked, edits_of_levels, linked_as
-from maskwright.commands.levels.svrl_report import write_linked_svrl
+from maskwright.commands.levels.svrl_report import placed_edits, write_linked_svrl
 from maskwright.commands.options import data_files, own_params, pipeline_levels, read_rule_files
 from maskwright.commands.reading import load
 from maskwright.edits.edit_set import EditSet
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from maskwright.commands.options import ReadingOptions
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.check import Outcome
+    from maskwright.edits.evaluation.placed import Placed
     from maskwright.edits.evaluation.tally import EditOutcome
     from maskwright.pipeline.resolved import DataSource, LevelSources
 
@@ -67,15 +69,20 @@ class NestedFile:
         if self.declared is not None:
             top, bottom = self.declared.sources
             levels = (top, bottom)
-        found = check_nested(self.data.path, reading, self.rules, self.limits, levels=levels, svrl=svrl, fired=fired)
-        return replace(found, edits=(*found.edits, *self._of_structure(progress)))
+        outcomes, beside = self._of_structure(progress)
+        found = check_nested(
+            self.data.path, reading, self.rules, self.limits, levels=levels, svrl=svrl, fired=fired, beside=beside
+        )
+        return replace(found, edits=(*found.edits, *outcomes))
 
-    def _of_structure(self, progress: Progress) -> tuple[EditOutcome, ...]:
-        """Verdicts on the pointers that a pipeline declares, which no test of the schema says."""
+    def _of_structure(self, progress: Progress) -> tuple[tuple[EditOutcome, ...], list[tuple[Edit, Placed]]]:
+        """Verdicts on the pointers that a pipeline declares, which no test of the schema says, and where they fail."""
         if self.declared is None or not any(each.pointers for each in self.declared.declared.values()):
-            return ()
+            return (), []
         linked = linked_sources(self.declared, progress)
-        return check_linked(linked, with_structure_edits(bind(EditSet(), Structure.of(linked)), linked)).edits
+        bound = with_structure_edits(bind(EditSet(), Structure.of(linked)), linked)
+        outcomes = check_linked(linked, bound).edits
+        return outcomes, placed_edits(linked, bound.edits, outcomes, self.declared)
 
 
 @dataclass(frozen=True)

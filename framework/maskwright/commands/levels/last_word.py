@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING
 
 from maskwright.commands.levels.false_on_missing import WHAT_TO_DO, unknown_records
-from maskwright.commands.levels.svrl_report import write_linked_svrl
+from maskwright.commands.levels.svrl_report import placed_edits, write_linked_svrl
 from maskwright.edits.edit import LinearPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.languages.schematron.options import SchematronOptions
@@ -22,12 +22,14 @@ from maskwright.release.data_file import written_file
 from maskwright.release.files import writing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.check import Outcome
+    from maskwright.edits.evaluation.placed import Placed
     from maskwright.edits.evaluation.tally import EditOutcome
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.foundation.progress import Progress, Reporter
@@ -160,19 +162,37 @@ def last_word(
             others = ", ".join(edit.name for edit in rules.edits if edit not in asked.edits)
             reporter.notice(f"no engine is asked about edits that hold in another form than they are stated: {others}")
         progress = stack.enter_context(stage(reporter, "Validating a second time"))
-        outcome = _by_engine(described, replace(rules, edits=asked), release, stream if by_engine else None, progress)
+        svrl = stream if by_engine else None
+        beside = _on_structure(released, published, found, asked, _levels(described)) if by_engine else []
+        outcome = _by_engine(described, replace(rules, edits=asked), release, svrl, beside, progress)
     own = {each.name: each for one in found.values() for each in one.edits}
     return tuple(_refuted(outcome, own, lambda name: _on_missing(name, outcome, released, published)))
 
 
 def _by_engine(
-    described: Pipeline, rules: EngineRules, release: Release, svrl: IO[bytes] | None, progress: Progress
+    described: Pipeline,
+    rules: EngineRules,
+    release: Release,
+    svrl: IO[bytes] | None,
+    beside: Sequence[tuple[Edit, Placed]],
+    progress: Progress,
 ) -> Outcome:
     top, bottom = _levels(described).sources
     file = written_file(release.temporary("data"), replace(described, data=_levels(described).sources[top]), ())
     assert file.source.open_nested is not None
     reading = file.source.open_nested(file.path, file.params, progress)
-    return check_nested(file.path, reading, rules.edits, rules.limits, levels=(top, bottom), svrl=svrl)
+    return check_nested(file.path, reading, rules.edits, rules.limits, levels=(top, bottom), svrl=svrl, beside=beside)
+
+
+def _on_structure(
+    released: LinkedData, published: BoundEdits, found: Mapping[str, Outcome], asked: EditSet, levels: LevelSources
+) -> list[tuple[Edit, Placed]]:
+    """Edits that no test of the schema says, those on pointers, and where they fail."""
+    outcomes = [replace(each, level=name) for name, outcome in found.items() for each in outcome.edits]
+    names = {edit.name for edit in asked}
+    return [
+        each for each in placed_edits(released, published.edits, outcomes, levels) if each[0].name not in names
+    ]  # fmt: skip
 
 
 def _on_missing(name: str, outcome: Outcome, released: LinkedData, published: BoundEdits) -> int:

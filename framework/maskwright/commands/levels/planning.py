@@ -281,7 +281,8 @@ def _to_mask(
         read = composition_columns((name for step in steps for name in step.companions), arrived.linked)
         added = (*(each for each in read if each.name not in left), *_weight_of_groups(level, left, steps))
         left = replace(left, columns=(*left.columns, *added))
-    return replace(left, households=level.groups, notes=(), doubts=())
+    named = arrived.linked.names[0]
+    return replace(left, households=level.groups, group_name=named, notes=(), doubts=())
 
 
 def _weight_of_groups(level: Level, data: Dataset, steps: Sequence[Step]) -> tuple[Column, ...]:
@@ -294,11 +295,16 @@ def _weight_of_groups(level: Level, data: Dataset, steps: Sequence[Step]) -> tup
 
 def _refuse_broken_structure(across: AcrossLevels, arrived: ArrivedLevels) -> None:
     broken = [
-        each for outcome in arrived.arrival.values() for each in outcome.edits
+        each for outcome in arrived.standing.values() for each in outcome.edits
         if each.violations and each.severity == "error" and each.name in (*across.structure, *across.present)
     ]  # fmt: skip
     if broken:
         shown = ", ".join(f"{each.name}: {each.violations}" for each in broken)
-        hint = "`on_input_violation: drop` leaves out whole groups that violate an edit; or mask what the edit reads"
+        ways = "`on_input_violation: drop` leaves out whole groups that violate an edit"
+        if arrived.mended is None:
+            ways += ", `localize` first adjusts the fewest fields"
+        else:
+            ways = "; ".join((*arrived.mended.notices, ways))
+        hint = f"{ways}; or mask what the edit reads"
         message = f"records of the original violate edits of which no step masks a variable ({shown})"
         raise EditViolation(Problem(message, hint=hint))

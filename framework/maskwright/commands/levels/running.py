@@ -46,6 +46,7 @@ from maskwright.release.record.measure_record import measure_record
 from maskwright.release.record.run_record import (
     DroppedEdit,
     LevelRecord,
+    LocalisationRecord,
     PluginRecord,
     ReleasedForm,
     RunRecord,
@@ -202,7 +203,9 @@ class _LevelsRun:
         names = self.planned.ready[name].original.names
         data = released[name].data
         kept = data.without([each for each in data.names if each not in names])
-        return replace(kept, origin=arranged.order[name], households=released[name].groups)
+        return replace(
+            kept, origin=arranged.order[name], households=released[name].groups, group_name=released.names[0]
+        )
 
     def _level_runs(self) -> dict[str, PipelineRun]:
         """Each level that steps mask, as a run of its own."""
@@ -336,9 +339,11 @@ class _LevelsRun:
         )
         keys = tuple(level.declared.key for level in released if not level.declared.keep_key)
         kept = all(level.declared.keep_order for level in released)
+        mended = self.arrived.mended
         return record.model_copy(
             update={
                 "doubts": doubt_records(judgement),
+                "localisation": None if mended is None else LocalisationRecord.model_validate(mended.record),
                 "release": ReleasedForm(order="kept" if kept else "random", new_keys=keys),
                 "notices": tuple(dict.fromkeys((*notices, *record.notices))),
                 "dropped_edits": (

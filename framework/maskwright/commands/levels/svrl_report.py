@@ -45,11 +45,19 @@ def write_linked_svrl(
     sources : LevelSources
         Where the records are.
     """
+    placed = placed_edits(linked, edits, found, sources)
+    with SvrlWriter(stream, [edit for edit, _ in placed], None) as writer:
+        writer.write_placed(sum(map(len, linked)), [each for _, each in placed])
+
+
+def placed_edits(
+    linked: LinkedData, edits: Mapping[str, Iterable[Edit]], found: Iterable[EditOutcome], sources: LevelSources
+) -> list[tuple[Edit, Placed]]:
+    """Edits with the elements that they are about, and where each fails; parameters as in `write_linked_svrl`."""
     elements = _elements(sources)
     of_level = zip(edits.values(), (elements.group, elements.member), strict=True)
     stated = [replace(edit, context=element) for each, element in of_level for edit in each]
-    with SvrlWriter(stream, stated, None) as writer:
-        writer.write_placed(sum(map(len, linked)), [_placed(each, linked, elements) for each in found])
+    return [(edit, _placed(each, linked, elements)) for edit, each in zip(stated, found, strict=True)]
 
 
 def _elements(levels: LevelSources) -> NestedElements:

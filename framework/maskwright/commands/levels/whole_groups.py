@@ -220,10 +220,12 @@ def _without_rare(described: Pipeline, arrived: ArrivedLevels, rare: Sequence[Jo
     linked = arrived.linked.taken(np.flatnonzero(kept).astype(np.int64))
     members = len(low) - len(linked[low.name])
     said = f"left out, since fewer than k = {k} {top.name} have their composition: {lost} {top.name}, {members} "
+    verdicts = outcomes(linked, arrived.bound)
     return replace(
         arrived,
         linked=linked,
-        arrival=outcomes(linked, arrived.bound),
+        arrival=verdicts if arrived.mended is None else arrived.arrival,
+        standing=verdicts,
         notices=(*arrived.notices, said + low.name),
     )
 

@@ -45,12 +45,13 @@ def _refuse_methods_that_count_records(request: MaskingRequest) -> None:
     if cluster is None and not (isinstance(held, Dataset) and held.households is not None):
         return
     named = "" if cluster is None else f" ({cluster})"
-    hint = "use a method that counts households" + (
+    said = held.groups_said if isinstance(held, Dataset) else "households"
+    hint = f"use a method that counts {said}" + (
         "" if cluster is None else ", or remove 'cluster', knowing that k then counts single records"
     )
     problems = [
         Problem(
-            f"step {number}: {step.method.name} counts k in single records, and households are declared{named}",
+            f"step {number}: {step.method.name} counts k in single records, and {said} are declared{named}",
             step.place,
             hint,
         )

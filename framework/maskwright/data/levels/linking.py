@@ -71,7 +71,7 @@ def levels_of_flat(data: Dataset, declared: Mapping[str, LevelDeclaration], file
     head = Level(top, upper, data.taken(firsts).without([n for n in data.names if n not in own[top]]), None, firsts)
     body = _in_order(data, order).without([name for name in data.names if name not in own[bottom]])
     members = Level(bottom, lower, _plain(body), groups[order], order)
-    members = _with_pointers(members)
+    members = with_pointers(members)
     notes = [] if _is_sorted(groups) else [f"{file}: the rows of a {top} do not stand together; they are put so"]
     notes += large_groups(groups, declared)
     linked = LinkedData((replace(head, data=_plain(head.data)), members), tuple(notes))
@@ -149,7 +149,7 @@ def linked_levels(
     notes += large_groups(groups, declared)
     members = Level(bottom, lower, _plain(_in_order(body, order).without([upper.key])), groups[order], order)
     top_level = Level(top, upper, _plain(head), None, np.arange(len(head)))
-    return LinkedData((top_level, _with_pointers(members)), tuple(notes))
+    return LinkedData((top_level, with_pointers(members)), tuple(notes))
 
 
 def variations(data: Dataset, linked: LinkedData) -> dict[str, NDArray[np.bool_]]:
@@ -274,8 +274,14 @@ def _on_two_levels(head: Dataset, body: Dataset, key: str) -> Iterator[Problem]:
             yield Problem(f"both levels have a variable {name!r}", None, hint)
 
 
-def _with_pointers(level: Level) -> Level:
-    """Level with what its pointers point to."""
+def with_pointers(level: Level) -> Level:
+    """Level with what its pointers point to.
+
+    Parameters
+    ----------
+    level : Level
+        A lower one.
+    """
     assert level.groups is not None
     names = list(level.declared.pointers)
     codes, *targets = shared_codes([level.data[level.declared.key], *(level.data[name] for name in names)])

@@ -49,6 +49,13 @@ NOBODY = -1
 
 _TRUTHS = ("any", "all", "one", "no", "unique")
 
+_COUNTS = {
+    ("==", Fraction(1)): "one",
+    (">=", Fraction(1)): "any", (">", Fraction(0)): "any", ("!=", Fraction(0)): "any",
+    ("==", Fraction(0)): "no", ("<=", Fraction(0)): "no", ("<", Fraction(1)): "no",
+}  # fmt: skip
+"""What a count of members with a condition is compared with, and what this asks of them: no case for each member."""
+
 
 @dataclass(frozen=True)
 class Pattern:
@@ -246,6 +253,10 @@ class _Writer:
                 continue
             if column.function in _TRUTHS and operator == "==" and other == Number(Fraction(1)):
                 return self._truth(column, decided)
+            asked = _COUNTS.get((operator, other.value)) if isinstance(other, Number) else None
+            counts = column.function == "count" and column.condition is not None and column.end == "exact"
+            if asked is not None and counts:
+                return self._truth(replace(column, function=asked), decided)
             if column.function in ("min", "max") and operator not in ("==", "!="):
                 bound = self._said(other, level, place, decided)
                 each = tuple(Comparison(operator, term, bound) for term in self._operands(column, decided))
@@ -265,8 +276,6 @@ class _Writer:
         if column.function == "unique":
             terms = self._operands(column, decided)
             return _all(tuple(Comparison("!=", a, b) for n, a in enumerate(terms) for b in terms[n + 1 :]))
-        if column.function == "one":
-            return Truth(len(self._meant(column, decided)) == 1)
         each = []
         for place, truth in enumerate(self._truths(column)):
             if truth == OPEN:
@@ -276,6 +285,9 @@ class _Writer:
                 each.append(Truth(truth == 1))
         if column.function == "all":
             return _all(tuple(each))
+        if column.function == "one":
+            apart = tuple(_any((_other(a), _other(b))) for n, a in enumerate(each) for b in each[n + 1 :])
+            return _all((_any(tuple(each)), *apart))
         return _any(tuple(each)) if column.function == "any" else _not(_any(tuple(each)))
 
     def _truths(self, column: MembersColumn) -> tuple[int, ...]:
@@ -374,6 +386,13 @@ def _implied(condition: Expression, said: Expression) -> Expression:
 
 def _not(operand: Expression) -> Expression:
     return Truth(not operand.value) if isinstance(operand, Truth) else Not(operand)
+
+
+def _other(operand: Expression) -> Expression:
+    """Complement; of a number that is equal to another in two cases, of which algebra can take one."""
+    if isinstance(operand, Comparison) and operand.operator == "==" and isinstance(operand.right, Number):
+        return Or(tuple(replace(operand, operator=each) for each in ("<", ">")))
+    return _not(operand)
 
 
 def _holds(operator: str, left: Fraction, right: Fraction) -> bool:

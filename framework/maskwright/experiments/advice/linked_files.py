@@ -17,7 +17,7 @@ from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files
 from maskwright.commands.starting_text import LinkedFiles, PlannedDoubt, pipeline_text
 from maskwright.data.shared_codes import shared_codes
 from maskwright.experiments.advice.levels import LOWER, UPPER, advise_levels
-from maskwright.foundation.errors import DataError, InputError, Problem
+from maskwright.foundation.errors import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, DataError, InputError, Problem
 from maskwright.foundation.file_identity import reads_noted, refuse_to_overwrite
 from maskwright.foundation.progress import Quiet, Reporter, silent, stage
 from maskwright.foundation.refusals import EditViolation
@@ -111,7 +111,8 @@ def start_linked_pipeline(
             doubts, problem, violation = [], _said(error.problems[0], data), ""
     put_pipeline(to, text(to.absolute().parent, doubts, problem, violation=violation), force=force)
     said = tuple(each.about_its_variable for each in doubts)
-    return StartedPipeline(to, to.read_text(encoding="utf-8"), together, said, problem)
+    code = EXIT_REFUSED if violation else EXIT_INPUT if problem else EXIT_FINE
+    return StartedPipeline(to, to.read_text(encoding="utf-8"), together, said, problem, code)
 
 
 def _looked_alike(files: Sequence[DataSource], reporter: Reporter) -> tuple[list[LookedFile], tuple[str, ...]]:

@@ -91,7 +91,7 @@ def _refuse_scarce(number: int, step: Step, names: Sequence[str], data: Dataset)
             scarce[name] = found
     if not scarce:
         return
-    owners = "records" if households is None else "households"
+    owners = "records" if households is None else data.groups_said
     counted = ", ".join(f"{name}: {found}" for name, found in scarce.items())
     problem = Problem(
         f"step {number} promises k = {step.k}, but fewer {owners} than that have a value of some variables at all "

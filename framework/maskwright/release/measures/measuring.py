@@ -215,4 +215,4 @@ def record_weights(original: Dataset) -> tuple[NDArray[np.float64] | None, tuple
 def _household_notices(measure: Measure, original: Dataset) -> tuple[str, ...]:
     if original.households is None or measure.counts_households or measure.kind == "loss":
         return ()
-    return ("this counts single records, although households are declared",)
+    return (f"this counts single records, although {original.groups_said} are declared",)

@@ -155,6 +155,9 @@ class NotLocalised(RecordPart):
 class LocalisationRecord(RecordPart):
     """What ``on_input_violation: localize`` found and did; counts, record numbers and names."""
 
+    level: str | None = Field(
+        default=None, description="Of data of several levels: what records are here, groups with all their members."
+    )
     records: int
     violating: int
     localised: int

@@ -149,7 +149,7 @@ def household_linkage(
         f"{levels.top} of as many members, finds the right one in {value:.3g} of 100 cases.",
         tables=(
             MeasureTable(
-                "by_size", "Linked households by number of members", ("members", "linked, %"),
+                "by_size", f"Linked {levels.top} records by number of members", ("members", "linked, %"),
                 by_size(100.0 * chance, masked.sizes),
             ),
         ),

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 ROUNDED = 1.0 + 1e-12
 """A risk that is a bound is not above it, whatever rounding made of it."""
 UNDERSTATES = (
-    "members are taken to be sought separately, each by the keys of one person and of the household: this understates "
-    "the risk where somebody knows several members; household_uniqueness counts whole households"
+    "members are taken to be sought separately, each by the keys of one {} and of the {}: this understates the risk "
+    "where somebody knows several members; household_uniqueness counts whole groups"
 )
 
 
@@ -117,7 +117,11 @@ def household_risk(
     households = len(levels.masked[levels.top])
     codes = [*(levels.keys(name)[1][groups] for name in row), *(levels.keys(name)[1] for name in members)]
     weights, about_weights = positive_weights(_member_weights(levels))
-    notes = [f"key variables: {', '.join((*row, *members))}", UNDERSTATES, *about_weights]
+    notes = [
+        f"key variables: {', '.join((*row, *members))}",
+        UNDERSTATES.format(levels.lowest, levels.top),
+        *about_weights,
+    ]
     if weights is None:
         notes.append("without weights the file is taken to be the population: the risk of a person is 1 / f")
     counts = count_keys(codes, params.count, weights)

@@ -101,7 +101,7 @@ def household_uniqueness(
         f"for somebody who knows {known_in_words(levels, row, members)}.",
         tables=(
             MeasureTable(
-                "by_size", "Unique households by number of members", ("members", "unique, %"),
+                "by_size", f"Unique {levels.top} records by number of members", ("members", "unique, %"),
                 by_size(100.0 * unique, sizes),
             ),
         ),

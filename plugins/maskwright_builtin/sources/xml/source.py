@@ -126,6 +126,8 @@ def _layout(form: Form, found: Found, params: XmlParams) -> Layout:
             f"{'is' if one else 'are'} not written to the masked file: {', '.join(left_out)} (`keep_attributes` in the "
             "data section lists those that may be published)"
         )
+    if opening.encoding not in ("utf-8", "us-ascii", "ascii"):
+        notes.append(f"the file is in {opening.encoding.upper()}: masked XML is written in UTF-8, and says so")
     return Layout(
         "xml",
         {

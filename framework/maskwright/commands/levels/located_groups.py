@@ -1,0 +1,303 @@
+"""Groups that violate edits, with their members as long records, and the fields of them to change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.data.dataset import Dataset
+from maskwright.data.record_chunk import RecordChunk
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.edits.evaluation.exact import evaluate_exact
+from maskwright.edits.expression import InSet, Number, Text, VariableReference
+from maskwright.edits.languages.conversion.yaml_text import rule_text
+from maskwright.edits.levels.column_values import with_linked_columns
+from maskwright.edits.levels.expansion import OPEN, Pattern, Unsaid, name_of, written_out
+from maskwright.edits.levels.linked_columns import MembersColumn, StructureColumn
+from maskwright.edits.levels.structure import NEIGHBOURS
+from maskwright.edits.localisation.localize import Localisation, localize
+from maskwright.edits.localisation.search import Located
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.nearest_names import unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Column
+    from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.levels.binding import BoundEdits
+
+    Rows = NDArray[np.int64]
+
+MOST_MEMBERS = 8
+"""Members up to which a group is one record."""
+
+MOST_APART = 100
+"""Members up to which the records of a group are looked at one by one."""
+
+UNDECIDED = "what is missing in it leaves its edits undecided"
+
+KEYS = 1000.0
+"""Cost of changing a key, in which everything else would be changed first."""
+
+
+@dataclass(frozen=True, eq=False)
+class LocatedGroups:
+    """Groups whose members stand and point alike, and their fields to change.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (m,), int64
+        These groups, in the top level.
+    joined : Dataset
+        Their long records.
+    cells : mapping of name to (str, int or None)
+        The variable that a column of a long record shows, and the place of the member; None: the group's own.
+    rules : EditSet
+        All that is asked of a long record.
+    found : Localisation
+        Of the long records.
+    """
+
+    rows: Rows
+    joined: Dataset
+    cells: Mapping[str, tuple[str, int | None]]
+    rules: EditSet
+    found: Localisation
+
+
+def joined_localisation(groups: ViolatingGroups, located: Sequence[LocatedGroups]) -> Localisation:
+    """Fields to change of all groups that violate an edit.
+
+    Parameters
+    ----------
+    groups : ViolatingGroups
+    located : sequence of LocatedGroups
+        Of these.
+    """
+    top = groups.linked.levels[0]
+    found: dict[int, Located] = {}
+    names: tuple[str, ...] = ()
+    for part in located:
+        names = part.joined.names if len(part.joined.names) > len(names) else names
+        each_of = zip(part.found.numbers, part.found.found, strict=True)
+        found |= {int(part.rows[number - 1]): each for number, each in each_of}
+    found |= {row: not_located(why) for row, why in groups.left_out.items() if row not in found}
+    found |= {row: not_located(UNDECIDED) for row in groups.bad if row not in found}
+    numbers = np.array(sorted(found), dtype=np.int64)
+    several = tuple(found[int(row)] for row in numbers)
+    every = dict.fromkeys((*names, *(name for each in several for name in each.fields or ())), 1.0)
+    return Localisation(len(top), numbers + 1, several, every, level=top.name)
+
+
+def not_located(reason: str) -> Located:
+    """Fields of nobody, and why."""
+    return Located(None, {}, proven=False, reason=reason)
+
+
+def costs_of(linked: LinkedData, weights: Mapping[str, float]) -> dict[str, float]:
+    """Cost of changing each variable of either level.
+
+    Parameters
+    ----------
+    linked : LinkedData
+    weights : mapping of name to float
+        1 where it names no other.
+
+    Raises
+    ------
+    InputError
+        One names no variable.
+    """
+    names = [name for level in linked for name in level.data.names]
+    unknown = [Problem(unknown_name("variable", name, names)) for name in weights if name not in names]
+    if unknown:
+        raise InputError(unknown)
+    keys = {level.declared.key for level in linked}
+    return {name: float(weights.get(name, KEYS if name in keys else 1.0)) for name in names}
+
+
+@dataclass(eq=False)
+class ViolatingGroups:
+    """Groups that violate an edit, as long records.
+
+    Attributes
+    ----------
+    linked : LinkedData
+    bound : BoundEdits
+    bad : mapping of int to None
+        Groups that violate an edit of severity error, in the top level.
+    left_out : dict of int to str
+        Those that are not looked at, or not as a whole, and why.
+    """
+
+    linked: LinkedData
+    bound: BoundEdits
+
+    def __post_init__(self) -> None:
+        self.left_out: dict[int, str] = {}
+        self.bad = self._violating()
+
+    def _violating(self) -> dict[int, None]:
+        """Groups that violate an edit; those whose rows differ are `left_out`."""
+        found: dict[int, None] = {}
+        for level in self.linked:
+            edits = [edit for edit in self.bound.edits[level.name] if edit.severity == "error"]
+            data = with_linked_columns(self.linked, self.bound, level.name)
+            structure = {each.name for each in self.bound.columns[level.name] if isinstance(each, StructureColumn)}
+            chunk = RecordChunk.from_dataset(data)
+            domain = Domain.from_dataset(data, domain_tuples(edits))
+            for edit in edits:
+                verdict = evaluate_exact(edit.expression, chunk, domain)
+                rows = np.flatnonzero(~verdict.holds & ~verdict.unknown)
+                homes = rows if level.groups is None else level.groups[rows]
+                if level.groups is None and structure & set(edit.variables):
+                    why = f"its rows differ ({edit.name}): which of them is right, no edit says"
+                    self.left_out |= {int(home): why for home in homes}
+                    continue
+                found |= dict.fromkeys(np.unique(homes).tolist())
+        return found
+
+    def located(self, costs: Mapping[str, float]) -> Iterator[LocatedGroups]:
+        """Fields to change, of groups that stand alike at a time; says of all others why not in `left_out`.
+
+        Parameters
+        ----------
+        costs : mapping of name to float
+            Of each variable of either level.
+        """
+        for pattern, rows in self._patterns():
+            joined, cells = self._joined(pattern, rows), self._cells(pattern)
+            whole = pattern.members <= MOST_MEMBERS
+            try:
+                rules = self._rules(pattern, whole=whole)
+            except Unsaid as error:
+                self.left_out |= dict.fromkeys(map(int, rows), str(error))
+                continue
+            own = {name: costs[variable] for name, (variable, _) in cells.items()}
+            found = localize(joined, rules, own, Domain.from_dataset(joined, ()))
+            if not whole:
+                why = self.left_out[int(rows[0])]
+                found = replace(found, found=tuple(replace(each, proven=False, reason=why) for each in found.found))
+            yield LocatedGroups(rows, joined, cells, rules, found)
+
+    def _patterns(self) -> Iterator[tuple[Pattern, Rows]]:
+        """Groups whose members stand and point alike."""
+        top, low = self.linked.levels
+        starts = self.linked.starts(low.name)
+        alike: dict[tuple[tuple[tuple[int, ...], ...], tuple[Number | Text, ...]], list[int]] = {}
+        targets = self._targets()
+        keys = _literals(low.data[low.declared.key])
+        for row in sorted(set(self.bad) - set(self.left_out)):
+            first, last = int(starts[row]), int(starts[row + 1])
+            if last - first > MOST_MEMBERS:
+                apart = f"look at the edits of the {top.name} and of each {low.name} apart"
+                self.left_out[row] = f"more than {MOST_MEMBERS} members: {apart}"
+                if last - first > MOST_APART:
+                    continue
+            seen = tuple(tuple(np.where(to[first:last] < 0, -1, to[first:last] - first).tolist())
+                         for to in targets.values())  # fmt: skip
+            alike.setdefault((seen, tuple(keys(place) for place in range(first, last))), []).append(row)
+        for (seen, named), rows in alike.items():
+            members = len(named)
+            truths = {
+                each.name: (OPEN,) * members for each in self.bound.columns[top.name]
+                if isinstance(each, MembersColumn) and each.condition is not None
+            }  # fmt: skip
+            yield (
+                Pattern(
+                    top.name, low.name, members, dict(zip(targets, seen, strict=True)), truths, low.declared.key, named
+                ),
+                np.array(rows, dtype=np.int64),
+            )
+
+    def _targets(self) -> dict[str, Rows]:
+        """Whom each member sees by pointers and as neighbours."""
+        low = self.linked.levels[1]
+        found = dict(low.pointers)
+        assert low.groups is not None
+        keys = [np.asarray(low.data[name].values, dtype=np.float64) for name in reversed(low.declared.order or ())]
+        order = np.lexsort((*keys, low.groups)).astype(np.int64)
+        same = low.groups[order[1:]] == low.groups[order[:-1]]
+        for name in NEIGHBOURS:
+            there = np.full(len(low), -1, dtype=np.int64)
+            one, other = (order[1:], order[:-1]) if name == "previous" else (order[:-1], order[1:])
+            there[one[same]] = other[same]
+            found[name] = there
+        return found
+
+    def _joined(self, pattern: Pattern, rows: Rows) -> Dataset:
+        """Long records of groups that stand alike."""
+        top, low = self.linked.levels
+        starts = self.linked.starts(low.name)[rows]
+        columns = [column.taken(rows) for column in top.data]
+        for place in range(pattern.members):
+            for column in low.data:
+                taken = column.taken(starts + place)
+                name = name_of(column.name, place)
+                columns.append(replace(taken, variable=replace(taken.variable, name=name)))
+        return Dataset(tuple(columns))
+
+    def _cells(self, pattern: Pattern) -> dict[str, tuple[str, int | None]]:
+        """Variable and member of each column of long records."""
+        top, low = self.linked.levels
+        own: dict[str, tuple[str, int | None]] = {name: (name, None) for name in top.data.names}
+        return own | {
+            name_of(name, place): (name, place) for place in range(pattern.members) for name in low.data.names
+        }
+
+    def _written_out(self, edit: Edit, pattern: Pattern) -> list[Edit]:
+        """Edit on long records; with pointers as they stand where it would have too many cases otherwise."""
+        try:
+            return list(written_out(edit, self.bound, pattern))
+        except Unsaid:
+            return list(written_out(edit, self.bound, replace(pattern, keys=())))
+
+    def _rules(self, pattern: Pattern, *, whole: bool) -> EditSet:
+        """All edits on these long records; without `whole`, those that each record obeys by itself.
+
+        Raises
+        ------
+        Unsaid
+            One of them cannot be written out; its message says which.
+        """
+        found: list[Edit] = []
+        for level in self.linked:
+            structure = {each.name for each in self.bound.columns[level.name] if isinstance(each, StructureColumn)}
+            for edit in self.bound.edits[level.name]:
+                if edit.severity != "error" or structure & set(edit.variables):
+                    continue
+                if not whole and {each.name for each in self.bound.columns[level.name]} & set(edit.variables):
+                    continue
+                plain = replace(edit, expression=self.bound.plain.get(edit.name, edit.expression))
+                try:
+                    found += self._written_out(plain, pattern)
+                except Unsaid:
+                    raise Unsaid(f"edit {edit.name} cannot be written out for {pattern.members} members") from None
+        return EditSet(tuple(found)) + _pointing(pattern) if whole else EditSet(tuple(found))
+
+
+def _literals(column: Column) -> Callable[[int], Number | Text]:
+    """Values of a column as rules write them."""
+    if column.variable.is_numeric:
+        return lambda row: Number(Fraction(repr(float(column.values[row]))))
+    return lambda row: Text(column.variable.categories[int(column.values[row])])
+
+
+def _pointing(pattern: Pattern) -> EditSet:
+    """Edits that pointers name nobody, or another member."""
+    items = []
+    for pointer in pattern.pointers:
+        for place in range(pattern.members):
+            named = pattern.nameable(pointer, place).values()
+            nobody: Number | Text = Text("0") if isinstance(pattern.keys[0], Text) else Number(Fraction(0))
+            rule = InSet(VariableReference(name_of(pointer, place)), (nobody, *named))
+            items.append({"rule": rule_text(rule), "name": f"pointer: {name_of(pointer, place)}"})
+    return EditSet.parse(items)
