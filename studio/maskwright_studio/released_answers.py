@@ -210,10 +210,11 @@ def _correlations(columns: Sequence[Column]) -> NDArray[np.float64]:
                 for each, at in zip(columns, middle, strict=True)
             ]
         )
-        count += known @ known.T
-        first += shifted @ known.T
-        square += shifted**2 @ known.T
-        product += shifted @ shifted.T
+        # The threads of a library for matrices spin where other work holds the processors: seconds for so few rows.
+        count += np.einsum("ik,jk->ij", known, known)
+        first += np.einsum("ik,jk->ij", shifted, known)
+        square += np.einsum("ik,jk->ij", shifted**2, known)
+        product += np.einsum("ik,jk->ij", shifted, shifted)
     with np.errstate(invalid="ignore", divide="ignore"):
         covariance = product - first * first.T / count
         variance = square - first**2 / count
