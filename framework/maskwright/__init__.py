@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from maskwright.commands.describe_data import Description as Description
     from maskwright.commands.describe_data import describe as describe
+    from maskwright.commands.iterations import iterations as iterations
     from maskwright.commands.linked import linked_data as linked_data
     from maskwright.commands.localize import localize as localize
     from maskwright.commands.measure import measure as measure
@@ -54,6 +55,9 @@ if TYPE_CHECKING:
     from maskwright.data.number_text import read_numbers as read_numbers
     from maskwright.data.number_text import write_numbers as write_numbers
     from maskwright.data.record_chunk import RecordChunk as RecordChunk
+    from maskwright.data.sketches.class_hashes import class_hashes as class_hashes
+    from maskwright.data.sketches.record_hash import record_hashes as record_hashes
+    from maskwright.data.sketches.record_hash import sampled as sampled
     from maskwright.data.variable import Variable as Variable
     from maskwright.data.written_batch import WrittenBatch as WrittenBatch
     from maskwright.edits.completion import Completion as Completion
@@ -119,6 +123,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.engine import Engine as Engine
     from maskwright.plugins.engine import EngineLost as EngineLost
     from maskwright.plugins.engine import EngineTerms as EngineTerms
+    from maskwright.plugins.engine import MemoryFull as MemoryFull
     from maskwright.plugins.engine import Receipt as Receipt
     from maskwright.plugins.engine import ScratchFull as ScratchFull
     from maskwright.plugins.engine import Stage as Stage
@@ -127,6 +132,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.engines.attempts import several_tries as several_tries
     from maskwright.plugins.format_facts import FormatFacts as FormatFacts
     from maskwright.plugins.hooks import hookimpl as hookimpl
+    from maskwright.plugins.iteration import Iteration as Iteration
     from maskwright.plugins.limit import Limit as Limit
     from maskwright.plugins.measure import Comparison as Comparison
     from maskwright.plugins.measure import Measurable as Measurable
@@ -136,6 +142,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.measurement import Measurement as Measurement
     from maskwright.plugins.merging import Further as Further
     from maskwright.plugins.merging import Merging as Merging
+    from maskwright.plugins.merging import PartOfFile as PartOfFile
     from maskwright.plugins.method import Masked as Masked
     from maskwright.plugins.method import Method as Method
     from maskwright.plugins.parameter_markers import CompanionVariables as CompanionVariables
@@ -233,6 +240,7 @@ _HOME = {
     "EngineTerms": "maskwright.plugins.engine",
     "Receipt": "maskwright.plugins.engine",
     "ScratchFull": "maskwright.plugins.engine",
+    "MemoryFull": "maskwright.plugins.engine",
     "Stage": "maskwright.plugins.engine",
     "TaskFailed": "maskwright.plugins.engine",
     "Workers": "maskwright.plugins.engine",
@@ -252,6 +260,8 @@ _HOME = {
     "hookimpl": "maskwright.plugins.hooks",
     "IndependentVariables": "maskwright.plugins.parameter_markers",
     "InputError": "maskwright.foundation.errors",
+    "Iteration": "maskwright.plugins.iteration",
+    "iterations": "maskwright.commands.iterations",
     "KeyVariables": "maskwright.plugins.parameter_markers",
     "Layout": "maskwright.data.dataset",
     "Level": "maskwright.data.levels.linked_data",
@@ -271,6 +281,10 @@ _HOME = {
     "Measurement": "maskwright.plugins.measurement",
     "Merging": "maskwright.plugins.merging",
     "Further": "maskwright.plugins.merging",
+    "PartOfFile": "maskwright.plugins.merging",
+    "class_hashes": "maskwright.data.sketches.class_hashes",
+    "record_hashes": "maskwright.data.sketches.record_hash",
+    "sampled": "maskwright.data.sketches.record_hash",
     "MeasurePart": "maskwright.plugins.measure",
     "MeasureTable": "maskwright.plugins.measure_table",
     "MeasureRecord": "maskwright.release.record.measure_record",

@@ -142,6 +142,25 @@ class DataAnswers:
             "labels": said(column, shown) if values else [],
         }
 
+    def points(self, most: int) -> dict[str, Any]:
+        """Values of the numeric columns in so many records, evenly taken; None for a missing cell.
+
+        Only what asks for values of records by name comes here.
+        """
+        data = self.data
+        some = data
+        if len(data) > most:
+            some = data.taken(np.arange(most, dtype=np.int64) * len(data) // most)
+        columns = [each for each in some if each.variable.is_numeric and each.variable.role != "identifier"]
+        return {
+            "records": len(data),
+            "names": [each.name for each in columns],
+            "columns": [
+                [None if gone else value for value, gone in zip(each.values.tolist(), each.missing, strict=True)]
+                for each in columns
+            ],
+        }
+
     def rules(self) -> dict[str, Any]:
         """Every rule of the pipeline with its counts, and what they come to together."""
         edits = mw.pipeline_edits(self._pipeline)

@@ -68,7 +68,7 @@ def _outcome(answers: ReleasedAnswers, request: dict[str, Any]) -> dict[str, obj
 
 def _hear(asked: queue.SimpleQueue[dict[str, Any]], cancelled: set[int]) -> None:
     """Take lines; at their end the studio is gone, and nothing here is worth keeping."""
-    for line in _lines():
+    for line in input_lines():
         with contextlib.suppress(ValueError):
             told = json.loads(line)
             if "cancel" in told:
@@ -78,7 +78,7 @@ def _hear(asked: queue.SimpleQueue[dict[str, Any]], cancelled: set[int]) -> None
     os._exit(0)
 
 
-def _lines() -> Iterator[bytes]:
+def input_lines() -> Iterator[bytes]:
     """Lines of standard input, by the system's own calls: a thread inside `sys.stdin` would keep this from ending."""
     rest = b""
     while found := os.read(0, 65536):

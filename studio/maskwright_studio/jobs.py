@@ -10,9 +10,12 @@ import signal
 import sys
 import time
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from maskwright_studio.refusal import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 POLITE = 10.0
 """Seconds that a job has to end by itself once it is asked to."""
@@ -21,6 +24,9 @@ LONGEST_LINE = 64 * 1024 * 1024
 """Bytes of one line of a worker: a result is one line."""
 
 State = Literal["running", "ending", "done", "refused", "failed", "cancelled"]
+
+ENDED: Mapping[int, State] = {0: "done", 1: "refused"}
+"""What an exit code says; every other one that the job failed."""
 
 
 @dataclass(eq=False)
@@ -170,7 +176,7 @@ class Jobs:
             job.state = "failed"
             job.problems = [("the process that did the work was ended from outside", "Start it again.")]
         else:
-            job.state = {0: "done", 1: "refused"}.get(job.code, "failed")  # type: ignore[assignment]
+            job.state = ENDED.get(job.code, "failed")
 
 
 def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:

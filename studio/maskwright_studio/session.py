@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 from maskwright_studio.command_line import CommandLine
 from maskwright_studio.data_process import DataProcess
 from maskwright_studio.documents import Documents
+from maskwright_studio.explorer.exploration import Exploration
 from maskwright_studio.folder import PIPELINES, files_of, inside, shown
 from maskwright_studio.jobs import Jobs
 from maskwright_studio.pipeline_file import PipelineFile
@@ -44,6 +45,7 @@ class Session:
     plans : Jobs
         Plans are made beside a run.
     documents : Documents
+    exploration : Exploration
     """
 
     def __init__(self, start: Path, private: Path) -> None:
@@ -55,6 +57,7 @@ class Session:
         self.commands = CommandLine(self.folder)
         self.plans = Jobs()
         self.documents = Documents()
+        self.exploration = Exploration()
 
     def __enter__(self) -> Self:
         """Return itself; its processes are ended by the application, which has the loop they live in."""
@@ -70,6 +73,7 @@ class Session:
         await self.data.close()
         await self.commands.close()
         await self.plans.close()
+        await self.exploration.close()
 
     def pipelines(self) -> list[str]:
         """Files of the folder that are pipelines by their first lines, as the page names them."""

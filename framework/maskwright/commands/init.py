@@ -172,15 +172,14 @@ def start_pipeline(
     codebook = {} if file.codebook is None else {"codebook": str(file.codebook.path.absolute())}
     with stage(shown, "Planning"):
         active, doubts, problem = _planned(told, data, {**codebook, **stated}, suggested)
-    folder = Path(os.path.abspath(to)).parent  # noqa: PTH100 - links in the path stay as they are
     source = address_of(str(data))
     if not is_remote(source):
-        source = Path(os.path.relpath(os.path.abspath(source), folder)).as_posix()  # noqa: PTH100
-    codebook = {name: Path(os.path.relpath(path, folder)).as_posix() for name, path in codebook.items()}
+        source = Path(os.path.relpath(source, to.parent)).as_posix()
+    codebook = {name: Path(os.path.relpath(path, to.parent)).as_posix() for name, path in codebook.items()}
     stated = {**codebook, **stated}
     text = pipeline_text(told, source, stated, suggested, active=active, doubts=doubts, problem=problem)
     put_pipeline(to, text, force=force)
-    said = tuple(f"{each.variable}: {each.said}" if each.variable else each.said for each in doubts)
+    said = tuple(each.about_its_variable for each in doubts)
     return StartedPipeline(to, text, description, said, problem)
 
 

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.levels.planning import plan_in_words
+from maskwright.commands.parted.foreseen import costs_of_parted_plan, worker_limit
 from maskwright.commands.parted.running import plan_parted
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
 from maskwright.commands.running.arrive import read_rules
-from maskwright.commands.running.foreseen import costs_of_plan, limit_of
+from maskwright.commands.running.foreseen import costs_in_words, costs_of_plan, limit_of
 from maskwright.commands.running.plan_checks import plan_findings
 from maskwright.commands.running.ready import dropped_edits, plan_of_steps, prepare, refuse_impossible_limits
 from maskwright.data.frame_libraries import taken_in
@@ -19,7 +20,6 @@ from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Logged, Reporter
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.planning.applicable_edits import refuse_contradictions
-from maskwright.planning.costs import MEGABYTE
 from maskwright.planning.recoded_edits import (
     recoded_edit_notices,
 )
@@ -139,7 +139,7 @@ def plan_pipeline(
             raise InputError(Problem("what records of several levels cost is not estimated", hint=_ONE_LEVEL))
         return _plan_of_levels(request, reporter or Logged(), with_data=with_data)
     if with_data and request.engine is not None:
-        return plan_parted(request, reporter or Logged())
+        return plan_parted(request, reporter or Logged(), assume_records)
     if with_data:
         ready = prepare(request, reporter or Logged())
         judgement = judge(ready.doubts, request.waivers)
@@ -171,18 +171,10 @@ def _costs(request: Pipeline, plan: Plan, variables: int, assumed: int | None) -
     records = plan.records if assumed is None else assumed
     if records is None:
         return {}
-    costs, limit = costs_of_plan(request, plan, variables, records), limit_of(request)
-    stages = [
-        {"stage": each.stage, "megabytes": round(each.bytes / MEGABYTE, 1), "seconds": round(each.seconds, 2)}
-        for each in costs.stages
-    ]
-    return {
-        "costs": {
-            "records": records, "stages": stages, "peak_megabytes": round(costs.peak.bytes / MEGABYTE, 1),
-            "seconds": round(costs.seconds, 2), "memory_megabytes": None if limit is None else limit / MEGABYTE,
-            "fits": limit is None or costs.peak.bytes <= limit,
-        }
-    }  # fmt: skip
+    if request.engine is not None:
+        over_parts = costs_of_parted_plan(request, plan, variables, records)
+        return costs_in_words(over_parts, worker_limit(request, over_parts))
+    return costs_in_words(costs_of_plan(request, plan, variables, records), limit_of(request))
 
 
 def _plan_of_levels(request: Pipeline, reporter: Reporter, *, with_data: bool) -> dict[str, Any]:

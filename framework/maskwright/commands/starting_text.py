@@ -46,6 +46,11 @@ class PlannedDoubt:
     said: str
     remedy: str
 
+    @property
+    def about_its_variable(self) -> str:
+        """What it says, behind the variable that it is about."""
+        return f"{self.variable}: {self.said}" if self.variable else self.said
+
 
 @dataclass(frozen=True)
 class LinkedFiles:

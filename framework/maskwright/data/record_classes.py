@@ -42,9 +42,10 @@ def varying(values: NDArray[Any], classes: NDArray[np.int64]) -> NDArray[np.bool
     classes : ndarray of shape (n,), int64
         0 to c - 1.
     """
-    order = np.argsort(classes, kind="stable")
-    starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
-    low, high = np.minimum.reduceat(values[order], starts), np.maximum.reduceat(values[order], starts)
-    varies = np.zeros(int(classes.max(initial=-1)) + 1, dtype=np.bool_)
-    varies[classes[order][starts]] = high > low
-    return np.asarray(varies[classes], dtype=np.bool_)
+    if not len(values):
+        return np.zeros(0, dtype=np.bool_)
+    count = int(classes.max()) + 1
+    low, high = np.full(count, values.max()), np.full(count, values.min())
+    np.minimum.at(low, classes, values)
+    np.maximum.at(high, classes, values)
+    return np.asarray((high > low)[classes], dtype=np.bool_)

@@ -74,7 +74,7 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
     named = section.get("source")
     if declared is not None:
         declared = with_hierarchy_files(declared, section.get("variables"), folder, problems)
-    source = _source(section, folder, problems)
+    source = _source(section, folder, problems, must_exist=must_exist)
     if source is None or named is None:
         return FoundData(None, None)
     options = without(section, tuple(DataSection.model_fields))
@@ -166,7 +166,7 @@ def _codebook(node: Node | None, folder: Path, params: BaseModel, problems: list
         return None
 
 
-def _source(section: Node, folder: Path, problems: list[Problem]) -> Source | None:
+def _source(section: Node, folder: Path, problems: list[Problem], *, must_exist: bool) -> Source | None:
     named, chosen = section.get("source"), section.get("format")
     node = chosen if chosen is not None and chosen.value is not None else named
     if node is None or not isinstance(node.value, str) or not node.value:
@@ -174,7 +174,7 @@ def _source(section: Node, folder: Path, problems: list[Problem]) -> Source | No
     try:
         if named is None or not isinstance(named.value, str):
             return find_source(node.value)
-        return source_of(named.value, folder, node.value if node is chosen else None)
+        return source_of(named.value, folder, node.value if node is chosen else None, must_exist=must_exist)
     except DataError as error:
         problems.extend(replace(problem, place=node.place, message=_placed(problem)) for problem in error.problems)
         return None

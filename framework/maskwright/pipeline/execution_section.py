@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
+from maskwright.data.parts.finding import could_match, is_several
 from maskwright.foundation.errors import Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_models import read_model
@@ -17,6 +18,7 @@ from maskwright.pipeline.file_paths import absolute_path
 
 if TYPE_CHECKING:
     from maskwright.foundation.yaml_document import Node
+    from maskwright.pipeline.resolved import Output
     from maskwright.plugins.engine import Engine
     from maskwright.plugins.registered import Registry
 
@@ -72,6 +74,10 @@ def resolve_execution(
     for key, _ in further.entries:
         if engine is None or key.raw not in engine.params.model_fields:
             problems.append(_unknown_key(key, engine, registry))
+    if name is None and said is not None and said.scratch is not None:
+        hint = "It is where an engine's tasks write: execution: {engine: processes, scratch: DIR}; or leave it out."
+        where = next(key.place for key, _ in section.entries if key.raw == "scratch")
+        problems.append(Problem("execution: 'scratch' is used by engines, and no engine is named", where, hint))
     if said is None or name is None:
         return (None if len(problems) > before else said), None
     if engine is None:
@@ -87,6 +93,31 @@ def resolve_execution(
     if len(problems) > before or params is None:
         return None, None
     return said, ChosenEngine(engine, _absolute(params, folder), None if scratch is None else scratch.resolve())
+
+
+def check_scratch(
+    engine: ChosenEngine | None, section: Node, data: Path | None, output: Output | None, problems: list[Problem]
+) -> None:
+    """Add what is wrong where temporary files would lie among the data that are read, or among those that are written.
+
+    Parameters
+    ----------
+    engine : ChosenEngine or None
+    section : Node
+    data : Path or None
+        File, folder or pattern.
+    output : Output or None
+    problems : list of Problem
+        Added to.
+    """
+    named = section.get("scratch")
+    if engine is None or engine.scratch is None or named is None:
+        return
+    hint = "It holds confidential data while the run lasts: give it a folder of its own."
+    if data is not None and is_several(str(data)) and could_match(str(data), engine.scratch / "part"):
+        problems.append(Problem("execution.scratch lies in the folder of the data", named.place, hint))
+    if output is not None and output.is_folder and engine.scratch.is_relative_to(output.data):
+        problems.append(Problem("execution.scratch lies in the folder of the masked data", named.place, hint))
 
 
 def _unknown_key(key: Node, engine: Engine | None, registry: Registry) -> Problem:

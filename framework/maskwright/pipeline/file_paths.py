@@ -286,7 +286,7 @@ def _check_place(
     elif is_folder and path.is_dir():
         foreign = foreign_file(path)
         if foreign is not None:
-            hint = "Only a folder is replaced in which each file is listed in its manifest.json: name another one."
+            hint = "Only a folder is replaced in which each file is listed in its _manifest.json: name another one."
             message = f"output.{key}: Maskwright did not write {foreign} in {node.raw!r}"
             problems.append(Problem(message, node.place, hint))
     elif path.is_dir():

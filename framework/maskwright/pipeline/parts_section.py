@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from maskwright.data.parts.addresses import address_of, is_remote
-from maskwright.data.parts.finding import find_parts, is_several
+from maskwright.data.parts.finding import find_parts, is_pattern, is_several
 from maskwright.foundation.errors import DataError, Place, Problem
 from maskwright.plugins.guarding.origin import BUILT_IN
 from maskwright.plugins.parts_reading import parts_source
@@ -31,7 +31,7 @@ def place_in(folder: Path, name: str) -> str:
     return str((folder / address).resolve())
 
 
-def source_of(name: str, folder: Path = Path(), file_format: str | None = None) -> Source:
+def source_of(name: str, folder: Path = Path(), file_format: str | None = None, *, must_exist: bool = True) -> Source:
     """Source of a data file, or of a dataset in parts, by a stated format or the ending of its name.
 
     Parameters
@@ -42,6 +42,8 @@ def source_of(name: str, folder: Path = Path(), file_format: str | None = None) 
         That it is relative to.
     file_format : str, optional
         Name of a source.
+    must_exist : bool, default True
+        Whether there must be parts; where none are looked for, the ending of a pattern says their format.
 
     Raises
     ------
@@ -58,6 +60,8 @@ def source_of(name: str, folder: Path = Path(), file_format: str | None = None) 
         return parts_source(source, place) if several and not whole else source
     if not several:
         return find_source(Path(place))
+    if not must_exist and is_pattern(place):
+        return parts_source(find_source(Path(place)), place)
     return _folder_reader(place) or parts_source(_source_of_parts(place), place)
 
 

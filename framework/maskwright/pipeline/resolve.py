@@ -13,7 +13,7 @@ from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only
 from maskwright.pipeline.data_section import FoundData, resolve_data
 from maskwright.pipeline.edits_section import resolve_edits
-from maskwright.pipeline.execution_section import resolve_execution
+from maskwright.pipeline.execution_section import check_scratch, resolve_execution
 from maskwright.pipeline.file_model import PipelineFile, SingleSettings
 from maskwright.pipeline.file_paths import resolve_output
 from maskwright.pipeline.names import in_order, variable_uses
@@ -216,6 +216,7 @@ class _Reading:
             inputs |= {f"the file {path.name}": path for path in files_named(params).values()}
         new_rules = any(step.method.removes & {"cells", "detail"} for step in steps)
         output = self.output(inputs, None if data is None else data.source, new_rules=new_rules)
+        check_scratch(engine, self.section("execution"), None if data is None else data.path, output, self.problems)
         if output is not None and output.record is None:
             self.problems.extend(
                 Problem(

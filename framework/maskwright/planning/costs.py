@@ -102,17 +102,26 @@ class StageCost:
 
 @dataclass(frozen=True)
 class Costs:
-    """Expected costs of a run in memory.
+    """Expected costs of a run.
 
     Attributes
     ----------
     records : int
     stages : tuple of StageCost
-        In the order of a run.
+        In the order of a run; over parts, the memory is that of one worker.
+    workers : int
+        Of a run over parts; 0: in memory.
+    leader : float
+        Bytes of the process that leads a run over parts.
+    scratch : float
+        Bytes of files that a run over parts writes on the way.
     """
 
     records: int
     stages: tuple[StageCost, ...]
+    workers: int = 0
+    leader: float = 0.0
+    scratch: float = 0.0
 
     @property
     def peak(self) -> StageCost:

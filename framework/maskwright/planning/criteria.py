@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 LONGEST_CONDITION = 60
 """Characters of a condition that is written out; of a longer one the edit is named."""
 
+MISSING_CELLS = "missing cells"
+"""Title of the criterion that keeps records apart with other cells missing."""
+
 UNKNOWN = 2
 """Code of a condition whose answer rests on a missing cell."""
 
@@ -108,7 +111,7 @@ def criteria(
             found[key] = Criterion(each.title, tuple(dict.fromkeys(names)), each.part, each.binding, each.variables)
     others = [Criterion(f"sign of {name}", variables=(name,)) for name in geometric]
     if by_missing:
-        others += [Criterion("missing cells", variables=tuple(group))]
+        others += [Criterion(MISSING_CELLS, variables=tuple(group))]
     others += [Criterion(f"zeros of {name}", variables=(name,)) for name in structural_zeros if name in group]
     return (*found.values(), *others)
 
@@ -157,7 +160,7 @@ def cut(data: Dataset, found: Sequence[Criterion], edits: EditSet) -> list[Cut]:
             codes, count = _values_of(data, each.variables)
             names = ", ".join(each.variables)
             cuts.append(Cut(each, codes, tuple(f"value {number + 1} of {names}" for number in range(count))))
-        elif each.title == "missing cells":
+        elif each.title == MISSING_CELLS:
             cuts.extend(_by_missing(each, name, data[name]) for name in each.variables)
         else:
             (name,) = each.variables

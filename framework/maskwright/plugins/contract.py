@@ -81,7 +81,7 @@ _FUNCTIONS: Mapping[type[Plugin], Mapping[str, tuple[str, ...]]] = {
 _MAY_HAVE: Mapping[type[Plugin], Mapping[str, tuple[str, ...]]] = {
     Method: {
         "fewest_records": ("params", "p"), "mean_cluster_size": ("params", "n"), "limits": ("params", "variables"),
-        "publishes": ("params", "variable"), "variant": ("params",),
+        "publishes": ("params", "variable"), "variant": ("params",), "iterations": ("block", "params", "rng"),
     },
     Remover: {"variant": ("params",)},
     ConstraintKind: {"project": ("rows", "params")},

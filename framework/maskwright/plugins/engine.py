@@ -75,6 +75,19 @@ class ScratchFull(InputError):  # noqa: N818 - the state by its name
     """
 
 
+class MemoryFull(InputError):  # noqa: N818 - the state by its name
+    """A task needs more memory than its worker may have; nothing is released (exit code 2).
+
+    What is finished is kept for ``maskwright run --resume``.
+
+    Examples
+    --------
+    >>> from maskwright import MemoryFull
+    >>> MemoryFull("stage mask, task 7: there is not enough memory").exit_code
+    2
+    """
+
+
 @dataclass(frozen=True)
 class Stage:
     """One stage of a large run: what is done for each of its keys, and where it is put.
@@ -221,6 +234,7 @@ class Workers(Protocol):
         TaskFailed
             Names the task that fails each time.
         ScratchFull
+        MemoryFull
         EngineLost
         """
         ...

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from maskwright.plugins.measure import Comparison
     from maskwright.plugins.measurement import Measurement
 
     Facts = Mapping[str, Any]
+    Rows = Mapping[str, NDArray[np.generic]]
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,10 @@ class Further:
     ----------
     asked : mapping
         Plain data of JSON: `Merging.partial` gets it in the next round.
+    rows_to : {"tasks", "parts"} or None
+        Who gets the rows that `Merging.rows` takes from each part; None: no rows are taken. ``tasks``: each row goes to
+        one of several tasks, and `Merging.merged` is given what `Merging.counted` says in each. ``parts``: all of them
+        are known as ``rows`` of what is asked; `Merging.merged` is given no facts then, and says what is asked next.
 
     Examples
     --------
@@ -31,6 +39,32 @@ class Further:
     """
 
     asked: Facts
+    rows_to: Literal["tasks", "parts"] | None = None
+
+
+@dataclass(frozen=True)
+class PartOfFile:
+    """Where the part that rows are taken from lies in its file.
+
+    Attributes
+    ----------
+    first : int
+        Number of its first record, 0-based.
+    records : int
+        Of the whole file.
+    tasks : int
+        That rows may go to.
+
+    Examples
+    --------
+    >>> from maskwright import PartOfFile
+    >>> PartOfFile(5_000, 20_000, 1).first
+    5000
+    """
+
+    first: int
+    records: int
+    tasks: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +81,13 @@ class Merging:
         module.
     exact : bool
         Whether the result is that of the file in memory, but for the rounding of sums.
+    sampled : bool
+        Whether it looks at a sample of a large file; the measurement then has the interval of sampling.
+    rows : callable or None
+        ``(comparison, params, asked, part) -> (columns, tasks)`` where `Further` asks for rows of each part, a
+        `PartOfFile`: columns of equal length by name, and the task, 0 .. part.tasks - 1, that each row goes to.
+    counted : callable or None
+        ``(columns, params, asked) -> facts`` of the rows that one task got, those of the parts in their order.
     refused : callable or None
         ``(params) -> str or None``: why these parameters cannot be had over parts; None: they can.
 
@@ -65,4 +106,14 @@ class Merging:
     partial: Callable[[Comparison, Any, Facts | None], Facts]
     merged: Callable[[Sequence[Facts], Any, Facts | None], Measurement | Further]
     exact: bool = True
+    sampled: bool = False
+    rows: Callable[[Comparison, Any, Facts | None, PartOfFile], tuple[Rows, NDArray[np.int64]]] | None = None
+    counted: Callable[[Rows, Any, Facts | None], Facts] | None = None
     refused: Callable[[Any], str | None] | None = None
+
+    @property
+    def result(self) -> Literal["exact", "approximate", "sampled"]:
+        """What the result is against that of the file in memory."""
+        if self.sampled:
+            return "sampled"
+        return "exact" if self.exact else "approximate"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from maskwright.plugins.protection_method import ProtectionMethod
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
     import numpy as np
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.variable import Variable, VariableType
     from maskwright.plugins.block import Block
+    from maskwright.plugins.iteration import Iteration
     from maskwright.plugins.legal_values import CoarserOrEmpty, Cut, Scope
     from maskwright.plugins.limit import Limit
 
@@ -133,6 +134,9 @@ class Method(ProtectionMethod):
     publishes : callable or None
         ``(params, variable) -> Variable or None``: the variable as a method that removes detail publishes it, with
         `Variable.bands`, where that is known before any data are read; None: it is not. Defined at the top of a module.
+    iterations : callable or None
+        ``(block, params, rng) -> iterator of Iteration``: the same work as `protect` with the same `rng`, one iteration
+        at a time, for whoever looks at how the method works (`maskwright.iterations`); a run does not call it.
 
     Examples
     --------
@@ -162,6 +166,7 @@ class Method(ProtectionMethod):
     fewest_records: Callable[[Any, int], int] | None = None
     limits: Callable[[Any, tuple[Variable, ...]], tuple[Limit, ...]] | None = None
     publishes: Callable[[Any, Variable], Variable | None] | None = None
+    iterations: Callable[[Block, Any, np.random.Generator], Iterator[Iteration]] | None = None
 
     @property
     def makes_clusters(self) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.foundation.errors import MaskwrightError, Problem
 from maskwright.foundation.whole_files import PRIVATE
-from maskwright.plugins.engine import Receipt, ScratchFull, TaskFailed
+from maskwright.plugins.engine import MemoryFull, Receipt, ScratchFull, TaskFailed
 
 if TYPE_CHECKING:
     from maskwright.plugins.engine import Stage
@@ -44,6 +44,7 @@ def perform(stage: Stage, key: str) -> Receipt:
     ------
     ScratchFull
         Names the machine.
+    MemoryFull
     TaskFailed
         The work raised something that is no error of Maskwright's; its message may hold values, and is left out.
     MaskwrightError
@@ -75,14 +76,31 @@ def perform(stage: Stage, key: str) -> Receipt:
             shutil.rmtree(attempt, ignore_errors=True)
     except MaskwrightError:
         raise
+    except MemoryError:
+        raise not_enough_memory(stage, key) from None
     except OSError as error:
         if error.errno in _NO_ROOM:
-            hint = "Free some, or name another folder with `execution: {scratch: DIR}`; --resume uses what is done."
+            hint = "Free some, and --resume uses what is done; or name another folder: `execution: {scratch: DIR}`."
             message = f"stage {stage.name}, task {key}: no room is left on {platform.node()} in {stage.scratch}"
             raise ScratchFull(Problem(message, hint=hint)) from None
         raise _failed(stage, key, error) from None
     except Exception as error:  # noqa: BLE001 - the work may fail in any way, and its message may hold values
         raise _failed(stage, key, error) from None
+
+
+def not_enough_memory(stage: Stage, key: str) -> MemoryFull:
+    """Error of a task that needs more memory than there is.
+
+    Parameters
+    ----------
+    stage : Stage
+    key : str
+    """
+    hint = (
+        "Take fewer workers, a larger memory_limit, parts of fewer records, or a smaller block_size; after the first "
+        "two, --resume uses what is done."
+    )
+    return MemoryFull(Problem(f"stage {stage.name}, task {key}: there is not enough memory for it", hint=hint))
 
 
 def receipt_of(stage: Stage, key: str) -> Receipt | None:
@@ -182,6 +200,4 @@ def _failed(stage: Stage, key: str, error: Exception) -> TaskFailed:
     said = f"stage {stage.name}, task {key}: {type(error).__name__}{where}"
     if isinstance(error, OSError) and error.strerror:
         said += f" ({error.strerror})"
-    if isinstance(error, MemoryError):
-        return TaskFailed(Problem(said, hint="Take fewer workers, a larger memory_limit, or a smaller block_size."))
     return TaskFailed(said)

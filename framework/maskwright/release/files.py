@@ -153,7 +153,7 @@ class Release:
             raise InputError(f"output {key}: {target} is no {'folder' if is_folder else 'regular file'}")
         foreign = foreign_file(target) if is_folder and target.exists() else None
         if foreign is not None:
-            hint = "Only a folder is replaced in which each file is listed in its manifest.json: name another one."
+            hint = "Only a folder is replaced in which each file is listed in its _manifest.json: name another one."
             raise InputError(Problem(f"output {key}: Maskwright did not write {foreign} in {target}", hint=hint))
         with self._explained(key):
             folder = file_identity(target.parent)

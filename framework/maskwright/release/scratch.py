@@ -15,25 +15,26 @@ import hashlib
 import json
 import os
 import shutil
+import tempfile
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.whole_files import PRIVATE, write_text
-from maskwright.plugins.engine import EngineLost, ScratchFull, TaskFailed
+from maskwright.plugins.engine import EngineLost, MemoryFull, ScratchFull, TaskFailed
 from maskwright.release.staging import hold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from maskwright.foundation.progress import Reporter
     from maskwright.release.staging import Staging
 
 PREFIX = ".scratch-maskwright-"
 
-KEPT_AFTER = (TaskFailed, EngineLost, ScratchFull)
+KEPT_AFTER = (TaskFailed, EngineLost, ScratchFull, MemoryFull)
 """Ends of a run after which another one may go on from what is finished."""
 
 
@@ -99,8 +100,7 @@ def scratch_folder(parent: Path, output: Path, identity: str, *, resume: bool, r
             own.mkdir(mode=0o700)
             held = hold(own)
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise InputError(f"the scratch folder {own} cannot be made: {reason}") from None
+        raise _unmade(own, error) from None
     if held is None:
         raise _busy(output)
     try:
@@ -113,6 +113,35 @@ def scratch_folder(parent: Path, output: Path, identity: str, *, resume: bool, r
         _remove(held)
         raise
     _remove(held)
+
+
+@contextmanager
+def passing_scratch_folder(parent: Path) -> Iterator[Path]:
+    """Folder for what the tasks of a plan write, which is gone with whatever was made for it.
+
+    Parameters
+    ----------
+    parent : Path
+        Folder in which it is made; where it is missing it is made too.
+
+    Raises
+    ------
+    InputError
+        It cannot be made.
+    """
+    made = [each for each in (parent, *parent.parents) if not each.exists()]
+    try:
+        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        own = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
+    except OSError as error:
+        raise _unmade(parent, error) from None
+    try:
+        yield own
+    finally:
+        shutil.rmtree(own, ignore_errors=True)
+        for each in made:
+            with suppress(OSError):
+                each.rmdir()
 
 
 def _left(parent: Path, of_output: str, own: Path, *, resume: bool, reporter: Reporter) -> Staging | None:
@@ -152,6 +181,11 @@ def _remove(held: Staging) -> None:
 def _busy(path: Path) -> InputError:
     hint = "Wait until it has ended, or write to other files."
     return InputError(Problem(f"another run is at work on the same output ({path})", hint=hint))
+
+
+def _unmade(folder: Path, error: OSError) -> InputError:
+    reason = error.strerror or type(error).__name__
+    return InputError(f"the scratch folder {folder} cannot be made: {reason}")
 
 
 def _short(text: str, characters: int) -> str:

@@ -14,12 +14,10 @@ from maskwright.plugins.guarding.further_kinds import checked_text
 from maskwright.release.record.run_record import RunRecord
 from maskwright.testing.checks import (
     Check,
-    Excuses,
+    ChecksOf,
     Params,
     as_the_engine_takes_it,
     check_described,
-    checks_of_all,
-    collected,
     params_of,
     require,
 )
@@ -27,43 +25,15 @@ from maskwright.testing.conduct import prints_nothing, tells_no_values
 from maskwright.testing.run_records import maximal_record, minimal_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from _pytest.mark.structures import ParameterSet
+    from collections.abc import Iterator, Mapping
 
     from maskwright.plugins.action import Action
 
-_NONE: Excuses = {}
-_DEFAULTS: Params = {}
 
 TELLING = tuple(str(71_000_000 + 13_577 * place) for place in range(30))
 """Values of a released file that do not occur in texts by chance."""
 ONE_FILE = {"data": "masked.csv"}
 FILES = {**ONE_FILE, "report": "report.html", "public_record": "public.json", "edits": "rules.yaml"}
-
-
-def action_checks(
-    actions: Sequence[Action], *, params: Params = _DEFAULTS, excuses: Excuses = _NONE
-) -> list[ParameterSet]:
-    """Collect checks that actions keep their contract, for ``@pytest.mark.parametrize("check", ...)``.
-
-    Actions are called as after a release, with files in a temporary folder. One that sends files somewhere sends these:
-    give the kit `params` that name a place for tests.
-
-    Parameters
-    ----------
-    actions : sequence of Action
-    params : mapping of action name to parameters
-        Left out: the parameter model's defaults.
-    excuses : mapping of check name, or "action-check", to reason
-        Checks that are known to fail; strict: an excuse that is no longer needed fails.
-
-    Returns
-    -------
-    list of pytest.param
-        Each holds a function without arguments.
-    """
-    return collected(checks_of_all("action", actions, lambda one: _checks(one, params)), excuses)
 
 
 def _checks(action: Action, given: Params) -> Iterator[tuple[str, Check]]:
@@ -75,6 +45,13 @@ def _checks(action: Action, given: Params) -> Iterator[tuple[str, Check]]:
     yield "twice", partial(_twice, action, given)
     yield "no_values_in_what_it_says", partial(_tells_no_values, action, given)
     yield "prints_nothing", partial(_silent, action, given)
+
+
+action_checks = ChecksOf("action", _checks)
+"""Actions are called as after a release, with files in a temporary folder.
+
+One that sends files somewhere sends these: give the kit `params` that name a place for tests.
+"""
 
 
 @contextmanager

@@ -15,12 +15,10 @@ from maskwright.plugins.guarding.returned_values import checked_representatives
 from maskwright.testing.blocks import numbers
 from maskwright.testing.checks import (
     Check,
-    Excuses,
+    ChecksOf,
     Params,
     check_documented,
     check_picklable,
-    checks_of_all,
-    collected,
     params_of,
     require,
 )
@@ -28,9 +26,8 @@ from maskwright.testing.concurrent_calls import check_calls
 from maskwright.testing.conduct import prints_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
-    from _pytest.mark.structures import ParameterSet
     from numpy.typing import NDArray
 
     Made = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -39,30 +36,6 @@ RELATIVE = 1e-9
 STARTS = np.array([0, 1, 3, 6, 11, 17, 30])
 """Clusters of 1, 2, 3, 5, 6, 13 and 10 cells."""
 CELLS = 40
-
-_NONE: Excuses = {}
-_DEFAULTS: Params = {}
-
-
-def aggregation_checks(
-    aggregations: Sequence[Aggregation], *, params: Params = _DEFAULTS, excuses: Excuses = _NONE
-) -> list[ParameterSet]:
-    """Collect checks that aggregations keep their contract, for ``@pytest.mark.parametrize("check", ...)``.
-
-    Parameters
-    ----------
-    aggregations : sequence of Aggregation
-    params : mapping of aggregation name to parameters
-        Needed only where the parameter model has no defaults.
-    excuses : mapping of check name, or "aggregation-check", to reason
-        Checks that are known to fail; strict: an excuse that is no longer needed fails.
-
-    Returns
-    -------
-    list of pytest.param
-        Each holds a function without arguments.
-    """
-    return collected(checks_of_all("aggregation", aggregations, lambda one: _checks(one, params)), excuses)
 
 
 def _checks(aggregation: Aggregation, given: Params) -> Iterator[tuple[str, Check]]:
@@ -89,6 +62,9 @@ def _checks(aggregation: Aggregation, given: Params) -> Iterator[tuple[str, Chec
     yield "prints_nothing", partial(_silent, aggregation, given)
     for claim in sorted(aggregation.keeps & set(_CLAIMS)):
         yield f"keeps_{claim}", partial(_claim, aggregation, given, claim)
+
+
+aggregation_checks = ChecksOf("aggregation", _checks)
 
 
 def _represented(aggregation: Aggregation, given: Params, cells: ClusterCells) -> NDArray[np.float64]:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import pickle
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
 from maskwright.foundation.errors import PluginFailed
 from maskwright.foundation.yaml_document import load_yaml
-from maskwright.plugins.contract import contract_error, version_error
+from maskwright.plugins.contract import contract_error
 from maskwright.plugins.guarding.origin import BUILT_IN, Origin
-from maskwright.plugins.hooks import PROJECT
 from maskwright.plugins.registry import Named, plugins
+from maskwright.testing.offering_modules import unsaid_contract
 
 if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet
@@ -31,7 +31,9 @@ FUNCTIONS = (
 """Functions by which records of plugins are told to be of the same package, the first that one has."""
 Params = Mapping[str, BaseModel | Mapping[str, Any]]
 Excuses = Mapping[str, str]
-AnyPlugin = TypeVar("AnyPlugin")
+DEFAULTS: Params = {}
+NO_EXCUSES: Excuses = {}
+AnyPlugin = TypeVar("AnyPlugin", bound=Named)
 Result = TypeVar("Result")
 
 
@@ -114,22 +116,11 @@ def _without_an_exit(kind: str, name: str, check: Check) -> None:
         raise AssertionError(f"{message}an error; sys.exit(), exit() and quit() are for programs") from None
 
 
-def _keeps_the_contract(kind: str, plugin: object) -> None:
+def _keeps_the_contract(kind: str, plugin: Named) -> None:
     wrong = _refusal(kind, plugin)
     require(wrong is None, wrong or "")
-    package = _package(plugin)
-    for module in _modules_with_hooks(package):
-        unsaid = version_error(module, package, "")
-        require(unsaid is None, unsaid or "")
-
-
-def _modules_with_hooks(package: str) -> Iterator[object]:
-    """Modules of a package that are loaded and have functions marked as hooks."""
-    for name, module in sorted(sys.modules.items()):
-        if name.partition(".")[0] == package and any(
-            getattr(each, f"{PROJECT}_impl", None) is not None for each in list(vars(module).values())
-        ):
-            yield module
+    unsaid = unsaid_contract(kind, plugin, _package(plugin))
+    require(unsaid is None, unsaid or "")
 
 
 def _refusal(kind: str, plugin: object) -> str | None:
@@ -185,6 +176,42 @@ def collected(checks: Iterable[tuple[str, str, Check]], excuses: Excuses) -> lis
         marks = () if reason is None else (pytest.mark.xfail(strict=True, reason=reason),)
         parameters.append(pytest.param(function, id=name, marks=marks))
     return parameters
+
+
+@dataclass(frozen=True)
+class ChecksOf(Generic[AnyPlugin]):
+    """The checks that plugins of one kind keep their contract, for ``@pytest.mark.parametrize("check", ...)``.
+
+    Attributes
+    ----------
+    kind : str
+        As `maskwright.plugins.contract.KINDS` has it.
+    checks : callable
+        ``(plugin, params) -> (check, function), ...``
+    """
+
+    kind: str
+    checks: Callable[[AnyPlugin, Params], Iterable[tuple[str, Check]]]
+
+    def __call__(
+        self, given: Sequence[AnyPlugin], /, *, params: Params = DEFAULTS, excuses: Excuses = NO_EXCUSES
+    ) -> list[ParameterSet]:
+        """Collect the checks of some plugins.
+
+        Parameters
+        ----------
+        given : sequence of plugins
+        params : mapping of plugin name to parameters
+            To run with. Left out: the defaults of the parameter model, else those of the plugin's example.
+        excuses : mapping of check name, or "plugin-check", to reason
+            Checks that are known to fail; strict: an excuse that is no longer needed fails.
+
+        Returns
+        -------
+        list of pytest.param
+            Each holds a function without arguments.
+        """
+        return collected(checks_of_all(self.kind, given, lambda one: self.checks(one, params)), excuses)
 
 
 def params_of(plugin: Checked, given: Params) -> BaseModel:

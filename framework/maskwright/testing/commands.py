@@ -11,47 +11,19 @@ from maskwright.cli.plugin_commands import command_parser, option_name
 from maskwright.plugins.guarding.further_kinds import checked_text
 from maskwright.testing.checks import (
     Check,
-    Excuses,
+    ChecksOf,
     Params,
     as_the_engine_takes_it,
     check_described,
-    checks_of_all,
-    collected,
     params_of,
     require,
 )
 from maskwright.testing.conduct import prints_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from _pytest.mark.structures import ParameterSet
+    from collections.abc import Iterator
 
     from maskwright.plugins.command import Command
-
-_NONE: Excuses = {}
-_DEFAULTS: Params = {}
-
-
-def command_checks(
-    commands: Sequence[Command], *, params: Params = _DEFAULTS, excuses: Excuses = _NONE
-) -> list[ParameterSet]:
-    """Collect checks that commands keep their contract, for ``@pytest.mark.parametrize("check", ...)``.
-
-    Parameters
-    ----------
-    commands : sequence of Command
-    params : mapping of command name to parameters
-        To run with: a command that reads a file needs one of made-up records. Left out: the parameter model's defaults.
-    excuses : mapping of check name, or "command-check", to reason
-        Checks that are known to fail; strict: an excuse that is no longer needed fails.
-
-    Returns
-    -------
-    list of pytest.param
-        Each holds a function without arguments.
-    """
-    return collected(checks_of_all("command", commands, lambda one: _checks(one, params)), excuses)
 
 
 def _checks(command: Command, given: Params) -> Iterator[tuple[str, Check]]:
@@ -61,6 +33,10 @@ def _checks(command: Command, given: Params) -> Iterator[tuple[str, Check]]:
     yield "options_are_asked_for", partial(_required, command)
     yield "returns_text", partial(_text, command, given)
     yield "prints_nothing", partial(_silent, command, given)
+
+
+command_checks = ChecksOf("command", _checks)
+"""A command that reads a file needs `params` that name one of made-up records."""
 
 
 def _help(command: Command) -> None:

@@ -80,8 +80,10 @@ def check_calls(function: Callable[..., Any], work: Callable[[Piece], object], p
     ------
     AssertionError
     """
-    alone = [fingerprint(_outcome(work, piece)) for piece in pieces]
-    kept = [_outcome(work, piece) for piece in pieces]
+    kept, alone = [], []
+    for piece in pieces:
+        kept.append(_outcome(work, piece))
+        alone.append(fingerprint(kept[-1]))
     require(
         [fingerprint(each) for each in kept] == alone,
         "what one call returned is changed by the next: return memory that the module does not keep",
@@ -195,7 +197,7 @@ class _Steps:
             self._left = 0
             self._together.leave()
 
-    def _line(self, frame: FrameType, event: str, argument: object) -> Callable[..., Any]:
+    def _line(self, frame: FrameType, event: str, argument: object) -> Callable[..., Any] | None:
         del argument
         place = (frame.f_code.co_filename, frame.f_lineno)
         if event == "line" and self._left and self._stops[place] < STOPS_AT_A_LINE:
@@ -203,6 +205,7 @@ class _Steps:
             self._together.step()
             if self._left == 1:
                 self.end()
+                sys.settrace(None)  # what is left of the call runs as fast as ever
             else:
                 self._left -= 1
-        return self._line
+        return self._line if self._left else None

@@ -17,6 +17,7 @@ from maskwright.plugins.guarding.origin import Origin
 from maskwright.plugins.guarding.returned_values import checked_points, checked_verdicts
 from maskwright.testing.blocks import numbers, with_holes
 from maskwright.testing.checks import (
+    NO_EXCUSES,
     Check,
     Excuses,
     check_described,
@@ -61,11 +62,8 @@ class Verdicts:
     numbers: Sequence[float] = ()
 
 
-_NONE: Excuses = {}
-
-
 def constraint_checks(
-    kinds: Sequence[ConstraintKind], *, verdicts: Mapping[str, Sequence[Verdicts]], excuses: Excuses = _NONE
+    kinds: Sequence[ConstraintKind], *, verdicts: Mapping[str, Sequence[Verdicts]], excuses: Excuses = NO_EXCUSES
 ) -> list[ParameterSet]:
     """Collect checks that kinds of constraints keep their contract, for ``@pytest.mark.parametrize("check", ...)``.
 

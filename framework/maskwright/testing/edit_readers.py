@@ -16,7 +16,7 @@ import pandas as pd
 from maskwright.commands.validate import validate
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import EditError, InputError
-from maskwright.testing.checks import Check, Excuses, check_described, checks_of_all, collected, require
+from maskwright.testing.checks import NO_EXCUSES, Check, Excuses, check_described, checks_of_all, collected, require
 from maskwright.testing.concurrent_calls import check_calls
 from maskwright.testing.conduct import prints_nothing, without_network
 
@@ -77,7 +77,6 @@ class WrongRules:
     places: Sequence[tuple[int, int | None]]
 
 
-_NONE: Excuses = {}
 _NO_RIGHT: Mapping[str, Sequence[RightRules]] = {}
 _NO_WRONG: Mapping[str, Sequence[WrongRules]] = {}
 _DEFAULTS: Mapping[str, BaseModel] = {}
@@ -89,7 +88,7 @@ def edit_reader_checks(
     right: Mapping[str, Sequence[RightRules]] = _NO_RIGHT,
     wrong: Mapping[str, Sequence[WrongRules]] = _NO_WRONG,
     params: Mapping[str, BaseModel] = _DEFAULTS,
-    excuses: Excuses = _NONE,
+    excuses: Excuses = NO_EXCUSES,
 ) -> list[ParameterSet]:
     """Collect checks that edit readers keep their contract, for ``@pytest.mark.parametrize("check", ...)``.
 

@@ -15,51 +15,24 @@ from maskwright.plugins.guarding.wrapping import guarded
 from maskwright.plugins.task import perform, receipt_of
 from maskwright.testing.checks import (
     Check,
-    Excuses,
+    ChecksOf,
     Params,
     check_described,
-    checks_of_all,
-    collected,
     params_of,
     require,
 )
 from maskwright.testing.conduct import prints_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from _pytest.mark.structures import ParameterSet
+    from collections.abc import Callable, Iterator, Mapping
 
     from maskwright.plugins.engine import Engine, Receipt, Workers
 
     Work = Callable[[Path, str], Mapping[str, object]]
 
-_NONE: Excuses = {}
-_DEFAULTS: Params = {}
 
 KEYS = tuple(f"task-{number:02}" for number in range(12))
 MANY = 200
-
-
-def engine_checks(
-    engines: Sequence[Engine], *, params: Params = _DEFAULTS, excuses: Excuses = _NONE
-) -> list[ParameterSet]:
-    """Collect checks that engines keep their contract, for ``@pytest.mark.parametrize("check", ...)``.
-
-    Parameters
-    ----------
-    engines : sequence of Engine
-    params : mapping of engine name to parameters
-        Needed where the parameter model has no defaults, or tests run elsewhere.
-    excuses : mapping of check name, or "engine-check", to reason
-        Checks that are known to fail; strict: an excuse that is no longer needed fails.
-
-    Returns
-    -------
-    list of pytest.param
-        Each holds a function without arguments.
-    """
-    return collected(checks_of_all("engine", engines, lambda one: _checks(one, params)), excuses)
 
 
 def _checks(engine: Engine, given: Params) -> Iterator[tuple[str, Check]]:
@@ -74,6 +47,10 @@ def _checks(engine: Engine, given: Params) -> Iterator[tuple[str, Check]]:
     yield "errors_for_people_pass", partial(_errors_pass, engine, given)
     yield "full_disk", partial(_full_disk, engine, given)
     yield "prints_nothing", partial(_silent, engine, given)
+
+
+engine_checks = ChecksOf("engine", _checks)
+"""`params` say where, if tests run elsewhere."""
 
 
 @contextmanager

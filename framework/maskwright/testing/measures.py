@@ -18,12 +18,10 @@ from maskwright.plugins.measurement import Measurement
 from maskwright.testing.blocks import dataset_of, numbers, with_holes
 from maskwright.testing.checks import (
     Check,
-    Excuses,
+    ChecksOf,
     Params,
     check_documented,
     check_picklable,
-    checks_of_all,
-    collected,
     generator,
     leaves_alone,
     params_of,
@@ -35,7 +33,6 @@ from maskwright.testing.conduct import prints_nothing, telling_values, tells_no_
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from _pytest.mark.structures import ParameterSet
     from numpy.typing import NDArray
 
     from maskwright.data.levels.linked_data import LinkedData
@@ -45,30 +42,7 @@ _LEVELS = {
     "member": LevelDeclaration.model_validate({"key": "member_key", "in": "group"}),
 }
 _OF_ROWS = ("x1", "x2")
-_NONE: Excuses = {}
-_DEFAULTS: Params = {}
 RELATIVE = 1e-9
-
-
-def measure_checks(
-    measures: Sequence[Measure], *, params: Params = _DEFAULTS, excuses: Excuses = _NONE
-) -> list[ParameterSet]:
-    """Collect checks that measures keep their contract, for ``@pytest.mark.parametrize("check", ...)``.
-
-    Parameters
-    ----------
-    measures : sequence of Measure
-    params : mapping of measure name to parameters
-        Needed only where the parameter model has no defaults.
-    excuses : mapping of check name, or "measure-check", to reason
-        Checks that are known to fail; strict: an excuse that is no longer needed fails.
-
-    Returns
-    -------
-    list of pytest.param
-        Each holds a function without arguments.
-    """
-    return collected(checks_of_all("measure", measures, lambda one: _checks(one, params)), excuses)
 
 
 @dataclass(frozen=True)
@@ -181,6 +155,9 @@ def _checks(measure: Measure, given: Params) -> Iterator[tuple[str, Check]]:
         yield "deterministic", partial(_deterministic, measure, given)
     for claim in sorted(measure.invariant_to):
         yield f"invariant_to_{claim}", partial(_invariant, measure, given, claim)
+
+
+measure_checks = ChecksOf("measure", _checks)
 
 
 def _compute(measure: Measure, given: Params, files: _Files, seed: int = 20230) -> Measurement:

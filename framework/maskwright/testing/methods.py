@@ -19,12 +19,10 @@ from maskwright.plugins.remover import AnyMethod, Removed, Remover
 from maskwright.testing.blocks import TYPES, block_of, numbers, with_holes
 from maskwright.testing.checks import (
     Check,
-    Excuses,
+    ChecksOf,
     Params,
     check_documented,
     check_picklable,
-    checks_of_all,
-    collected,
     example_params,
     generator,
     leaves_alone,
@@ -36,9 +34,8 @@ from maskwright.testing.concurrent_calls import check_calls
 from maskwright.testing.conduct import prints_nothing, telling_values, tells_no_values, without_published
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from _pytest.mark.structures import ParameterSet
     from numpy.typing import NDArray
 
     from maskwright.data.variable import VariableType
@@ -47,30 +44,6 @@ if TYPE_CHECKING:
 
 _Numbers = Callable[..., "NDArray[np.float64]"]
 """``(p, kind, seed=1) -> values``, shape (60, p)."""
-
-_NONE: Excuses = {}
-_DEFAULTS: Params = {}
-
-
-def method_checks(
-    methods: Sequence[AnyMethod], *, params: Params = _DEFAULTS, excuses: Excuses = _NONE
-) -> list[ParameterSet]:
-    """Collect checks that methods keep their contract, for ``@pytest.mark.parametrize("check", ...)``.
-
-    Parameters
-    ----------
-    methods : sequence of Method or Remover
-    params : mapping of method name to parameters
-        Left out: the parameter model's defaults, else those of the method's example.
-    excuses : mapping of check name, or "method-check", to reason
-        Checks that are known to fail; strict: an excuse that is no longer needed fails.
-
-    Returns
-    -------
-    list of pytest.param
-        Each holds a function without arguments.
-    """
-    return collected(checks_of_all("method", methods, lambda one: _checks(one, params)), excuses)
 
 
 def _checks(method: AnyMethod, given: Params) -> Iterator[tuple[str, Check]]:
@@ -117,6 +90,9 @@ def _checks(method: AnyMethod, given: Params) -> Iterator[tuple[str, Check]]:
     yield "any_cut", partial(_any_cut, method, given, usual)
     for claim in sorted(method.preserves & set(CLAIMS)):
         yield f"preserves_{claim}", partial(CLAIMS[claim], method, params_of, given)
+
+
+method_checks = ChecksOf("method", _checks)
 
 
 def _planning(method: AnyMethod, given: Params) -> None:

@@ -10,12 +10,10 @@ import numpy as np
 from maskwright.testing.blocks import block_of, numbers, with_holes
 from maskwright.testing.checks import (
     Check,
-    Excuses,
+    ChecksOf,
     Params,
     check_documented,
     check_picklable,
-    checks_of_all,
-    collected,
     generator,
     leaves_alone,
     params_of,
@@ -25,38 +23,13 @@ from maskwright.testing.concurrent_calls import check_calls
 from maskwright.testing.conduct import prints_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from _pytest.mark.structures import ParameterSet
     from numpy.typing import NDArray
     from pydantic import BaseModel
 
     from maskwright.plugins.block import Block
     from maskwright.plugins.partition import Partition
-
-_NONE: Excuses = {}
-_DEFAULTS: Params = {}
-
-
-def partition_checks(
-    partitions: Sequence[Partition], *, params: Params = _DEFAULTS, excuses: Excuses = _NONE
-) -> list[ParameterSet]:
-    """Collect checks that partitions keep their contract, for ``@pytest.mark.parametrize("check", ...)``.
-
-    Parameters
-    ----------
-    partitions : sequence of Partition
-    params : mapping of partition name to parameters
-        Needed only where the parameter model has no defaults.
-    excuses : mapping of check name, or "partition-check", to reason
-        Checks that are known to fail; strict: an excuse that is no longer needed fails.
-
-    Returns
-    -------
-    list of pytest.param
-        Each holds a function without arguments.
-    """
-    return collected(checks_of_all("partition", partitions, lambda one: _checks(one, params)), excuses)
 
 
 def _checks(partition: Partition, given: Params) -> Iterator[tuple[str, Check]]:
@@ -84,6 +57,9 @@ def _checks(partition: Partition, given: Params) -> Iterator[tuple[str, Check]]:
     yield "prints_nothing", partial(_silent, partition, given)
     if partition.deterministic:
         yield "deterministic", partial(_deterministic, partition, given)
+
+
+partition_checks = ChecksOf("partition", _checks)
 
 
 def _usual(partition: Partition, n: int) -> Block:

@@ -16,12 +16,10 @@ from maskwright.plugins.guarding.further_kinds import checked_findings
 from maskwright.plugins.registry import pipelines_own_plugins
 from maskwright.testing.checks import (
     Check,
-    Excuses,
+    ChecksOf,
     Params,
     as_the_engine_takes_it,
     check_described,
-    checks_of_all,
-    collected,
     params_of,
     require,
 )
@@ -29,14 +27,10 @@ from maskwright.testing.concurrent_calls import check_calls, fingerprint
 from maskwright.testing.conduct import prints_nothing, without_network
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from _pytest.mark.structures import ParameterSet
+    from collections.abc import Iterator, Mapping
 
     from maskwright.plugins.plan_check import PlanCheck, PlanFinding
 
-_NONE: Excuses = {}
-_DEFAULTS: Params = {}
 
 PEOPLE = "age,region,wages,pensions,income\n" + "".join(
     f"{20 + place},{'NSWE'[place % 4]},{100 * place},{10 * place},{110 * place}\n" for place in range(40)
@@ -56,27 +50,6 @@ MOST: Mapping[str, Any] = {
 """Pipelines whose plans checks are tried with."""
 
 
-def plan_check_checks(
-    plan_checks: Sequence[PlanCheck], *, params: Params = _DEFAULTS, excuses: Excuses = _NONE
-) -> list[ParameterSet]:
-    """Collect checks that plan checks keep their contract, for ``@pytest.mark.parametrize("check", ...)``.
-
-    Parameters
-    ----------
-    plan_checks : sequence of PlanCheck
-    params : mapping of plan check name to parameters
-        Needed only where the parameter model has no defaults.
-    excuses : mapping of check name, or "plan check-check", to reason
-        Checks that are known to fail; strict: an excuse that is no longer needed fails.
-
-    Returns
-    -------
-    list of pytest.param
-        Each holds a function without arguments.
-    """
-    return collected(checks_of_all("plan_check", plan_checks, lambda one: _checks(one, params)), excuses)
-
-
 def _checks(plan_check: PlanCheck, given: Params) -> Iterator[tuple[str, Check]]:
     yield "parameters", partial(params_of, plan_check, given)
     yield "documented", partial(check_described, plan_check.name, plan_check.summary, plan_check.params)
@@ -85,6 +58,9 @@ def _checks(plan_check: PlanCheck, given: Params) -> Iterator[tuple[str, Check]]
     yield "found_alike", partial(_alike, plan_check, given)
     yield "concurrent_calls", partial(_concurrent, plan_check, given)
     yield "prints_nothing", partial(_silent, plan_check, given)
+
+
+plan_check_checks = ChecksOf("plan_check", _checks)
 
 
 @functools.cache

@@ -10,12 +10,10 @@ from maskwright.release.record.for_reports import record_for_reports
 from maskwright.release.record.run_record import RunRecord
 from maskwright.testing.checks import (
     Check,
-    Excuses,
+    ChecksOf,
     Params,
     as_the_engine_takes_it,
     check_described,
-    checks_of_all,
-    collected,
     params_of,
     require,
 )
@@ -24,35 +22,9 @@ from maskwright.testing.conduct import prints_nothing, without_network
 from maskwright.testing.run_records import maximal_record, minimal_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from _pytest.mark.structures import ParameterSet
+    from collections.abc import Iterator
 
     from maskwright.plugins.report_section import ReportSection, SectionContent
-
-_NONE: Excuses = {}
-_DEFAULTS: Params = {}
-
-
-def report_section_checks(
-    sections: Sequence[ReportSection], *, params: Params = _DEFAULTS, excuses: Excuses = _NONE
-) -> list[ParameterSet]:
-    """Collect checks that report sections keep their contract, for ``@pytest.mark.parametrize("check", ...)``.
-
-    Parameters
-    ----------
-    sections : sequence of ReportSection
-    params : mapping of section name to parameters
-        Needed only where the parameter model has no defaults.
-    excuses : mapping of check name, or "section-check", to reason
-        Checks that are known to fail; strict: an excuse that is no longer needed fails.
-
-    Returns
-    -------
-    list of pytest.param
-        Each holds a function without arguments.
-    """
-    return collected(checks_of_all("report_section", sections, lambda one: _checks(one, params)), excuses)
 
 
 def _checks(section: ReportSection, given: Params) -> Iterator[tuple[str, Check]]:
@@ -65,6 +37,9 @@ def _checks(section: ReportSection, given: Params) -> Iterator[tuple[str, Check]
     yield "composed_alike", partial(_alike, section, given, maximal)
     yield "concurrent_calls", partial(_concurrent, section, given)
     yield "prints_nothing", partial(_silent, section, given, maximal)
+
+
+report_section_checks = ChecksOf("report_section", _checks)
 
 
 def _titled(section: ReportSection) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.release.record.for_reports import record_for_reports
 from maskwright.release.record.run_record import RunRecord
-from maskwright.testing.checks import Check, Excuses, check_described, checks_of_all, collected, require
+from maskwright.testing.checks import NO_EXCUSES, Check, Excuses, check_described, checks_of_all, collected, require
 from maskwright.testing.concurrent_calls import check_calls, fingerprint
 from maskwright.testing.conduct import prints_nothing, without_network
 from maskwright.testing.run_records import MARKUP, maximal_record, minimal_record
@@ -24,11 +24,10 @@ if TYPE_CHECKING:
 
     from maskwright.plugins.report import Report
 
-_NONE: Excuses = {}
 HTML_ENDINGS = (".html", ".htm", ".xhtml", ".svg")
 
 
-def report_checks(reports: Sequence[Report], *, excuses: Excuses = _NONE) -> list[ParameterSet]:
+def report_checks(reports: Sequence[Report], *, excuses: Excuses = NO_EXCUSES) -> list[ParameterSet]:
     """Collect checks that reports keep their contract, for ``@pytest.mark.parametrize("check", ...)``.
 
     Parameters

@@ -10,6 +10,7 @@ from maskwright.foundation.errors import EditError
 from maskwright.plugins.guarding.further_kinds import checked_rules
 from maskwright.plugins.rule_writer import RulesFor
 from maskwright.testing.checks import (
+    NO_EXCUSES,
     Check,
     Excuses,
     as_the_engine_takes_it,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from maskwright.edits.languages.conversion.converted import Converted
     from maskwright.plugins.rule_writer import RuleWriter
 
-_NONE: Excuses = {}
 
 RULES = (
     {"rule": "wages + pensions == income", "name": "balance", "message": "income is not the sum of its parts"},
@@ -54,7 +54,7 @@ ABOUT = {
 }  # fmt: skip
 
 
-def rule_writer_checks(writers: Sequence[RuleWriter], *, excuses: Excuses = _NONE) -> list[ParameterSet]:
+def rule_writer_checks(writers: Sequence[RuleWriter], *, excuses: Excuses = NO_EXCUSES) -> list[ParameterSet]:
     """Collect checks that rule writers keep their contract, for ``@pytest.mark.parametrize("check", ...)``.
 
     Parameters

@@ -20,6 +20,8 @@ from maskwright.plugins.source import batches_of
 from maskwright.release.data_file import write_dataset, written_data
 from maskwright.release.written_as_meant import refuse_difference
 from maskwright.testing.checks import (
+    DEFAULTS,
+    NO_EXCUSES,
     Check,
     Excuses,
     Params,
@@ -49,8 +51,6 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.plugins.source import Source
 
-_NONE: Excuses = {}
-_DEFAULTS: Params = {}
 _NO_SAMPLES: Mapping[str, Path] = {}
 _NO_RECORDS: Mapping[str, int] = {}
 
@@ -58,10 +58,10 @@ _NO_RECORDS: Mapping[str, int] = {}
 def source_checks(
     sources: Sequence[Source],
     *,
-    params: Params = _DEFAULTS,
+    params: Params = DEFAULTS,
     samples: Mapping[str, Path] = _NO_SAMPLES,
     records: Mapping[str, int] = _NO_RECORDS,
-    excuses: Excuses = _NONE,
+    excuses: Excuses = NO_EXCUSES,
 ) -> list[ParameterSet]:
     """Collect checks that sources keep their contract, for ``@pytest.mark.parametrize("check", ...)``.
 

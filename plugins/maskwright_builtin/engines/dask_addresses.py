@@ -60,12 +60,20 @@ def security_of(params: DaskParams) -> Any:
     Raises
     ------
     InputError
-        There is no such file.
+        There is no such file; or the address is encrypted, and nobody names keys.
     """
     from distributed import Security
 
     if params.tls is None:
-        return Security()
+        own = Security()
+        if (address_of(params) or "").startswith("tls://") and not (own.tls_ca_file and own.tls_client_cert):
+            hint = (
+                "execution: {tls: {ca: FILE, cert: FILE, key: FILE}}; or distributed.comm.tls in Dask's own settings."
+            )
+            raise InputError(
+                Problem("a tls:// address needs keys, and neither the pipeline nor Dask names any", hint=hint)
+            )
+        return own
     for name, path in params.tls:
         if not path.is_file():
             raise InputError(f"tls: there is no file {str(path)!r} (key {name!r})")

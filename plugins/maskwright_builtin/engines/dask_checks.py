@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
+import platform
 import uuid
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
@@ -50,6 +52,54 @@ def check_workers(client: Any, packages: Mapping[str, str], scratch: Path) -> No
                 raise InputError(Problem(f"the worker {worker} cannot use the folder {scratch}", hint=hint))
     finally:
         nonce.unlink(missing_ok=True)
+
+
+def processor() -> tuple[str, ...]:
+    """What compiled kernels may use of the processor of this process: its kind, and its instructions."""
+    from llvmlite import binding
+    from numba import config
+
+    if config.CPU_NAME:
+        told = [each[1:] for each in str(config.CPU_FEATURES or "").split(",") if each.startswith("+")]
+        return (platform.machine(), *sorted(told))
+    return (platform.machine(), *sorted(name for name, has in binding.get_host_cpu_features().items() if has))
+
+
+@functools.cache
+def kind_of_processor() -> str:
+    """The same for processors with the same instructions."""
+    return hashlib.sha256(" ".join(processor()).encode()).hexdigest()[:16]
+
+
+def check_processors(client: Any) -> None:
+    """Refuse workers whose processors have other instructions than this one, which may round otherwise.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Of workers with the same packages.
+
+    Raises
+    ------
+    InputError
+        Names the worker and the instructions.
+    """
+    here = set(processor())
+    for worker, there in client.run(processor, on_error="return").items():
+        found = set(there) if isinstance(there, tuple) else set()
+        if found != here:
+            lacks, beyond = sorted(here - found), sorted(found - here)
+            pairs = (("lacks", lacks), ("also has", beyond))
+            differs = " and ".join(f"{word} {_few(names)}" for word, names in pairs if names)
+            hint = (
+                "Results may differ in their last digits: take machines of one kind, set NUMBA_CPU_NAME=generic here "
+                "and for all workers, or say execution: {other_processors: true}."
+            )
+            raise InputError(Problem(f"the processor of the worker {worker} {differs}, unlike this one", hint=hint))
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
 @functools.cache

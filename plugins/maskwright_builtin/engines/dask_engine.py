@@ -31,7 +31,13 @@ from maskwright import (
     several_tries,
 )  # fmt: skip
 from maskwright_builtin.engines.dask_addresses import address_of, security_here, security_of
-from maskwright_builtin.engines.dask_checks import Packages, check_workers, difference_here
+from maskwright_builtin.engines.dask_checks import (
+    Packages,
+    check_processors,
+    check_workers,
+    difference_here,
+    kind_of_processor,
+)
 from maskwright_builtin.engines.dask_params import DaskParams
 
 if TYPE_CHECKING:
@@ -72,6 +78,8 @@ class _Cluster:
         self._exits = exits
         self._where = address or "on this machine"
         self._reconnections = 0
+        # Workers of our own have the processor of this process.
+        self._kind = "" if address is None or params.other_processors else kind_of_processor()
         self._run = uuid.uuid4().hex  # two runs on one cluster must not take each other's results
         self._client = self._connected()
 
@@ -95,7 +103,7 @@ class _Cluster:
     def submit(self, name: str, file: str, key: str) -> Future:
         """Give out a task; what is in its name and its arguments is all that Dask sees."""
         packages = tuple(self._terms.packages.items())
-        return self._client.submit(_attempt, file, key, packages, key=name, pure=False)
+        return self._client.submit(_attempt, file, key, packages, self._kind, key=name, pure=False)
 
     def named(self, task: str) -> str:
         """Name for Dask of one try of a task."""
@@ -149,6 +157,8 @@ class _Cluster:
             hint = "Start some with `dask worker`, or take `engine: processes`."
             raise InputError(Problem(message, hint=hint)) from None
         check_workers(client, self._terms.packages, self._terms.scratch)
+        if self._kind:
+            check_processors(client)
         return client
 
     def _own_cluster(self) -> Any:
@@ -236,11 +246,14 @@ class _PoisonedError(MaskwrightError):
     """What `TaskFailed` will say, of a task that Dask has tried several times itself."""
 
 
-def _attempt(file: str, key: str, packages: Packages) -> Receipt | MaskwrightError:
-    """Do a task on a worker."""
+def _attempt(file: str, key: str, packages: Packages, processor: str) -> Receipt | MaskwrightError:
+    """Do a task on a worker; `processor` is the kind that it must have, or empty."""
     problem = difference_here(packages)
     if problem is not None:
         return InputError(f"a worker that joined late {problem}")
+    if processor and processor != kind_of_processor():
+        hint = "Results may differ in their last digits; execution: {other_processors: true} takes it all the same."
+        return InputError(Problem("a worker that joined late has a processor with other instructions", hint=hint))
     _take_one_thread()
     try:
         return perform(_stage(file), key)

@@ -30,6 +30,12 @@ class DaskParams(BaseModel, extra="forbid", frozen=True):
         description="Memory of each worker that is started on this machine, such as 4GB; one that takes more is "
         "ended. Left out: its share of the machine.",
     )
+    other_processors: bool = Field(
+        default=False,
+        strict=True,
+        description="Whether workers may have processors with other instructions than this machine, where results may "
+        "differ in their last digits.",
+    )
     connect_seconds: float = Field(
         default=60.0,
         gt=0,

@@ -78,6 +78,8 @@ class ParquetReading:
         damaged = DataError(Problem("the Parquet file is damaged", Place(str(self._path)), hint))
         try:
             yield from pq.ParquetFile(file).iter_batches(batch_size=ROWS)
+        except MemoryError:  # Arrow's own is one of its exceptions too
+            raise
         except pa.ArrowException:
             raise damaged from None
         except OSError as error:

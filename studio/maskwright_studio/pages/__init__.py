@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from maskwright_studio.pages.before_and_after import BEFORE_AND_AFTER
 from maskwright_studio.pages.comparing import COMPARING
+from maskwright_studio.pages.explorer import EXPLORER
 from maskwright_studio.pages.opening import OPENING
 from maskwright_studio.pages.pipeline import PIPELINE
 from maskwright_studio.pages.planning import PLANNING
@@ -24,4 +25,5 @@ PAGES = (
     BEFORE_AND_AFTER,
     RISK,
     REPORT,
+    EXPLORER,
 )

@@ -1,6 +1,8 @@
 // The script of the studio: it holds the key, fetches what pages show, and sends what is done on them.
 // @ts-check
 
+import { placeIn } from "./explorer.js";
+
 /** @typedef {{title: string, html: string, pipeline: string, undo: boolean, redo: boolean}} View */
 /** @typedef {{html: string, go: string, say: string, wrong: boolean, document: string}} Answer */
 
@@ -93,7 +95,7 @@ function enliven(root, signal) {
 
 /** @param {Element} part @param {AbortSignal} signal */
 async function refresh(part, signal) {
-  if (signal.aborted) return;
+  if (signal.aborted || !part.isConnected) return;
   const response = await ask(String(part.getAttribute("data-part")), signal);
   if (response === null || signal.aborted) return;
   put(part, response, signal);
@@ -110,7 +112,7 @@ function put(into, html, signal) {
   if (focused) /** @type {HTMLElement | null} */ (into.querySelector(`[data-act="${focused}"]`))?.focus();
   else if ([element("content"), document.body].includes(/** @type {HTMLElement} */ (document.activeElement)))
     /** @type {HTMLElement | null} */ (into.querySelector("[data-focus]"))?.focus();
-  for (const part of into.querySelectorAll("[data-part]")) void refresh(part, signal);
+  enliven(into, signal);
 }
 
 /** @param {HTMLFormElement} form @param {HTMLElement | null} button */
@@ -129,7 +131,7 @@ function fields(form, button) {
 async function act(at, form) {
   const { signal } = visiting;
   at.setAttribute("aria-busy", "true");
-  const response = await ask(String(at.getAttribute("data-act") ?? at.getAttribute("data-live")), signal, form);
+  const response = await ask(["data-act", "data-live", "data-plane"].map((name) => at.getAttribute(name)).find(Boolean) ?? "", signal, form);
   at.removeAttribute("aria-busy");
   if (response === null || signal.aborted) return;
   /** @type {Answer} */
@@ -151,6 +153,13 @@ document.addEventListener("click", (event) => {
     event.preventDefault();
     say("");
     void visit(address, { push: true });
+    return;
+  }
+  const plane = /** @type {SVGSVGElement | null} */ (target.closest("svg[data-plane]"));
+  if (plane) {
+    const place = placeIn(plane, event);
+    const form = /** @type {HTMLFormElement} */ (element(String(plane.getAttribute("data-with"))));
+    if (place) void act(plane, { ...fields(form, null), ...place });
     return;
   }
   const button = target.closest("button[data-act]");

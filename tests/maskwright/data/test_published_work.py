@@ -16,17 +16,17 @@ class Counted(np.ndarray):
 
     seen = 0
 
-    def __getitem__(self, key):  # type: ignore[no-untyped-def]
+    def __getitem__(self, key):
         found = super().__getitem__(key)
         Counted.seen += 0 if isinstance(key, slice) else np.size(found)
         return found
 
-    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):  # type: ignore[no-untyped-def]
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         Counted.seen += sum(each.size for each in inputs if isinstance(each, Counted))
         plain = [each.view(np.ndarray) if isinstance(each, Counted) else each for each in inputs]
         return getattr(ufunc, method)(*plain, **kwargs)
 
-    def __array_function__(self, func, types, args, kwargs):  # type: ignore[no-untyped-def]
+    def __array_function__(self, func, types, args, kwargs):
         Counted.seen += sum(each.size for each in args if isinstance(each, Counted))
         plain = [each.view(np.ndarray) if isinstance(each, Counted) else each for each in args]
         return func(*plain, **kwargs)

@@ -31,10 +31,12 @@ data:
     line: {role: other, type: integer}
 edits: [{schematron: rules.sch}]
 on_input_violation: WHAT
-protect: [{method: microaggregation, variables: [wage], params: {k: 3}}, {method: microaggregation, variables: [total], params: {k: 3}}]
+protect:
+  - {method: microaggregation, variables: [wage], params: {k: 3}}
+  - {method: microaggregation, variables: [total], params: {k: 3}}
 output: {data: masked.xml, record: masked.json}
 seed: 5
-"""  # noqa: E501 - a line of YAML
+"""
 
 
 @pytest.fixture

@@ -17,9 +17,11 @@ RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron" queryBinding="xs
   <pattern id="total"><rule context="s:Household">
     <assert test="sum(s:Person/s:wage) = number(s:total)">sum</assert>
   </rule></pattern>
-  <pattern id="size"><rule context="//s:Person"><assert test="number(s:line) &lt;= count(../s:Person)">size</assert></rule></pattern>
+  <pattern id="size"><rule context="//s:Person">
+    <assert test="number(s:line) &lt;= count(../s:Person)">size</assert>
+  </rule></pattern>
 </schema>
-"""  # noqa: E501 - one rule
+"""
 PIPELINE = """maskwright: 1
 data:
   source: survey.xml
@@ -28,9 +30,11 @@ data:
     person: {record: Person, key: line, in: household}
   variables: {number: {role: identifier}, line: {role: other, type: integer}}
 edits: [{schematron: rules.sch}]
-protect: [{method: microaggregation, variables: [wage], params: {k: 3}}, {method: microaggregation, variables: [total], params: {k: 3}}]
+protect:
+  - {method: microaggregation, variables: [wage], params: {k: 3}}
+  - {method: microaggregation, variables: [total], params: {k: 3}}
 output: {data: masked.xml}
-"""  # noqa: E501 - a line of YAML
+"""
 
 
 @pytest.fixture

@@ -152,7 +152,7 @@ def test_a_plugin_states_limits_of_its_own() -> None:
     from maskwright.plugins.contract import contract_error
 
     assert contract_error("method", method) is None
-    wrong = mw.Method(name="halving", protect=halve, limits=lambda params: ())  # type: ignore[arg-type, misc]
+    wrong = mw.Method(name="halving", protect=halve, limits=lambda params: ())
     assert "limits" in (contract_error("method", wrong) or "")
 
 

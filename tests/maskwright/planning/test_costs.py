@@ -26,12 +26,12 @@ STEPS = (_step("microaggregation", "mdav"), _step("microaggregation", "refine"),
 
 
 @given(st.sampled_from(STEPS), RECORDS, RECORDS, VARIABLES, VARIABLES, st.none() | st.integers(2, 10**6))
-def test_more_of_anything_costs_no_less(step, one, other, few, more, block_size) -> None:  # type: ignore[no-untyped-def]
+def test_more_of_anything_costs_no_less(step, one, other, few, more, block_size) -> None:
     """Records, variables and masked variables, in every stage."""
     fewer, records = sorted((one, other))
     narrow, wide = sorted((few, more))
 
-    def costs(n: int, variables: int, masked: int, size: int | None = block_size):  # type: ignore[no-untyped-def]
+    def costs(n: int, variables: int, masked: int, size: int | None = block_size):
         return costs_of(n, variables, [masked], [step], (), size)
 
     low = costs(fewer, narrow, narrow)

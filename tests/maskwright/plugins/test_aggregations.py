@@ -189,7 +189,7 @@ def test_a_name_that_the_plan_uses_is_refused() -> None:
 def test_the_kit_finds_claims_that_do_not_hold(plugin: Aggregation, check: str, said: str) -> None:
     (one,) = (each for each in aggregation_checks([plugin]) if each.id == f"mine-{check}")
     with pytest.raises(AssertionError, match=said):
-        one.values[0]()  # type: ignore[operator]
+        one.values[0]()
 
 
 def test_weights_are_refused_by_what_does_not_weigh(tmp_path: Path) -> None:

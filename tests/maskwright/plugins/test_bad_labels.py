@@ -80,7 +80,7 @@ def test_a_file_that_says_otherwise_is_not_released(
     registry = plugins()
     bad = replace(registry.sources["spss"], write=another(changed))
     with (
-        mock.patch.dict(registry.sources, {"spss": bad}),  # type: ignore[arg-type]
+        mock.patch.dict(registry.sources, {"spss": bad}),
         mock.patch("maskwright.testing.offering.registry.plugins.cache_clear"),
     ):
         ran = run_pipeline(pipeline, files={"in.sav": people})
@@ -109,7 +109,7 @@ def test_labels_in_another_format_are_those_of_the_variables(lost: str, said: st
     registry = plugins()
     bad = replace(registry.sources["spss"], write=another({lost: None}))
     with (
-        mock.patch.dict(registry.sources, {"spss": bad}),  # type: ignore[arg-type]
+        mock.patch.dict(registry.sources, {"spss": bad}),
         mock.patch("maskwright.testing.offering.registry.plugins.cache_clear"),
     ):
         ran = run_pipeline(pipeline, files={"in.csv": text})

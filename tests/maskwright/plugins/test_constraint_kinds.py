@@ -199,7 +199,7 @@ def never_open(values: np.ndarray, params: NoParams) -> np.ndarray:
 def test_the_kit_finds_what_does_not_hold(plugin: ConstraintKind, check: str, said: str) -> None:
     (one,) = (each for each in constraint_checks([plugin], verdicts=VERDICTS) if each.id == f"tens-{check}")
     with pytest.raises(AssertionError, match=said):
-        one.values[0]()  # type: ignore[operator]
+        one.values[0]()
 
 
 def test_a_kind_that_is_not_installed_is_a_mistake_in_the_rules(tmp_path: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import re
 import subprocess
 import sys
 import time
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -340,3 +342,12 @@ def test_a_process_that_leaves_a_file_half_read_ends_well(tmp_path: Path) -> Non
     path = saved(tmp_path, "a,b\n" + "1,2\n" * 9000)
     done = subprocess.run([sys.executable, "-c", LEFT_HALF_READ, str(path)], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_what_was_read_is_let_go_of(tmp_path: Path) -> None:
+    reading = opened(saved(tmp_path, "a,b\n1,2\n"))
+    assert len(list(reading.batches())) == 1
+    alive = weakref.ref(reading)
+    del reading
+    gc.collect()
+    assert alive() is None

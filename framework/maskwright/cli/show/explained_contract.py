@@ -33,7 +33,7 @@ from maskwright.plugins.limit import Limit
 from maskwright.plugins.measure import Comparison, Measurable, Measure, MeasurePart
 from maskwright.plugins.measure_table import MeasureTable
 from maskwright.plugins.measurement import Measurement
-from maskwright.plugins.merging import Further, Merging
+from maskwright.plugins.merging import Further, Merging, PartOfFile
 from maskwright.plugins.method import Masked, Method
 from maskwright.plugins.parameter_markers import (
     CompanionVariables,
@@ -64,8 +64,8 @@ OFFERED = (
 """What a hook offers, all by keyword."""
 
 HANDED = (Block, Masked, Removed, Limit, ClusterCells, ChosenAggregation, MovableRows, Comparison, Measurable,
-          Measurement, MeasurePart, MeasureTable, Merging, Further, FormatFacts, RulesFor, Converted, PlanFinding,
-          SectionContent, Bars, EngineTerms, Stage, Receipt)  # fmt: skip
+          Measurement, MeasurePart, MeasureTable, Merging, Further, PartOfFile, FormatFacts, RulesFor, Converted,
+          PlanFinding, SectionContent, Bars, EngineTerms, Stage, Receipt)  # fmt: skip
 """What functions of plugins get, and what they give."""
 
 INSIDE = (Dataset, Column, Variable, Band, MissingCells, Layout, WrittenBatch, EditSet, Edit,

@@ -21,10 +21,11 @@ LEAD = (
 
 LIMITS = (
     "Exact: edits, strata, moments, counts, smallest classes, and measures where the table says so. Blocked: clusters "
-    "are made in blocks of near records. Looked at in the sample only: dependencies between variables, which the plan "
-    "warns of. Not done yet over parts: households, levels, categories to be masked, removed records and cells, rules "
-    "beyond a record, SVRL, codebooks, key maps, random order. What cannot be had is refused by name before anything "
-    "is masked."
+    "are made in blocks of near records. Sampled: up to 100,000 records are linked to all records of every part, with "
+    "a 95 percent interval of 98 / sqrt(m) percentage points. Looked at in the sample only: dependencies between "
+    "variables, which the plan warns of. Not done yet over parts: households, levels, categories to be masked, removed "
+    "records and cells, rules beyond a record, SVRL, codebooks, key maps, random order. What cannot be had is refused "
+    "by name before anything is masked."
 )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dataset import Column, Dataset
-from maskwright.data.missing import MissingCells
+from maskwright.data.missing import HAD_VALUE, MissingCells
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,22 +17,26 @@ if TYPE_CHECKING:
     from maskwright.commands.parted.whole_variables import WholeVariable
 
 
-def arrays_of(data: Dataset, names: Sequence[str]) -> dict[str, NDArray[np.generic]]:
-    """Values, and codes of missing cells where there are any, of these variables.
+def arrays_of(
+    data: Dataset, names: Sequence[str], known: Mapping[str, WholeVariable]
+) -> dict[str, NDArray[np.generic]]:
+    """Values, and codes of missing cells where the whole file says how any are written, of these variables.
 
     Parameters
     ----------
     data : Dataset
         In the terms of the whole file.
     names : sequence of str
+    known : mapping of name to WholeVariable
     """
     found: dict[str, NDArray[np.generic]] = {}
     for name in names:
         column = data[name]
         numeric = column.variable.is_numeric
         found[f"v:{name}"] = np.where(column.missing, np.nan, column.values) if numeric else column.values
-        if column.blank is not None:
-            found[f"b:{name}"] = column.blank.codes.astype(np.int32)
+        if known[name].blanks:
+            codes = np.full(len(data), HAD_VALUE) if column.blank is None else column.blank.codes
+            found[f"b:{name}"] = codes.astype(np.int32)
     return found
 
 

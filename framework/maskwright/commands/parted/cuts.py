@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.commands.parted.strata import distinct_rows
 from maskwright.data.sketches.kd_tree import KdTree
 
 if TYPE_CHECKING:
@@ -88,9 +89,11 @@ class GroupCut:
 
 def strata_of(conditions: Conditions, stratum_of: Mapping[tuple[int, ...], int], data: Dataset) -> NDArray[np.int64]:
     """Stratum of each record; shape (n,)."""
-    found, places = np.unique(conditions.combinations(data), axis=0, return_inverse=True)
+    if len(set(stratum_of.values())) == 1:
+        return np.zeros(len(data), dtype=np.int64)
+    found, places = distinct_rows(conditions.combinations(data))
     numbers = np.array([stratum_of[tuple(codes)] for codes in found.tolist()], dtype=np.int64)
-    return numbers[places.ravel()] if len(numbers) else np.zeros(len(data), dtype=np.int64)
+    return numbers[places] if len(numbers) else np.zeros(len(data), dtype=np.int64)
 
 
 def cut_of_group(

@@ -38,11 +38,15 @@ def drift_sums(data: Dataset, names: Sequence[str], standardisation: Standardisa
     values = data.matrix(names)
     for start in range(0, len(data), CHUNK):
         rows = (values[start : start + CHUNK] - center) / scale
-        there = (~np.isnan(rows)).astype(np.float64)
-        rows = np.nan_to_num(rows)
+        gone = np.isnan(rows)
         # Not a product of matrices: what a linear algebra library sums differs between machines.
-        both += np.einsum("ni,nj->ij", there, there)
-        first += np.einsum("ni,nj->ij", rows, there)
+        if gone.any():
+            there, rows = (~gone).astype(np.float64), np.nan_to_num(rows)
+            both += np.einsum("ni,nj->ij", there, there)
+            first += np.einsum("ni,nj->ij", rows, there)
+        else:
+            both += len(rows)
+            first += rows.sum(axis=0)[:, None]
         product += np.einsum("ni,nj->ij", rows, rows)
     return {"both": both.tolist(), "first": first.tolist(), "product": product.tolist()}
 

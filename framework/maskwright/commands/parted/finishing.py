@@ -14,7 +14,7 @@ from maskwright.commands.parted.drifting import drift_sums
 from maskwright.commands.parted.facts import moved_facts, unit_facts
 from maskwright.commands.parted.measuring import partial_measures
 from maskwright.commands.parted.overlay import MaskedGroup, with_masked
-from maskwright.commands.parted.scanning import write_private
+from maskwright.commands.parted.sheet import Stored
 from maskwright.commands.parted.whole_variables import in_whole_terms
 from maskwright.commands.running.read_back import read_as_meant
 from maskwright.foundation.progress import silent
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from maskwright.commands.parted.protecting import Masking
-    from maskwright.commands.parted.sheet import Sheet, Stored
+    from maskwright.commands.parted.sheet import Sheet
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.evaluation.check import Outcome
@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 
 PUBLISHED = "published"
 """Folder of a finished part in which the file lies that will be released."""
+
+FOUND = "finished"
+"""File with what was found of a finished part."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +148,7 @@ def finish(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, 
     for number, names in enumerate(task.class_sets):
         spill_classes(folder / f"k{number}", masked, names, task.class_tasks)
     found = FinishedPart(outcome, alone, _unchanged(original, released), doubts, _without_records(masked), donors)
-    write_private(folder / "finished", found)
+    Stored.of(found, folder / FOUND)
     facts["records"] = len(masked)
     released = in_whole_terms(released, sheet.variables)
     facts["measures"] = partial_measures(task.measures, original, released, task.masking.plan, {})
@@ -156,8 +159,7 @@ def _masked(original: Dataset, task: Finish, position: int) -> tuple[Dataset, di
     """The masked part, what is to be told of it, and rows that others may be replaced by."""
     masking: Masking = task.masking
     plan, standardisation = masking.plan, masking.standardisation
-    protected = with_masked(original, task.groups, position)
-    masked = with_masked(original, task.groups, position, adjusted=True)
+    protected, masked = with_masked(original, task.groups, position)
     context = masking.context(original, "records")
     done = []
     for number in task.record_units:

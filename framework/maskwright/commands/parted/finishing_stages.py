@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import pickle
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwright.commands.parted.classes import DISTINCT_AT_ONCE, count_classes
-from maskwright.commands.parted.finishing import Finish, finish
+from maskwright.commands.parted.finishing import FOUND, Finish, finish
+from maskwright.commands.parted.measuring import of_both_files
 from maskwright.commands.parted.planning import merged_outcome
 from maskwright.commands.parted.results import Told, class_sets, masking_result, unchanged_of_parts
 from maskwright.commands.parted.task_run import AGAIN, FINISHED, PartedRun
@@ -44,7 +43,15 @@ def finish_parts(
     masked = empty(found.variables).without(plan.dropped)
     sets, least, together = class_sets(plan, masked, found.records)
     tasks = max(1, -(-found.records // DISTINCT_AT_ONCE))
-    task = Finish(masking, groups, record_units, tuple(sets), tasks, _domain_rows(found), tuple(run.pipeline.measures))
+    task = Finish(
+        masking,
+        groups,
+        record_units,
+        tuple(sets),
+        tasks,
+        _domain_rows(found),
+        tuple(of_both_files(run.pipeline.measures)),
+    )
     receipts = run.run(
         FINISHED, "Writing, reading back and validating", finish, run.part_keys, told, run.store(FINISHED, task)
     )
@@ -61,7 +68,7 @@ def finish_parts(
         _count([each.facts for each in counted[at * tasks : (at + 1) * tasks]], found.records)
         for at in range(len(sets))
     ]
-    finished = _read_finished(folders)
+    finished: list[FinishedPart] = run.read(run.finished, FOUND)
     shares = [(first, each.outcome) for first, each in zip(_firsts(run, folders), finished, strict=True)]
     facts = [receipt.facts for receipt, folder in zip(receipts, folders, strict=True) if folder]
     of_groups = [
@@ -72,22 +79,13 @@ def finish_parts(
     return result, merged_outcome(shares), unchanged_of_parts(finished)
 
 
-def _read_finished(folders: Sequence[str]) -> list[FinishedPart]:
-    finished = []
-    for folder in folders:
-        if folder:
-            with (Path(folder) / "finished").open("rb") as file:
-                finished.append(pickle.load(file))  # noqa: S301
-    return finished
-
-
 def _firsts(run: PartedRun, folders: Sequence[str]) -> list[int]:
     return [first for first, folder in zip(run.parts.offsets, folders, strict=False) if folder]
 
 
 def _donors(run: PartedRun, units: Sequence[int]) -> dict[int, Donors]:
     """Feasible rows of the whole file, for each unit that acts on records."""
-    finished = _read_finished(run.folders(FINISHED))
+    finished: list[FinishedPart] = run.read(FINISHED, FOUND)
     return {number: Donors.merged([each.donors[number] for each in finished]) for number in units}
 
 

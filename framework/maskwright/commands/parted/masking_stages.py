@@ -56,7 +56,8 @@ def _strata(
 ) -> list[tuple[Any, dict[tuple[int, ...], int], list[int]]]:
     """Strata of each group, the stratum of each combination of conditions, and the records of each stratum."""
     counts = [Combinations() for _ in conditions]
-    asked = [at for at, each in enumerate(conditions) if each.criteria]
+    known = [each.only_combination(found.variables) for each in conditions]
+    asked = [at for at, codes in enumerate(known) if codes is None]
     if asked:
         chosen = tuple(conditions[at] for at in asked)
         for receipt in run.run("strata", "Counting strata", survey, run.part_keys, told, chosen):
@@ -64,9 +65,10 @@ def _strata(
                 counts[at].add(rows)
     result = []
     for at, group in enumerate(plan.groups):
-        if at not in asked:
+        codes = known[at]
+        if codes is not None:
             zeros = [["0x0"] * len(group.variables), [0] * len(group.variables)]
-            counts[at].add([[[], found.records, *zeros]])
+            counts[at].add([[codes, found.records, *zeros]])
         scale = [planned_run.standardisation.scale[name] for name in group.variables]
         step = plan.steps[group.step - 1]
         cuts = cut(found.sample, group.cut_by, conditions[at].edits)
@@ -84,7 +86,7 @@ def _by_part(
     about = run.store(f"local-{at}", PartMasking(masking, at, conditions, stratum_of, before))
     name = f"local-{at}"
     run.run(name, f"Masking, step {group.step}, part by part", protect_part, run.part_keys, told, about)
-    return MaskedGroup(at, group.variables, (), run.folders(name), by_part=True)
+    return MaskedGroup(at, group.variables, run.folders(name), by_part=True)
 
 
 def _by_block(
@@ -133,9 +135,7 @@ def _by_block(
         keys = [str(position) for position in range(len(blocks))]
         title = f"Masking, step {group.step}: {step.method.name}"
         run.run(f"mask-{at}", title, protect_block, keys, told, about)
-        own_names = {variable for unit in adjusted for variable in plan.units[unit].variables}
-        with_units = tuple(variable for variable in group.variables if variable in own_names)
-        done.append(MaskedGroup(at, group.variables, with_units, run.folders(f"mask-{at}"), by_part=False))
+        done.append(MaskedGroup(at, group.variables, run.folders(f"mask-{at}"), by_part=False))
     return done
 
 

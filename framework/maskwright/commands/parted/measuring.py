@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from maskwright.commands.parted.spilling import spill, spilled, together
 from maskwright.commands.parted.whole_variables import in_whole_terms
 from maskwright.commands.reading import load
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.plugins.measure import Comparison
-from maskwright.plugins.merging import Further
+from maskwright.plugins.merging import Further, PartOfFile
 from maskwright.plugins.registry import find_source
 from maskwright.release.data_file import written_file
 from maskwright.release.measures.compared_variables import (
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
     from maskwright.plugins.measurement import Measurement
 
 MOST_ROUNDS = 20
+
+BEFORE = " of the original"
+"""What the label of a measure ends with where it looks at the original alone."""
 
 
 def unmeasurable(requests: Sequence[MeasureRequest]) -> Iterator[Problem]:
@@ -74,20 +79,49 @@ def partial_measures(
     asked : mapping of label to mapping
         What measures ask in this round; empty in the first.
     """
-    names = released_variables(original, released, plan.masked, plan.recoded)
-    comparison = Comparison(
-        original, released, names, plan.edits_on_values, weights=record_weights(original)[0], plan=plan.to_json(),
-        categorical=released_categories(original, released, plan.masked),
-    )  # fmt: skip
-    found = {}
+    comparison, found = _comparison(original, released, plan), {}
     for request in requests:
         merging = request.measure.merging
         assert merging is not None
-        try:
-            found[request.label] = dict(merging.partial(comparison, request.params, asked.get(request.label)))
-        except InputError as error:
-            raise InputError([replace(each, place=request.place) for each in error.problems]) from error
+        with _placed(request):
+            own = _looked_at(request, comparison)
+            found[request.label] = dict(merging.partial(own, request.params, asked.get(request.label)))
     return found
+
+
+def _comparison(original: Dataset, released: Dataset, plan: Plan) -> Comparison:
+    names = released_variables(original, released, plan.masked, plan.recoded)
+    return Comparison(
+        original, released, names, plan.edits_on_values, weights=record_weights(original)[0], plan=plan.to_json(),
+        categorical=released_categories(original, released, plan.masked),
+    )  # fmt: skip
+
+
+def of_both_files(requests: Sequence[MeasureRequest]) -> list[MeasureRequest]:
+    """Measures, and those that look at one file once more, of the original.
+
+    Parameters
+    ----------
+    requests : sequence of MeasureRequest
+    """
+    again = [replace(each, label=each.label + BEFORE) for each in requests if each.measure.of_one_file]
+    return [*requests, *again]
+
+
+def _looked_at(request: MeasureRequest, comparison: Comparison) -> Comparison:
+    """Both files, or the original as if it were released as it is."""
+    if not request.label.endswith(BEFORE):
+        return comparison
+    return replace(comparison, masked=replace(comparison.original, origin=None), origin=None)
+
+
+@contextmanager
+def _placed(request: MeasureRequest) -> Iterator[None]:
+    """Mistakes name the place in the pipeline."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError([replace(each, place=request.place) for each in error.problems]) from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,15 +135,21 @@ class Round:
     asked : mapping of label to mapping
     published : tuple of str
         File of each part; "" for one without records.
+    taken : tuple of str
+        Labels of measures that rows are taken for, in place of facts.
+    tasks : int
+        That rows may go to.
     """
 
     requests: tuple[MeasureRequest, ...]
     plan: Plan
     asked: Mapping[str, Mapping[str, Any]]
     published: tuple[str, ...]
+    taken: tuple[str, ...] = ()
+    tasks: int = 1
 
 
-def measure_again(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:  # noqa: ARG001
+def measure_again(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
     """Measure one part in a further round; a task.
 
     Parameters
@@ -119,12 +159,12 @@ def measure_again(told: Stored, about: Stored, folder: Path, key: str) -> Mappin
     about : Stored
         A `Round`.
     folder : Path
-        Gets nothing.
+        Gets ``rN`` of each measure that rows are taken for, the N-th of the round.
     key : str
         Position of the part.
     """
     sheet, task = told.read(), about.read()
-    part, _ = sheet.part_of(key)
+    part, first = sheet.part_of(key)
     if not part.records:
         return {"records": 0}
     original = sheet.read(part)
@@ -132,7 +172,39 @@ def measure_again(told: Stored, about: Stored, folder: Path, key: str) -> Mappin
     file = written_file(Path(task.published[int(key)]), sheet.pipeline, variables)
     released = load(replace(file, source=find_source(file.source.name)), identifiers=True, may_lack="anything")
     released = in_whole_terms(released, sheet.variables)
-    return {"measures": partial_measures(task.requests, original, released, task.plan, task.asked)}
+    for at, request in enumerate(task.requests):
+        if request.label in task.taken:
+            place = PartOfFile(first, sheet.parts.records, task.tasks)
+            with _placed(request):
+                comparison = _looked_at(request, _comparison(original, released, task.plan))
+                columns, readers = request.measure.merging.rows(
+                    comparison, request.params, task.asked.get(request.label), place
+                )
+            spill(folder / f"r{at}", columns, readers, task.tasks)
+    others = [each for each in task.requests if each.label not in task.taken]
+    return {"measures": partial_measures(others, original, released, task.plan, task.asked)}
+
+
+def count_rows(about: Stored, folders: tuple[str, ...], folder: Path, key: str) -> Mapping[str, object]:  # noqa: ARG001
+    """Say what the rows of one measure are that go to one task; a task.
+
+    Parameters
+    ----------
+    about : Stored
+        A `Round`.
+    folders : tuple of str
+        Of the parts that rows were taken from; "" for one without records.
+    folder : Path
+        Gets nothing.
+    key : str
+        Position of the measure in the round, and of the task: ``2-17``.
+    """
+    task = about.read()
+    at, share = (int(each) for each in key.split("-"))
+    request = task.requests[at]
+    pieces = [spilled(Path(each) / f"r{at}", share, share + 1) for each in folders if each]
+    counted = request.measure.merging.counted
+    return {"facts": dict(counted(together(pieces), request.params, task.asked.get(request.label)))}
 
 
 def merged_measure(

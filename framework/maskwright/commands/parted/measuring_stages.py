@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from maskwright.commands.parted.classes import DISTINCT_AT_ONCE
 from maskwright.commands.parted.finishing import PUBLISHED
-from maskwright.commands.parted.measuring import MOST_ROUNDS, Round, measure_again, merged_measure
+from maskwright.commands.parted.measuring import (
+    BEFORE,
+    MOST_ROUNDS,
+    Round,
+    count_rows,
+    measure_again,
+    merged_measure,
+    of_both_files,
+)
+from maskwright.commands.parted.spilling import spilled, together
 from maskwright.foundation.errors import InputError
 from maskwright.plugins.merging import Further
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from maskwright.commands.parted.sheet import Stored
     from maskwright.commands.parted.task_run import PartedRun
+    from maskwright.pipeline.resolved import MeasureRequest
     from maskwright.planning.plan import Plan
     from maskwright.plugins.measurement import Measurement
 
@@ -22,27 +34,57 @@ if TYPE_CHECKING:
 def measured(run: PartedRun, plan: Plan, told: Stored) -> dict[str, Measurement]:
     """What measures say of all parts, in as many rounds as they ask for."""
     asked: dict[str, Mapping[str, Any]] = {}
-    waiting = list(run.pipeline.measures)
-    facts = [receipt.facts["measures"] for receipt in run.done[run.finished] if "measures" in receipt.facts]
+    waiting = of_both_files(run.pipeline.measures)
+    facts = {
+        each.label: [receipt.facts["measures"][each.label] for receipt in run.done[run.finished] if
+                     "measures" in receipt.facts]
+        for each in waiting
+    }  # fmt: skip
     found: dict[str, Measurement] = {}
     for number in range(1, MOST_ROUNDS + 1):
-        further: dict[str, Mapping[str, Any]] = {}
+        further: dict[str, Further] = {}
         for request in waiting:
-            own = [each[request.label] for each in facts]
-            said = merged_measure(request, own, asked.get(request.label), plan)
+            said = merged_measure(request, facts[request.label], asked.get(request.label), plan)
             if isinstance(said, Further):
-                further[request.label] = said.asked
+                further[request.label] = said
             else:
                 found[request.label] = said
-        waiting, asked = [each for each in waiting if each.label in further], further
+        waiting = [each for each in waiting if each.label in further]
         if not waiting:
             break
-        about = run.store(f"measure-{number}", Round(tuple(waiting), plan, asked, _published(run)))
-        receipts = run.run(f"measure-{number}", "Measuring", measure_again, run.part_keys, told, about)
-        facts = [receipt.facts["measures"] for receipt in receipts if "measures" in receipt.facts]
+        asked, facts = _round(run, plan, told, number, waiting, further)
     if waiting:
         raise InputError(f"{waiting[0].label} did not end after {MOST_ROUNDS} rounds over the parts")
-    return found
+    return {
+        each.label: replace(found[each.label], before=found.get(each.label + BEFORE)) for each in run.pipeline.measures
+    }
+
+
+def _round(
+    run: PartedRun, plan: Plan, told: Stored, number: int, waiting: Sequence[MeasureRequest],
+    further: Mapping[str, Further],
+) -> tuple[dict[str, Mapping[str, Any]], dict[str, list[Mapping[str, Any]]]]:  # fmt: skip
+    """What is asked now, and what the parts say; where every part is to get rows, only these."""
+    asked = {label: each.asked for label, each in further.items()}
+    taken = tuple(label for label, each in further.items() if each.rows_to is not None)
+    tasks = max(1, -(-run.parts.records // DISTINCT_AT_ONCE))
+    name = f"measure-{number}"
+    about = run.store(name, Round(tuple(waiting), plan, asked, _published(run), taken, tasks))
+    receipts = run.run(name, "Measuring", measure_again, run.part_keys, told, about)
+    said = [receipt.facts["measures"] for receipt in receipts if "measures" in receipt.facts]
+    facts = {each.label: [part[each.label] for part in said] for each in waiting if each.label not in taken}
+    folders = run.folders(name)
+    shuffled = [at for at, each in enumerate(waiting) if further[each.label].rows_to == "tasks"]
+    if shuffled:
+        keys = [f"{at}-{share}" for at in shuffled for share in range(tasks)]
+        counted = run.run(f"count-{number}", "Measuring classes", count_rows, keys, about, folders)
+        for receipt in counted:
+            facts.setdefault(waiting[int(receipt.key.split("-")[0])].label, []).append(receipt.facts["facts"])
+    for at, each in enumerate(waiting):
+        if further[each.label].rows_to == "parts":
+            pieces = [spilled(Path(folder) / f"r{at}", 0, tasks) for folder in folders if folder]
+            asked[each.label], facts[each.label] = {**asked[each.label], "rows": together(pieces)}, []
+    return asked, facts
 
 
 def _published(run: PartedRun) -> tuple[str, ...]:

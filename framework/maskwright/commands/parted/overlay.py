@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.commands.parted.spilling import spilled, together
+from maskwright.commands.parted.spilling import gathered, spilled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +27,6 @@ class MaskedGroup:
     group : int
         Position in the plan.
     variables : tuple of str
-    adjusted : tuple of str
-        Those of them that were brought onto their edits with the clusters.
     folders : tuple of str
         Of the tasks, one for each block, or of a step that masks part by part one for each part.
     by_part : bool
@@ -36,7 +34,6 @@ class MaskedGroup:
 
     group: int
     variables: tuple[str, ...]
-    adjusted: tuple[str, ...]
     folders: tuple[str, ...]
     by_part: bool
 
@@ -52,8 +49,7 @@ class MaskedGroup:
         if self.by_part:
             found = spilled(Path(self.folders[position]) / f"m{self.group}", 0, 1)
         else:
-            pieces = [spilled(Path(folder) / "masked", position, position + 1) for folder in self.folders]
-            found = together(pieces)
+            found, _ = gathered([Path(folder) / "masked" for folder in self.folders], position, position + 1)
         rows = found.pop("row")
         put = {}
         for name, values in found.items():
@@ -62,8 +58,8 @@ class MaskedGroup:
         return put
 
 
-def with_masked(data: Dataset, groups: Sequence[MaskedGroup], position: int, *, adjusted: bool = False) -> Dataset:
-    """A part with what the steps made of it in place of its own values.
+def with_masked(data: Dataset, groups: Sequence[MaskedGroup], position: int) -> tuple[Dataset, Dataset]:
+    """A part with what the methods of the steps made of it, and with that adjusted where it was with the clusters.
 
     Parameters
     ----------
@@ -73,14 +69,20 @@ def with_masked(data: Dataset, groups: Sequence[MaskedGroup], position: int, *, 
         In the order of the plan.
     position : int
         Of the part.
-    adjusted : bool, default False
-        Whether values are those that adjusting gave, where it was done with the clusters.
     """
+    protected = adjusted = data
     for group in groups:
         found = group.of_part(position, len(data))
-        changed = {}
-        for name in group.variables:
-            values = found[f"a:{name}"] if adjusted and name in group.adjusted else found[f"p:{name}"]
-            changed[name] = data[name].changed(values, np.isnan(values))
-        data = data.with_columns(changed)
-    return data
+        given = {name: found[f"p:{name}"] for name in group.variables}
+        protected, adjusted = _changed(protected, given), _changed(adjusted, _adjusted(given, found))
+    return protected, adjusted
+
+
+def _adjusted(
+    given: dict[str, NDArray[np.float64]], found: dict[str, NDArray[np.float64]]
+) -> dict[str, NDArray[np.float64]]:
+    return {name: found.get(f"a:{name}", values) for name, values in given.items()}
+
+
+def _changed(data: Dataset, given: dict[str, NDArray[np.float64]]) -> Dataset:
+    return data.with_columns({name: data[name].changed(values, np.isnan(values)) for name, values in given.items()})

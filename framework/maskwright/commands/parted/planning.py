@@ -184,7 +184,13 @@ def planned(pipeline: Pipeline, found: Arrived) -> PlannedRun:
     failing = [each for each in found.outcome.edits if each.violations and each.severity == "error"]
     if failing and pipeline.on_input_violation == "fail":
         shown = ", ".join(f"{each.name}: {each.violations}" for each in failing)
-        raise EditViolation(Problem(f"records of the original violate edits ({shown})"))
+        raise EditViolation(
+            Problem(
+                f"records of the original violate edits ({shown})",
+                hint="on_input_violation is 'fail'; 'mask' masks and mends them; to drop or localize them, "
+                "leave out `execution: engine`; or give the edit `severity: warning`",
+            )
+        )
     sample = replace(found.sample, layout=found.layout)
     variables = tuple(each.variable for each in found.variables.values())
     edits, silent = applicable(found.stated, found.outcome, sample)

@@ -11,7 +11,7 @@ from maskwright.commands.parted.columns import dataset_of
 from maskwright.commands.parted.cuts import GroupCut, strata_of
 from maskwright.commands.parted.facts import moved_facts, unchanged_facts, unit_facts
 from maskwright.commands.parted.overlay import MaskedGroup, with_masked
-from maskwright.commands.parted.spilling import borders_of, spill, spilled, together
+from maskwright.commands.parted.spilling import gathered, spill
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Quiet
 from maskwright.foundation.randomness import generator
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from maskwright.edits.edit_set import EditSet
     from maskwright.masking.protecting.assembling import GroupResult
     from maskwright.masking.standardisation import Standardisation
+    from maskwright.planning.model import Step
     from maskwright.planning.plan import Plan
 
 OVERSIZE = 1.25
@@ -115,16 +116,14 @@ def protect_block(told: Stored, about: Stored, folder: Path, key: str) -> Mappin
     sheet, task = told.read(), about.read()
     first, last = task.blocks[int(key)]
     cut: GroupCut = task.cut
-    pieces, owners = [], []
-    for position, shuffled in enumerate(task.shuffled):
-        path = FilePath(shuffled) / f"g{cut.group}"
-        if not shuffled or not _has_records(path, first, last):
-            continue
-        piece = spilled(path, first, last)
-        order = np.argsort(piece["row"], kind="stable")
-        pieces.append({name: values[order] for name, values in piece.items()})
-        owners.append(np.full(len(order), position, dtype=np.int64))
-    arrays, part_of = together(pieces), np.concatenate(owners)
+    filled = [position for position, shuffled in enumerate(task.shuffled) if shuffled]
+    paths = [FilePath(task.shuffled[position]) / f"g{cut.group}" for position in filled]
+    arrays, counts = gathered(paths, first, last)
+    part_of = np.repeat(np.array(filled, dtype=np.int64), counts)
+    if last - first > 1:
+        # Leaf by leaf is not the order of the file.
+        order = np.lexsort((arrays["row"], part_of))
+        arrays, part_of = {name: values[order] for name, values in arrays.items()}, part_of[order]
     data = dataset_of(arrays, task.columns, sheet.variables)
     stratum = int(cut.stratum_of_leaf[first])
     masking: Masking = task.masking
@@ -174,7 +173,7 @@ def protect_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping
     if not part.records:
         return {"records": 0}
     original = sheet.read(part)
-    current = with_masked(original, task.before, int(key))
+    current, _ = with_masked(original, task.before, int(key))
     masking: Masking = task.masking
     strata = Strata(strata_of(task.conditions, task.stratum_of, original), (), frozenset())
     # Random numbers are those of the records, whatever part they stand in: they bear the names of a run in memory.
@@ -195,7 +194,7 @@ def _masked_group(
     step = plan.steps[planned.step - 1]
     with step.placed(f"step {planned.step} ({step.method.name}): "):
         result = protect_group(data, group_work(planned, step, masking.edits), masking.standardisation, context)
-        _refuse_changes(result, data, planned.variables)
+        _refuse_changes(result, data, step, planned.variables)
     protected = with_group(data, result)
     results: list[GroupResult] = [result] * len(plan.groups)
     adjusted, done = protected, []
@@ -221,10 +220,13 @@ def _numbers(data: Dataset, name: str) -> NDArray[np.float64]:
     return np.where(data[name].missing, np.nan, data[name].values)
 
 
-def _refuse_changes(result: GroupResult, data: Dataset, names: Sequence[str]) -> None:
+def _refuse_changes(result: GroupResult, data: Dataset, step: Step, names: Sequence[str]) -> None:
     """What only a run in memory can do: records drawn or dropped, other variables, limits found in the data."""
     same = all(data[name].variable == each for name, each in zip(names, result.variables, strict=True))
-    if not same or result.kept_rows is not None or result.missing_codes is not None or result.limits:
+    # Limits that parameters promise are among the edits already.
+    promised = () if step.method.limits is None else step.method.limits(step.params, result.variables)
+    found = not {limit.variable for limit in result.limits} <= {limit.variable for limit in promised}
+    if not same or result.kept_rows is not None or result.missing_codes is not None or found:
         raise InputError(
             "the method changes what variables are, or which records there are, and that needs the whole file in "
             "memory: leave out `execution: engine`"
@@ -233,8 +235,3 @@ def _refuse_changes(result: GroupResult, data: Dataset, names: Sequence[str]) ->
 
 def _plain(notes: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value.item() if isinstance(value, np.generic) else value for name, value in notes.items()}
-
-
-def _has_records(path: Path, first: int, last: int) -> bool:
-    borders = borders_of(path)
-    return bool(borders[last] > borders[first])

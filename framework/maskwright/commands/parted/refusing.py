@@ -131,3 +131,19 @@ def refuse_plan(pipeline: Pipeline, plan: Plan) -> Pipeline:
     if problems:
         raise InputError(problems)
     return replace(pipeline, measures=tuple(each for each in pipeline.measures if refused_measure(each) is None))
+
+
+def dropped_notices(before: Pipeline, after: Pipeline) -> tuple[str, ...]:
+    """Say which of the usual measures, that nobody asked for, are not computed.
+
+    Parameters
+    ----------
+    before, after : Pipeline
+        As `refuse_plan` was given it, and as it gave it back.
+    """
+    kept = {each.label for each in after.measures}
+    return tuple(
+        f"{each.label} is not computed, which nobody asked for: {refused_measure(each)}"
+        for each in before.measures
+        if each.label not in kept
+    )

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-import pickle
 import shutil
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.parted.finishing import PUBLISHED
+from maskwright.commands.parted.foreseen import (
+    costs_of_parted_plan,
+    refuse_too_large_parts,
+    refuse_unscannable,
+    worker_limit,
+)
 from maskwright.commands.parted.planning import arrived, planned
-from maskwright.commands.parted.refusing import refuse_output, refuse_plan, refuse_request
-from maskwright.commands.parted.scanning import scan
+from maskwright.commands.parted.refusing import dropped_notices, refuse_output, refuse_plan, refuse_request
+from maskwright.commands.parted.scanning import SCANNED, scan
 from maskwright.commands.parted.sheet import Sheet
 from maskwright.commands.parted.support import support_of_measure, support_of_method
 from maskwright.commands.parted.task_run import PartedRun
 from maskwright.commands.parted.whole_variables import empty
 from maskwright.commands.running.arrive import Clock
+from maskwright.commands.running.foreseen import costs_in_words
 from maskwright.commands.running.plan_checks import heed_checks
 from maskwright.commands.running.publish import publish_record, refuse_doubts, refuse_release
 from maskwright.commands.running.ready import ReadyRun, doubts_of_measures
@@ -41,15 +45,17 @@ from maskwright.release.last_look import unchanged_doubts
 from maskwright.release.measures.usual_losses import with_usual_losses
 from maskwright.release.record.cut_record import CutRecord
 from maskwright.release.record.doubt_record import doubt_records
-from maskwright.release.scratch import scratch_folder
+from maskwright.release.scratch import passing_scratch_folder, scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from maskwright.commands.parted.planning import Arrived
     from maskwright.data.parts.model import Parts
     from maskwright.data.variable import Variable
     from maskwright.foundation.progress import Reporter
+    from maskwright.pipeline.execution_section import ChosenEngine
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.release.record.run_record import RunRecord
 
@@ -86,13 +92,13 @@ def run_parted(
         source = find_source(described.data.source.name)
         parts = scan_parts(source, described.data.params, str(described.data.path), progress)
     refuse_output(described, parts)
+    refuse_unscannable(described, parts)
     paths, output = described.output.paths, described.output.data
-    within = chosen.scratch or output.parent
     folders = frozenset({"data"} if described.output.is_folder else ())
     identity = _identity(described, parts)
     with (
         Release(paths, private, folders) as release,
-        scratch_folder(within, output, identity, resume=resume, reporter=reporter) as scratch,
+        scratch_folder(_scratch_of(described, chosen), output, identity, resume=resume, reporter=reporter) as scratch,
         chosen.plugin.start(_terms(described, scratch.path), chosen.params) as workers,
     ):
         drawn = described.seed if described.seed is not None else scratch.remember("seed", fresh_seed)
@@ -100,7 +106,7 @@ def run_parted(
         return _run(run, release)
 
 
-def plan_parted(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
+def plan_parted(described: Pipeline, reporter: Reporter, assume_records: int | None = None) -> dict[str, Any]:
     """Plan of a run over parts, as ``maskwright plan --json`` prints it.
 
     Parameters
@@ -108,6 +114,8 @@ def plan_parted(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
     described : Pipeline
         With an engine.
     reporter : Reporter
+    assume_records : int, optional
+        Records that expected memory and time are said of, in parts as large as the largest one.
 
     Raises
     ------
@@ -119,24 +127,39 @@ def plan_parted(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
     source = find_source(described.data.source.name)
     parts = scan_parts(source, described.data.params, str(described.data.path))
     refuse_output(described, parts)
+    refuse_unscannable(described, parts)
     with (
-        tempfile.TemporaryDirectory(prefix="scratch-maskwright-", dir=chosen.scratch) as folder,
-        chosen.plugin.start(_terms(described, Path(folder)), chosen.params) as workers,
+        passing_scratch_folder(_scratch_of(described, chosen)) as folder,
+        chosen.plugin.start(_terms(described, folder), chosen.params) as workers,
     ):
-        run = PartedRun(described, parts, 0, Path(folder), workers, reporter, Clock(), "plan")
+        run = PartedRun(described, parts, 0, folder, workers, reporter, Clock(), "plan")
         plan = planned(described, _arrived(run))
-    described = refuse_plan(with_usual_losses(described, plan.plan, plugins()), plan.plan)
+    usual = with_usual_losses(described, plan.plan, plugins())
+    described = refuse_plan(usual, plan.plan)
     judgement = judge((*plan.doubts, *doubts_of_measures(described, plan.plan)), described.waivers)
     rows = [
         *(support_of_method(step.method) for step in described.steps),
         *(support_of_measure(each.measure) for each in described.measures),
     ]
     said = [f"over parts, {each.kind} {each.name}: {each.form}, {each.result}; {each.why}" for each in rows]
-    return plan.plan.to_json() | {
-        "doubts": [each.to_json() for each in doubt_records(judgement)],
-        "warnings": [*said, *plan.plan.warnings],
-        "notices": list(plan.notices),
-    }
+    largest = max(each.records for each in parts)
+    costs = costs_of_parted_plan(
+        described, plan.plan, len(parts.schema or ()), assume_records or parts.records, largest
+    )
+    return (
+        plan.plan.to_json()
+        | costs_in_words(costs, worker_limit(described, costs))
+        | {
+            "doubts": [each.to_json() for each in doubt_records(judgement)],
+            "warnings": [*said, *plan.plan.warnings],
+            "notices": [*plan.notices, *dropped_notices(usual, described)],
+        }
+    )
+
+
+def _scratch_of(described: Pipeline, chosen: ChosenEngine) -> Path:
+    """Folder in which that of the run is made: all workers see where the masked data will be."""
+    return chosen.scratch or described.output.data.parent
 
 
 def _terms(described: Pipeline, scratch: Path) -> EngineTerms:
@@ -146,7 +169,10 @@ def _terms(described: Pipeline, scratch: Path) -> EngineTerms:
 def _identity(described: Pipeline, parts: Parts) -> str:
     """What all results depend on."""
     files = [(part.name, part.bytes, part.stamp, part.records, part.fingerprint) for part in parts]
-    said = json.dumps([described.settings, files, described.seed], ensure_ascii=False, default=str)
+    settings = dict(described.settings)
+    # Engine, workers and limits never change a result: a run may be resumed with others.
+    settings["execution"] = described.execution.block_size
+    said = json.dumps([settings, files, described.seed], ensure_ascii=False, default=str)
     return hashlib.sha256(said.encode()).hexdigest()
 
 
@@ -154,10 +180,11 @@ def _run(run: PartedRun, release: Release) -> RunRecord:
     described = run.pipeline
     found = _arrived(run)
     plan = planned(described, found)
-    described = with_usual_losses(described, plan.plan, plugins())
-    described = refuse_plan(described, plan.plan)
+    usual = with_usual_losses(described, plan.plan, plugins())
+    described = refuse_plan(usual, plan.plan)
     run.pipeline = described
-    for notice in (*release.notices, *plan.notices):
+    refuse_too_large_parts(described, plan.plan, run.parts, run.scratch)
+    for notice in (*release.notices, *plan.notices, *dropped_notices(usual, described)):
         run.reporter.notice(notice)
     doubts = (*plan.doubts, *doubts_of_measures(described, plan.plan))
     if described.checks:
@@ -203,9 +230,7 @@ def _cut_record(run: PartedRun, found: Arrived) -> CutRecord:
         parts=len(run.parts),
         sampled=len(found.sample),
         groups=tuple(run.cuts),
-        measures={
-            label: "exact" if each is not None and each.exact else "approximate" for label, each in merging.items()
-        },
+        measures={label: each.result for label, each in merging.items() if each is not None},
     )
 
 
@@ -235,9 +260,6 @@ def _arrived(run: PartedRun) -> Arrived:
     """Look at all parts for the first time."""
     told = run.store("parts", Sheet(_for_tasks(run.pipeline), run.parts, run.seed, {}))
     run.run("scan", "Reading the parts", scan, run.part_keys, told)
-    shares = []
-    for part, first, folder in zip(run.parts, run.parts.offsets, run.folders("scan"), strict=False):
-        if folder:
-            with (Path(folder) / "scanned").open("rb") as file:
-                shares.append((part.name, first, pickle.load(file)))  # noqa: S301
-    return arrived(shares)
+    read = [(part.name, first) for part, first in zip(run.parts, run.parts.offsets, strict=False) if part.records]
+    found = run.read("scan", SCANNED)
+    return arrived([(name, first, each) for (name, first), each in zip(read, found, strict=True)])

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import pickle
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from maskwright.commands.parted.sheet import Stored
 from maskwright.commands.parted.whole_variables import WholeVariable
 from maskwright.commands.running.arrive import read_rules
 from maskwright.data.sketches.record_hash import record_hashes, sampled
@@ -24,12 +23,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from maskwright.commands.parted.sheet import Stored
     from maskwright.data.dataset import Dataset, Layout
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
     from maskwright.pipeline.resolved import Pipeline
+
+SCANNED = "scanned"
+"""File with what was found of a part."""
 
 SAMPLE = 200_000
 """Records, chosen by their hash, on which the plan is made and from which the k-d cuts are."""
@@ -96,7 +97,7 @@ def scan(told: Stored, folder: Path, key: str) -> Mapping[str, object]:
         replace(sample, columns=tuple(replace(each, written=None) for each in sample), origin=None),
         hashes[rows], replace(data.layout, missing_as_written={}), data.doubts, data.notes,
     )  # fmt: skip
-    write_private(folder / "scanned", found)
+    Stored.of(found, folder / SCANNED)
     return {"records": len(data)}
 
 
@@ -119,10 +120,3 @@ def stated_edits(pipeline: Pipeline, data: Dataset) -> EditSet:
     stated += declared_bounds(data.variables, stated)
     refuse_identifiers(stated, hidden)
     return with_category_equalities(with_dates(stated, data.variables), data.variables)
-
-
-def write_private(path: Path, content: object) -> None:
-    """Write something for later stages, readable by the owner only."""
-    handle = os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        pickle.dump(content, file, protocol=5)

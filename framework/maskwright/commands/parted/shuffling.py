@@ -60,8 +60,8 @@ def shuffle(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str,
         return {"records": 0}
     original = sheet.read(part)
     hashes = record_hashes(first, len(original))
-    current = with_masked(original, task.before, int(key))
+    current, _ = with_masked(original, task.before, int(key))
     for cut, names in zip(task.cuts, task.columns, strict=True):
-        columns = {"row": np.arange(len(original), dtype=np.int32), **arrays_of(current, names)}
+        columns = {"row": np.arange(len(original), dtype=np.int32), **arrays_of(current, names, sheet.variables)}
         spill(folder / f"g{cut.group}", columns, cut.leaf_of(original, hashes), cut.leaves)
     return {"records": len(original)}

@@ -1,18 +1,32 @@
-"""Records on their way: columns of one task sorted by who reads them next, in an Arrow file of the scratch folder."""
+"""Records on their way: those of one task sorted by who reads them next, in a file of the scratch folder.
+
+Each of many tasks reads a few records of each of many files: a file is opened, and they are read at once. It holds a
+line of JSON that names the columns, the first record of each reader, and the records, each with all its columns::
+
+    [[["row", "<i4"], ["v:wages", "<f8"]], 12]
+    borders: count + 1 whole numbers of 64 bits
+    records
+"""
 
 from __future__ import annotations
 
+import functools
+import json
 import os
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+ENDING = ".records"
+
+DIGITS = 1 << 16
+"""Readers whose numbers have 16 bits."""
 
 
 def spill(path: Path, columns: Mapping[str, NDArray[np.generic]], readers: NDArray[np.int64], count: int) -> None:
@@ -21,34 +35,74 @@ def spill(path: Path, columns: Mapping[str, NDArray[np.generic]], readers: NDArr
     Parameters
     ----------
     path : Path
-        Without an ending; two files are written.
+        Without an ending.
     columns : mapping of name to ndarray of shape (n,)
+        Numbers.
     readers : ndarray of shape (n,), int64
         Who reads each record: 0 .. count - 1.
     count : int
     """
-    order = np.argsort(readers, kind="stable")
-    borders = np.concatenate([[0], np.cumsum(np.bincount(readers, minlength=count))]).astype(np.int64)
-    batch = pa.record_batch({name: pa.array(values[order]) for name, values in columns.items()})
-    with _private(path.with_suffix(".arrow")) as file, pa.ipc.new_file(file, batch.schema) as writer:
-        writer.write_batch(batch)
-    with _private(path.with_suffix(".borders")) as file:
+    # Small numbers are sorted by their digits.
+    order = np.argsort(readers.astype(np.uint16) if count <= DIGITS else readers, kind="stable")
+    borders = np.concatenate([[0], np.cumsum(np.bincount(readers, minlength=count))]).astype("<i8")
+    said = [[name, values.dtype.newbyteorder("<").str] for name, values in columns.items()]
+    records = np.empty(len(order), dtype=[(name, kind) for name, kind in said])
+    for name, values in columns.items():
+        records[name] = values[order]
+    with _private(path.with_suffix(ENDING)) as file:
+        file.write(json.dumps([said, count]).encode() + b"\n")
         file.write(borders.tobytes())
+        file.write(records.view(np.uint8).data)
 
 
 def borders_of(path: Path) -> NDArray[np.int64]:
     """First record of each reader, and behind them the number of all; shape (count + 1,)."""
-    return np.fromfile(path.with_suffix(".borders"), dtype=np.int64)
+    with path.with_suffix(ENDING).open("rb") as file:
+        _, count = _layout(file.readline())
+        return np.frombuffer(file.read(8 * (count + 1)), dtype="<i8").astype(np.int64)
 
 
 def spilled(path: Path, first: int, last: int) -> dict[str, NDArray[np.generic]]:
     """Columns of the records of readers `first` to `last` - 1, in the order in which they were written."""
-    borders = borders_of(path)
-    start, stop = int(borders[first]), int(borders[last])
-    with pa.memory_map(str(path.with_suffix(".arrow"))) as mapped:
-        batch = pa.ipc.open_file(mapped).get_batch(0).slice(start, stop - start)
-        # Copies: nothing may look into the file once it is closed.
-        return {name: batch.column(name).to_numpy(zero_copy_only=False).copy() for name in batch.schema.names}
+    return gathered([path], first, last)[0]
+
+
+def gathered(paths: Sequence[Path], first: int, last: int) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
+    """Columns of the records of readers `first` to `last` - 1 in several files, one file after the other.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        At least one; all with the same columns.
+    first, last : int
+
+    Returns
+    -------
+    mapping of name to ndarray of shape (n,)
+    ndarray of shape (files,), int64
+        Records of each file.
+    """
+    pieces, counts = [], []
+    for path in paths:
+        with path.with_suffix(ENDING).open("rb") as file:
+            header = file.readline()
+            kind, count = _layout(header)
+            file.seek(8 * first, os.SEEK_CUR)
+            borders = np.frombuffer(file.read(8 * (last - first + 1)), dtype="<i8")
+            start, stop = int(borders[0]), int(borders[-1])
+            if stop > start:
+                file.seek(len(header) + 8 * (count + 1) + start * kind.itemsize)
+                pieces.append(file.read((stop - start) * kind.itemsize))
+            counts.append(stop - start)
+    records = np.frombuffer(b"".join(pieces), dtype=kind)
+    return {name: np.ascontiguousarray(records[name]) for name in kind.names or ()}, np.array(counts, dtype=np.int64)
+
+
+@functools.lru_cache(maxsize=64)
+def _layout(header: bytes) -> tuple[np.dtype[np.void], int]:
+    """What a record is made of, and the number of readers."""
+    said, count = json.loads(header)
+    return np.dtype([(name, kind) for name, kind in said]), int(count)
 
 
 def together(pieces: list[dict[str, NDArray[np.generic]]]) -> dict[str, NDArray[np.generic]]:

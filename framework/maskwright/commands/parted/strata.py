@@ -9,7 +9,7 @@ import numpy as np
 
 from maskwright.data.sketches.exact_sum import UNIT, exact_sum
 from maskwright.foundation.errors import InputError
-from maskwright.planning.criteria import cut, label
+from maskwright.planning.criteria import MISSING_CELLS, cut, label
 from maskwright.planning.strata import Strata, Stratum, join_small
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.commands.parted.sheet import Stored
+    from maskwright.commands.parted.whole_variables import WholeVariable
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit_set import EditSet
     from maskwright.planning.criteria import Criterion, Cut
@@ -51,6 +52,36 @@ class Conditions:
         cuts = self.cuts(data)
         return np.stack([each.codes for each in cuts], axis=1) if cuts else np.zeros((len(data), 0), dtype=np.int64)
 
+    def only_combination(self, variables: Mapping[str, WholeVariable]) -> tuple[int, ...] | None:
+        """Codes of every record where the whole file can have no others; None where records have to be looked at.
+
+        Parameters
+        ----------
+        variables : mapping of name to WholeVariable
+        """
+        codes: list[int] = []
+        for each in self.criteria:
+            if each.title != MISSING_CELLS or any(variables[name].missing for name in each.variables):
+                return None
+            codes += [0] * len(each.variables)
+        return tuple(codes)
+
+
+def distinct_rows(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows that occur, in lexicographic order, and which of them each row is; shape (d, c) and (n,).
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n, c), int64
+        Not negative; few different ones in each column.
+    """
+    places = np.zeros(len(codes), dtype=np.int64)
+    for column in codes.T:
+        if len(column) and int(column.min()) < int(column.max()):
+            _, places = np.unique(places * (int(column.max()) + 1) + column, return_inverse=True)
+    _, first = np.unique(places, return_index=True)
+    return codes[first], places
+
 
 def survey(told: Stored, conditions: tuple[Conditions, ...], folder: Path, key: str) -> Mapping[str, object]:  # noqa: ARG001
     """Count the combinations of conditions of one part; a task.
@@ -81,11 +112,11 @@ def survey(told: Stored, conditions: tuple[Conditions, ...], folder: Path, key: 
 
 
 def _counted(conditions: Conditions, data: Dataset) -> list[list[object]]:
-    found, places = np.unique(conditions.combinations(data), axis=0, return_inverse=True)
+    found, places = distinct_rows(conditions.combinations(data))
     values = data.matrix(conditions.variables)
     rows: list[list[object]] = []
     for number, codes in enumerate(found.tolist()):
-        own = values[places.ravel() == number]
+        own = values[places == number]
         there = ~np.isnan(own)
         sums = [hex(exact_sum(own[there[:, j], j])) for j in range(own.shape[1])]
         rows.append([codes, len(own), sums, there.sum(axis=0).tolist()])

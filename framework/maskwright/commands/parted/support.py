@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.remover import AnyMethod
 
 Form = Literal["local", "block", "global", "refused"]
-Result = Literal["exact", "blocked", "approximate", "refused"]
+Result = Literal["exact", "blocked", "approximate", "sampled", "refused"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Support:
     name : str
     form : {"local", "block", "global", "refused"}
         Each record by itself; blocks of near records; sums over all parts; not at all.
-    result : {"exact", "blocked", "approximate", "refused"}
+    result : {"exact", "blocked", "approximate", "sampled", "refused"}
         Against a run in memory.
     why : str
     """
@@ -74,8 +74,10 @@ def support_of_measure(measure: Measure) -> Support:
     merging = measure.merging
     if merging is None:
         return Support("measure", measure.name, "refused", "refused", "needs the whole file in memory")
-    said = "sums of all parts" + ("" if merging.refused is None else "; some parameters are refused")
-    return Support("measure", measure.name, "global", "exact" if merging.exact else "approximate", said)
+    said = "rows of all parts, shuffled to tasks that count them" if merging.counted else "sums of all parts"
+    said = "a sample of the records against all parts" if merging.sampled else said
+    said += "" if merging.refused is None else "; some parameters are refused"
+    return Support("measure", measure.name, "global", merging.result, said)
 
 
 def support(registry: Registry) -> Iterator[Support]:

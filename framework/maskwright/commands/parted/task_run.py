@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.parted.sheet import Stored
 from maskwright.foundation.progress import stage
@@ -76,6 +76,14 @@ class PartedRun:
     def store(self, name: str, content: object) -> Stored:
         """Write something that tasks read."""
         return Stored.of(content, self.scratch / f"{name}.told")
+
+    def read(self, name: str, file: str) -> list[Any]:
+        """What the tasks of a stage stored in a file of this name: as it was when they said that they were done."""
+        return [
+            Stored(str(self.scratch / name / receipt.key / file), receipt.files[file]).read()
+            for receipt in self.done[name]
+            if file in receipt.files
+        ]
 
     def folders(self, name: str) -> tuple[str, ...]:
         """Where the tasks of a stage put their files; "" for parts without records."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.processes.memory import bytes_of, memory
 from maskwright.pipeline.resolved import DataSource, Pipeline
-from maskwright.planning.costs import Costs, costs_of, reading_costs
+from maskwright.planning.costs import MEGABYTE, Costs, costs_of, reading_costs
 from maskwright.plugins.source import written_batches_of
 
 if TYPE_CHECKING:
@@ -29,11 +29,46 @@ def costs_of_plan(request: Pipeline, plan: Plan, variables: int, records: int) -
         Columns of the data.
     records : int
     """
-    masked = [
+    masked = masked_by_steps(plan)
+    return costs_of(records, variables, masked, plan.steps, request.measures, request.execution.block_size)
+
+
+def masked_by_steps(plan: Plan) -> list[int]:
+    """How many variables each step masks.
+
+    Parameters
+    ----------
+    plan : Plan
+    """
+    return [
         len({name for group in plan.groups if group.step == number for name in group.variables})
         for number in range(1, len(plan.steps) + 1)
     ]
-    return costs_of(records, variables, masked, plan.steps, request.measures, request.execution.block_size)
+
+
+def costs_in_words(costs: Costs, limit: int | None) -> dict[str, Any]:
+    """Costs and whether they fit, as ``maskwright plan --json`` prints them.
+
+    Parameters
+    ----------
+    costs : Costs
+    limit : int or None
+        Bytes that the process, or each worker, may take; None: nobody knows.
+    """
+    stages = [
+        {"stage": each.stage, "megabytes": round(each.bytes / MEGABYTE, 1), "seconds": round(each.seconds, 2)}
+        for each in costs.stages
+    ]
+    found: dict[str, Any] = {
+        "records": costs.records, "stages": stages, "peak_megabytes": round(costs.peak.bytes / MEGABYTE, 1),
+        "seconds": round(costs.seconds, 2), "memory_megabytes": None if limit is None else limit / MEGABYTE,
+        "fits": limit is None or costs.peak.bytes <= limit,
+    }  # fmt: skip
+    if costs.workers:
+        found["workers"] = costs.workers
+        found["leader_megabytes"] = round(costs.leader / MEGABYTE, 1)
+        found["scratch_megabytes"] = round(costs.scratch / MEGABYTE, 1)
+    return {"costs": found}
 
 
 def limit_of(request: Pipeline) -> int | None:

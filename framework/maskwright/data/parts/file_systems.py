@@ -6,7 +6,6 @@ Who may read is known to the file system's own configuration (environment, profi
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import tempfile
 from datetime import datetime
@@ -131,7 +130,7 @@ def on_this_machine(part: FoundPart) -> Iterator[Path]:
     try:
         copy = folder / PurePosixPath(part.name).name
         with _told(part.path), system.open(part.path, "rb") as remote, copy.open("wb") as local:
-            os.chmod(copy, 0o600)  # noqa: PTH101
+            copy.chmod(0o600)
             shutil.copyfileobj(remote, local, 1 << 20)
         yield copy
     finally:

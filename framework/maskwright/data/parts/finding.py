@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MAGIC = re.compile(r"[*?\[]")
-MANIFEST = "manifest.json"
-"""What lies beside the parts of a release, and is none of them."""
+MANIFEST = "_manifest.json"
+"""What lies beside the parts of a release; readers of folders pass over names that begin so."""
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 HIDDEN = (".", "_")
 
@@ -34,7 +34,7 @@ def is_several(place: str) -> bool:
     place : str
         Absolute path, or address of an object store.
     """
-    return is_remote(place) or os.path.isdir(place) or is_pattern(place)  # noqa: PTH112 - no name is a mistake here
+    return is_remote(place) or os.path.isdir(place) or is_pattern(place)  # noqa: PTH112 - a name that is too long is none
 
 
 def is_pattern(place: str) -> bool:
@@ -44,6 +44,8 @@ def is_pattern(place: str) -> bool:
 
 def folder_of(place: str) -> str:
     """Folder that names of parts are relative to: that of a pattern is the last one without `*`, `?` and `[...]`."""
+    if _is_file(place):
+        return os.path.dirname(place)  # noqa: PTH120 - a name, as it is kept
     if not is_pattern(place):
         return place.rstrip("/") if is_remote(place) else place
     before = MAGIC.split(place, maxsplit=1)[0]
@@ -82,9 +84,8 @@ def find_parts(place: str) -> tuple[FoundPart, ...]:
     Parameters
     ----------
     place : str
-        Absolute path of a folder, or a pattern (`*`, `?`, `[...]`, `**` for folders in folders), or the address of
-        either in an object store. Names that begin with ``.`` or ``_`` are passed over, and so is the manifest of a
-        release.
+        Absolute path of a folder or of one file, or a pattern (`*`, `?`, `[...]`, `**` for folders in folders), or the
+        address of a folder or pattern in an object store. Names that begin with ``.`` or ``_`` are passed over.
 
     Raises
     ------
@@ -97,7 +98,8 @@ def find_parts(place: str) -> tuple[FoundPart, ...]:
         listed = found_remotely(place, folder, is_pattern=is_pattern(place))
     else:
         listed = _found_here(place, folder)
-    found = [each for each in listed if _is_of_data(each.name)]
+    # A file that is named itself is meant, whatever it is called.
+    found = listed if _is_file(place) else [each for each in listed if _is_of_data(each.name)]
     if not found:
         if is_pattern(place):
             hint = "`*` stands for anything within a name, `**` for folders in folders."
@@ -122,13 +124,14 @@ def stamp_of(path: str) -> str:
     ------
     OSError
     """
-    status = os.stat(path)  # noqa: PTH116 - a name, as it is kept
+    status = Path(path).stat()
     return f"{status.st_size}-{status.st_mtime_ns}-{status.st_ino}"
 
 
 def _found_here(place: str, folder: str) -> list[FoundPart]:
-    several = is_pattern(place)
-    paths = [Path(each) for each in (glob.glob(place, recursive=True) if several else [place])]  # noqa: PTH207
+    # Path.glob would match hidden folders, too.
+    matched = glob.glob(place, recursive=True) if is_pattern(place) else [place]  # noqa: PTH207
+    paths = [Path(each) for each in matched]
     files = dict.fromkeys(
         file for path in paths for file in (path.rglob("*") if path.is_dir() else [path]) if file.is_file()
     )
@@ -139,8 +142,12 @@ def _found_here(place: str, folder: str) -> list[FoundPart]:
     return found
 
 
+def _is_file(place: str) -> bool:
+    return not is_remote(place) and os.path.isfile(place)  # noqa: PTH113 - no name is a mistake here
+
+
 def _is_of_data(name: str) -> bool:
-    return name != MANIFEST and not any(each.startswith(HIDDEN) for each in name.split("/"))
+    return not any(each.startswith(HIDDEN) for each in name.split("/"))
 
 
 def _refuse_alike(found: Iterable[FoundPart]) -> None:

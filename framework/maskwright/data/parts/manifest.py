@@ -19,7 +19,7 @@ WRITTEN_BY = "maskwright"
 def write_manifest(
     folder: Path, parts: Sequence[dict[str, Any]], variables: Sequence[Variable], file_format: str
 ) -> None:
-    """Write ``manifest.json``: parts in order with records, bytes and SHA-256 of each, and the columns.
+    """Write ``_manifest.json``: parts in order with records, bytes and SHA-256 of each, and the columns.
 
     Parameters
     ----------

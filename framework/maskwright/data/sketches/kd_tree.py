@@ -78,12 +78,17 @@ class KdTree:
             run = points[records]
             column = int(np.argmax(run.var(axis=0))) if points.shape[1] else 0
             own = run[:, column] if points.shape[1] else np.zeros(len(records))
-            order = np.lexsort((hashes[records], own))
             size = len(records) * left // inside
-            columns[here] = column
-            values[here], borders[here] = own[order[size - 1]], hashes[records[order[size - 1]]]
-            waiting.append((records[np.sort(order[size:])], first + left, inside - left, here, 1))
-            waiting.append((records[np.sort(order[:size])], first, left, here, 0))
+            border = np.partition(own, size - 1)[size - 1]
+            is_left = own < border
+            # Of records with the value at the cut, those with the smallest hashes.
+            tied = np.flatnonzero(own == border)
+            inner = size - int(is_left.sum())
+            ordered = tied[np.argsort(hashes[records[tied]], kind="stable")]
+            is_left[ordered[:inner]] = True
+            columns[here], values[here], borders[here] = column, border, hashes[records[ordered[inner - 1]]]
+            waiting.append((records[~is_left], first + left, inside - left, here, 1))
+            waiting.append((records[is_left], first, left, here, 0))
         return cls(columns, values, borders, sides[0], sides[1])
 
     @property

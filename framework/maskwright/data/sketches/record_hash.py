@@ -26,7 +26,18 @@ def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def record_hashes(first: int, count: int) -> NDArray[np.uint64]:
-    """Hash of each of `count` records from record number `first` on (0-based); shape (count,)."""
+    """Hash of each of `count` records from record number `first` on (0-based); shape (count,).
+
+    Parameters
+    ----------
+    first, count : int
+
+    Examples
+    --------
+    >>> from maskwright import record_hashes
+    >>> bool((record_hashes(0, 5)[3:] == record_hashes(3, 2)).all())
+    True
+    """
     return mixed(np.arange(first, first + count, dtype=np.uint64))
 
 
@@ -45,6 +56,12 @@ def sampled(hashes: NDArray[np.uint64], records: int, wanted: int) -> NDArray[np
     -------
     ndarray of shape (m,), int64
         Positions, ascending; all of them where the file has no more.
+
+    Examples
+    --------
+    >>> from maskwright import record_hashes, sampled
+    >>> sampled(record_hashes(0, 4), records=4, wanted=10)
+    array([0, 1, 2, 3])
     """
     if records <= wanted:
         return np.arange(len(hashes), dtype=np.int64)

@@ -110,7 +110,7 @@ def start_linked_pipeline(
         except InputError as error:
             doubts, problem, violation = [], _said(error.problems[0], data), ""
     put_pipeline(to, text(to.absolute().parent, doubts, problem, violation=violation), force=force)
-    said = tuple(f"{each.variable}: {each.said}" if each.variable else each.said for each in doubts)
+    said = tuple(each.about_its_variable for each in doubts)
     return StartedPipeline(to, to.read_text(encoding="utf-8"), together, said, problem)
 
 

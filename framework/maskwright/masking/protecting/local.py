@@ -16,6 +16,7 @@ import numpy as np
 
 from maskwright.data.missing import HAD_VALUE
 from maskwright.edits.edit_set import EditSet
+from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Progress, silent
 from maskwright.foundation.randomness import generator
 from maskwright.masking.protecting.aggregation_claims import refuse_other_representatives
@@ -96,6 +97,33 @@ def protect_group(
     if work.method.draws_records and result.missing_codes is None:
         result = replace(result, missing_codes=np.full(result.missing.shape, HAD_VALUE, dtype=np.int64))
     return _with_promised_counts(result, work, source)
+
+
+def whole_block(
+    data: Dataset, work: GroupWork, standardisation: Standardisation, seed: int
+) -> tuple[Block, np.random.Generator]:
+    """What the method sees of a variable group that is masked in one call, and what it draws from.
+
+    Parameters
+    ----------
+    data : Dataset
+    work : GroupWork
+    standardisation : Standardisation
+    seed : int
+
+    Raises
+    ------
+    InputError
+        When records are masked apart from each other.
+    """
+    source = GroupSource.of(data, work, standardisation)
+    calls = _method_calls(work, source, None)
+    if len(calls) != 1:
+        raise InputError(
+            f"{work.method.name} masks {len(calls)} parts of these records apart from each other, because edits bind "
+            "some of them otherwise or cells are missing"
+        )
+    return _block(calls[0], work, source, silent), generator(seed, "protect", work.step, *work.variables, 0)
 
 
 def _remove(

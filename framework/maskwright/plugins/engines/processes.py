@@ -15,7 +15,7 @@ from maskwright.foundation.processes.function_workers import FunctionWorkers
 from maskwright.foundation.processes.memory import bytes_of
 from maskwright.plugins.engine import Engine, TaskFailed
 from maskwright.plugins.engines.attempts import in_order, several_tries
-from maskwright.plugins.task import perform
+from maskwright.plugins.task import not_enough_memory, perform
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -51,6 +51,8 @@ class _Processes:
                 said = f"stage {stage.name}, task {key}: its process {ended}"
                 hint = "Was there enough memory? Take fewer workers, or a smaller block_size."
                 raise TaskFailed(Problem(said, hint=hint)) from None
+            except MemoryError:  # before the task began
+                raise not_enough_memory(stage, key) from None
             return receipt
 
         with ThreadPoolExecutor(self._workers) as waiting:

@@ -30,7 +30,7 @@ from maskwright.plugins.report import Report
 from maskwright.plugins.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from maskwright.data.variable import Variable
     from maskwright.plugins.aggregation import Aggregation
@@ -166,6 +166,7 @@ def _method(method: AnyMethod, origin: Origin) -> dict[str, Any]:
         "fewest_records": _of(method, origin, "fewest_records", check=whole("how many records it needs")),
         "limits": _of(method, origin, "limits", check=limits),
         "publishes": _of(method, origin, "publishes", check=publishes),
+        "iterations": _of(method, origin, "iterations", check=partial(_one_by_one, origin)),
         "variant": _of(method, origin, "variant", check=variant),
     }
 
@@ -209,6 +210,10 @@ def _measure(measure: Measure, origin: Origin) -> dict[str, Any]:
         "components": _of(measure, origin, "components"),
         "check": _of(measure, origin, "check", check=partial(_gone_through, origin)),
     }
+
+
+def _one_by_one(origin: Origin, _: tuple[Any, ...], found: Any) -> Iterator[Any]:
+    return guarded_iterator(origin, found)
 
 
 def _gone_through(origin: Origin, _: tuple[Any, ...], found: Any) -> tuple[Any, ...]:

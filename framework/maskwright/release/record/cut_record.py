@@ -26,5 +26,5 @@ class CutRecord(RecordPart):
     sampled: int = Field(description="Records that the cuts were made from.")
     groups: tuple[GroupCutRecord, ...] = Field(description="Those that were masked in blocks.")
     measures: dict[str, str] = Field(
-        description="Of each measure: 'exact' or 'approximate', against the file in memory."
+        description="Of each measure: 'exact', 'sampled' or 'approximate', against the file in memory."
     )

@@ -77,15 +77,15 @@ class CheckRecord(RecordPart):
 
 
 class StageCostRecord(RecordPart):
-    """What one stage of a run in memory is expected to take."""
+    """What one stage of a run is expected to take."""
 
     stage: str
-    megabytes: float = Field(description="Most memory that the process holds.")
+    megabytes: float = Field(description="Most memory that the process holds; over parts, a worker.")
     seconds: float = Field(description="Of one processor.")
 
 
 class CostsRecord(RecordPart):
-    """What a run in memory is expected to take, by measured rates."""
+    """What a run is expected to take, by measured rates."""
 
     records: int
     stages: tuple[StageCostRecord, ...]
@@ -93,6 +93,9 @@ class CostsRecord(RecordPart):
     seconds: float
     memory_megabytes: float | None = Field(description="That there is for it; null where the system does not say.")
     fits: bool
+    workers: int = Field(default=0, description="Of a run over parts; 0: in memory.")
+    leader_megabytes: float = Field(default=0.0, description="Of the process that leads a run over parts.")
+    scratch_megabytes: float = Field(default=0.0, description="Of files that a run over parts writes on the way.")
 
 
 class PlanRecord(RecordPart):

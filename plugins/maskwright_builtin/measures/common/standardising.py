@@ -84,13 +84,28 @@ def _in_grid_units(
 
     Differences of whole numbers are exact: in binary64 0.3 - 0.2 is not 0.4 - 0.3, and a tie would be lost.
     """
+    factor = grid_units(old, new, decimals)
+    return (old, new) if factor is None or factor == 1.0 else (np.rint(old * factor), np.rint(new * factor))
+
+
+def grid_units(old: NDArray[np.float64], new: NDArray[np.float64], decimals: list[int | None]) -> float | None:
+    """What makes both columns whole numbers of the finer declared grid; None where they do not lie on it.
+
+    Parameters
+    ----------
+    old, new : ndarray of shape (n,) and (m,), float64
+        NaN where missing.
+    decimals : list of int or None
+        Declared of both.
+    """
     places = [number for number in decimals if number is not None]
-    if len(places) < len(decimals) or max(places) == 0:
-        return old, new
-    scaled = [column * 10.0 ** max(places) for column in (old, new)]
-    whole = [np.rint(column) for column in scaled]
-    for exact, near in zip(whole, scaled, strict=True):
-        off_grid = np.abs(exact - near) > 1e-6
-        if (off_grid | (np.abs(exact) >= 2.0**53)).any():
-            return old, new
-    return whole[0], whole[1]
+    if len(places) < len(decimals):
+        return None
+    factor = 10.0 ** max(places)
+    if factor == 1.0:
+        return factor
+    for near in (old * factor, new * factor):
+        exact = np.rint(near)
+        if ((np.abs(exact - near) > 1e-6) | (np.abs(exact) >= 2.0**53)).any():
+            return None
+    return factor

@@ -41,6 +41,27 @@ def interval_of_mean(credit: NDArray[np.float64]) -> tuple[float, float]:
     number = len(credit) + added
     centre = (float(credit.sum()) + added / 2.0) / number
     squares = float(((credit - centre) ** 2).sum()) + added / 2.0 * (centre**2 + (1.0 - centre) ** 2)
+    return _ends(centre, squares, number)
+
+
+def interval_of_sums(total: float, squares: float, records: float) -> tuple[float, float]:
+    """The same, where only sums are known.
+
+    Parameters
+    ----------
+    total, squares : float
+        Of the credits, and of their squares.
+    records : float
+        Or households.
+    """
+    added = CRITICAL**2
+    number = records + added
+    centre = (total + added / 2.0) / number
+    apart = max(0.0, squares - 2.0 * centre * total + records * centre**2)
+    return _ends(centre, apart + added / 2.0 * (centre**2 + (1.0 - centre) ** 2), number)
+
+
+def _ends(centre: float, squares: float, number: float) -> tuple[float, float]:
     reach = CRITICAL * float(np.sqrt(squares)) / number
     return 100.0 * max(0.0, centre - reach), 100.0 * min(1.0, centre + reach)
 

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
 import numpy as np
 from pydantic import Field
 
 from maskwright import Comparison, Measure, Measurement
 from maskwright_builtin.measures.common.pairing import Pairs, listed, pair_records
 from maskwright_builtin.measures.common.weighting import WeightedParams, Weights, chosen, mean, weights_of
-from maskwright_builtin.measures.information_loss.file_statistics import FileStatistics, file_statistics
+from maskwright_builtin.measures.information_loss.discrepancy_cells import MISSING_RULE, Matrix, discrepancy_of
+from maskwright_builtin.measures.information_loss.discrepancy_over_parts import DISCREPANCY_OVER_PARTS
+from maskwright_builtin.measures.information_loss.file_statistics import file_statistics
 from maskwright_builtin.measures.information_loss.variation import ERRORS, Error, terms
 from maskwright_builtin.measures.record_linkage.nearest_pairing import PAIRING_DESCRIPTION, Pairing, pairs_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-MISSING_RULE = "X uses the pairs with both values, each statistic the records of its own file that have the values"
-NEGLIGIBLE = 1e-10
-"""Components that explain a smaller share of the inertia are rounding, or exact dependences between variables."""
-
-Matrix = Literal["X", "mean", "V", "variance", "R", "RF", "C", "F"]
 
 
 class DiscrepancyParams(WeightedParams, extra="forbid", frozen=True):
@@ -94,11 +84,7 @@ def discrepancy(
     new = file_statistics(pairs.masked, None if weights is None else weights.masked)
     comparison.progress(1.0)
     notes = list(pairs.notes)
-    cells = _cells(old, new, params, notes)
-    if cells is None:
-        notes.append("not defined: components need the correlation of every pair of variables, and a variable has none")
-        return Measurement(float("nan"), notes=tuple(notes))
-    return _of_cells(cells, params.error, pairs.names, notes)
+    return discrepancy_of(old, new, params, pairs.names, notes)
 
 
 def _of_values(pairs: Pairs, weights: Weights | None, error: Error, comparison: Comparison) -> Measurement:
@@ -135,87 +121,6 @@ def _of_values(pairs: Pairs, weights: Weights | None, error: Error, comparison: 
     return Measurement(parts[error], parts, per_variable, per_record, notes=tuple(notes))
 
 
-@dataclass(frozen=True, eq=False)
-class _Cells:
-    """A matrix of each file, as the cells that are compared.
-
-    `rows` and `columns` are the variables that a cell concerns, `weight` what its term is multiplied by before the sum
-    is divided by the number of cells.
-    """
-
-    original: NDArray[np.float64]
-    masked: NDArray[np.float64]
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    weight: NDArray[np.float64]
-
-
-def _cells(old: FileStatistics, new: FileStatistics, params: DiscrepancyParams, notes: list[str]) -> _Cells | None:
-    p = len(old.mean)
-    if params.of in ("mean", "variance"):
-        own = np.arange(p)
-        files = (old.mean, new.mean) if params.of == "mean" else (np.diag(old.covariance), np.diag(new.covariance))
-        return _Cells(*files, own, own, np.ones(p))
-    if params.of in ("V", "R"):
-        rows, columns = np.triu_indices(p, 0 if params.of == "V" else 1)
-        first, other = (old.covariance, new.covariance) if params.of == "V" else (old.correlation, new.correlation)
-        return _Cells(first[rows, columns], other[rows, columns], rows, columns, np.ones(len(rows)))
-    if np.isnan(old.correlation).any() or np.isnan(new.correlation).any():
-        return None
-    first_file, other_file = _components(old.correlation), _components(new.correlation)
-    empty = [int((each.share <= NEGLIGIBLE).sum()) for each in (first_file, other_file)]
-    if any(empty):
-        notes.append(
-            f"components without inertia, from exact dependences: {empty[0]} in the original file, {empty[1]} in the "
-            "masked file; their columns are 0"
-        )
-    if params.of == "C":
-        own = np.arange(p)
-        communality = [(each.loadings[:, : params.components] ** 2).sum(axis=1) for each in (first_file, other_file)]
-        return _Cells(communality[0], communality[1], own, own, np.ones(p))
-    sign = np.where((first_file.loadings * other_file.loadings).sum(axis=0) < 0.0, -1.0, 1.0)
-    matrices = [each.loadings if params.of == "RF" else each.coefficients for each in (first_file, other_file)]
-    rows = np.repeat(np.arange(p), p)
-    return _Cells(matrices[0].ravel(), (matrices[1] * sign).ravel(), rows, rows, np.tile(first_file.share, p))
-
-
-@dataclass(frozen=True, eq=False)
-class _Components:
-    """Principal components of a correlation matrix: loadings and score coefficients (p, p), share of inertia (p,)."""
-
-    loadings: NDArray[np.float64]
-    coefficients: NDArray[np.float64]
-    share: NDArray[np.float64]
-
-
-def _components(correlation: NDArray[np.float64]) -> _Components:
-    values, vectors = np.linalg.eigh(correlation)
-    values, vectors = values[::-1], vectors[:, ::-1]
-    kept = values > NEGLIGIBLE * len(values)
-    root = np.sqrt(np.where(kept, values, 1.0))
-    return _Components(
-        np.where(kept, vectors * root, 0.0),
-        np.where(kept, vectors / root, 0.0),
-        np.where(kept, values, 0.0) / len(values),
-    )
-
-
-def _of_cells(cells: _Cells, error: Error, names: tuple[str, ...], notes: list[str]) -> Measurement:
-    found = {each: terms(cells.original, cells.masked, each) * cells.weight for each in ERRORS}
-    there = ~np.isnan(found[error])
-    if not there.any():
-        return Measurement(float("nan"), notes=(*notes, "not defined: no cell of this matrix exists in both files"))
-    if not there.all():
-        notes.append(f"cells left out because they are not defined in one of the files: {int((~there).sum())}")
-    parts: dict[str, float] = {each: float(term[there].mean()) for each, term in found.items()}
-    per_variable = {}
-    for j, name in enumerate(names):
-        own = there & ((cells.rows == j) | (cells.columns == j))
-        if own.any():
-            per_variable[name] = float(found[error][own].mean())
-    return Measurement(parts[error], parts, per_variable, notes=tuple(notes))
-
-
 DISCREPANCY = Measure(
     name="discrepancy",
     compute=discrepancy,
@@ -225,6 +130,7 @@ DISCREPANCY = Measure(
     range=(0.0, None),
     params=DiscrepancyParams,
     compares_unpaired=True,
+    merging=DISCREPANCY_OVER_PARTS,
     invariant_to={"records", "columns"},
     reference="Mateo-Sanz, doctoral thesis (in Catalan), chapter 5: discrepancies X, V, R, RF, C, F; Domingo-Ferrer "
     "and Torra (2001), Disclosure control methods and information loss for microdata, table 5.1",

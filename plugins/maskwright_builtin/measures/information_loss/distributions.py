@@ -8,8 +8,16 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from maskwright import Comparison, InputError, Measure, Measurement, NamesVariables
-from maskwright_builtin.measures.common.pairing import listed, pair_records
+from maskwright_builtin.measures.common.pairing import pair_records
 from maskwright_builtin.measures.common.weighting import WeightedParams, Weights, chosen, weights_of
+from maskwright_builtin.measures.information_loss.distribution_distances import (
+    MISSING_RULE,
+    hellinger_distance,
+    mean_distance,
+    ranks_of_edges,
+)
+from maskwright_builtin.measures.information_loss.hellinger_over_parts import HELLINGER_OVER_PARTS
+from maskwright_builtin.measures.information_loss.ks_over_parts import KOLMOGOROV_SMIRNOV_OVER_PARTS
 from maskwright_builtin.numerics.ordering import stable_order
 
 if TYPE_CHECKING:
@@ -18,8 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright import Measurable
-
-MISSING_RULE = "each file uses its present values"
 
 Column = tuple["NDArray[np.float64]", "NDArray[np.float64] | None"]
 """Present values of a variable, and their weights."""
@@ -108,10 +114,12 @@ def hellinger(
     """
 
     def distance(old: Column, new: Column) -> float:
-        inner = np.arange(1, params.bins) / params.bins
-        edges = np.unique(np.quantile(old[0], inner, method="lower"))
+        ranks = ranks_of_edges(len(old[0]), params.bins)
+        edges = np.unique(np.partition(old[0], ranks)[ranks])
         cells = len(edges) + 1
-        return _hellinger(*(_shares(np.searchsorted(edges, values, side="left"), w, cells) for values, w in (old, new)))
+        return hellinger_distance(
+            *(_shares(np.searchsorted(edges, values, side="left"), w, cells) for values, w in (old, new))
+        )
 
     others = {}
     weights = weights_of(comparison, "hellinger", weighted=params.weighted)
@@ -121,7 +129,7 @@ def hellinger(
         old, new = comparison.keys(name)
         cells = int(max(old.max(initial=-1), new.max(initial=-1))) + 2
         files = (old, None if weights is None else weights.original), (new, None if weights is None else weights.masked)
-        others[name] = 100.0 * _hellinger(*(_shares(codes + 1, counts, cells) for codes, counts in files))
+        others[name] = 100.0 * hellinger_distance(*(_shares(codes + 1, counts, cells) for codes, counts in files))
     return _by_variable(comparison, params, "hellinger", distance, others)
 
 
@@ -153,14 +161,7 @@ def _by_variable(
         if all(values.size and (counts is None or counts.any()) for values, counts in (old, new)):
             per_variable[name] = 100.0 * distance(old, new)
         comparison.progress((j + 1) / pairs.p)
-    without = [name for name in pairs.names if name not in per_variable]
-    if without:
-        notes.append(f"left out, no value (with weight) in one of the files: {listed(without)}")
-    found = [*per_variable.values(), *(others or {}).values()]
-    if not found:
-        return Measurement(float("nan"), notes=(*notes, "not defined: no variable can be compared"))
-    parts = {"mean": float(np.mean(found)), "largest": max(found), **(others or {})}
-    return Measurement(parts["mean"], parts, per_variable, notes=tuple(notes))
+    return mean_distance(pairs.names, per_variable, others or {}, notes)
 
 
 def _present(column: NDArray[np.float64], weights: Weights | None, file: str) -> Column:
@@ -206,11 +207,6 @@ def _shares(cells: NDArray[np.int64], weights: NDArray[np.float64] | None, count
     return shares
 
 
-def _hellinger(first: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    # The sum of squared differences of the roots is 2 (1 - sum sqrt(p p')), and exactly 0 for equal shares.
-    return float(np.sqrt(0.5 * np.sum((np.sqrt(first) - np.sqrt(other)) ** 2)))
-
-
 KOLMOGOROV_SMIRNOV = Measure(
     name="kolmogorov_smirnov",
     compute=kolmogorov_smirnov,
@@ -220,6 +216,7 @@ KOLMOGOROV_SMIRNOV = Measure(
     range=(0.0, 100.0),
     params=WeightedParams,
     compares_unpaired=True,
+    merging=KOLMOGOROV_SMIRNOV_OVER_PARTS,
     invariant_to={"affine", "records", "columns"},
     reference="Kolmogorov (1933), Smirnov (1948); as a utility measure: Woo, Reiter, Oganian, Karr (2009), Global "
     "measures of data utility for microdata masked for disclosure limitation, J. Privacy and Confidentiality 1(1)",
@@ -236,6 +233,7 @@ HELLINGER = Measure(
     uses=_hellinger_uses,
     check=_hellinger_mistakes,
     compares_unpaired=True,
+    merging=HELLINGER_OVER_PARTS,
     invariant_to={"affine", "records", "columns"},
     reference="Hellinger (1909); as a utility measure: Gomatam, Karr, Sanil (2005), Data swapping as a decision "
     "problem, Journal of Official Statistics 21(4)",

@@ -11,6 +11,7 @@ from maskwright import Comparison, Measurement, Merging
 from maskwright_builtin.measures.common.pairing import listed, pair_records
 from maskwright_builtin.measures.common.part_moments import PartMoments
 from maskwright_builtin.measures.common.weighting import weighted_over_parts
+from maskwright_builtin.measures.information_loss.counted_zeros import MISSING_RULE, kinds_of_cells, measured_zeros
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +26,8 @@ def _missing(pairs: Pairs) -> list[int]:
     return [int(np.isnan(pairs.original).sum()), int(np.isnan(pairs.masked).sum())]
 
 
-def _missing_notes(facts: Sequence[Mapping[str, Any]], rule: str) -> list[str]:
+def missing_notes(facts: Sequence[Mapping[str, Any]], rule: str) -> list[str]:
+    """Note on the missing cells of both files, where there are any."""
     gone = [sum(each["missing"][at] for each in facts) for at in (0, 1)]
     said = f"missing cells: {gone[0]} in the original file, {gone[1]} in the masked file; {rule}"
     return [said] if any(gone) else []
@@ -83,7 +85,7 @@ def squared_error_of_parts(
     params : WeightedParams
     asked : None
     """
-    notes = _missing_notes(facts, PAIRS)
+    notes = missing_notes(facts, PAIRS)
     per_variable: dict[str, float] = {}
     without_scale, without_pairs = [], []
     for name, (pairs, squares, _, original) in _differences(facts).items():
@@ -117,7 +119,7 @@ def il1s_of_parts(
     params : WeightedParams
     asked : None
     """
-    notes = _missing_notes(facts, PAIRS)
+    notes = missing_notes(facts, PAIRS)
     per_variable: dict[str, float] = {}
     left_out: dict[str, list[str]] = {"no record has a value in both files": [], "changed although constant": []}
     for name, (pairs, _, sizes, original) in _differences(facts).items():
@@ -147,15 +149,11 @@ def zeros_of_part(comparison: Comparison, params: WeightedParams, asked: object)
     params : WeightedParams
     asked : None
     """
-    pairs = pair_records(comparison, "")
+    pairs = pair_records(comparison, MISSING_RULE)
     found: Facts = {"missing": _missing(pairs), "variables": {}}
     for j, name in enumerate(pairs.names):
-        old, new = pairs.originals(j), pairs.masked[:, j]
-        there = ~(np.isnan(old) | np.isnan(new))
-        before, after = (old == 0.0) & there, (new == 0.0) & there
-        found["variables"][name] = [
-            int(np.count_nonzero(each)) for each in (before & after, before & ~after, after & ~before, there)
-        ]
+        kinds = kinds_of_cells(pairs.originals(j), pairs.masked[:, j])
+        found["variables"][name] = [int(np.count_nonzero(each)) for each in kinds]
     return found
 
 
@@ -173,34 +171,11 @@ def structural_zeros_of_parts(
     params : WeightedParams
     asked : None
     """
-    notes = _missing_notes(facts, "a cell missing in either file is left out")
-    per_variable: dict[str, float] = {}
-    total, without = [0, 0, 0, 0], []
-    for name in facts[0]["variables"]:
-        own = [sum(each["variables"][name][at] for each in facts) for at in range(4)]
-        total = [one + other for one, other in zip(total, own, strict=True)]
-        if sum(own[:3]):
-            per_variable[name] = 100.0 * (own[1] + own[2]) / sum(own[:3])
-        if not own[3]:
-            without.append(name)
-    kept, lost, made, cells = total
-    if without:
-        notes.append(f"left out, no record has a value in both files: {listed(without)}")
-    if not cells:
-        return Measurement(math.nan, notes=(*notes, "not defined: no variable can be compared"))
-    if not per_variable:
-        notes.append("no value is zero in either file: nothing could be lost")
-    parts = {
-        "share_original": 100.0 * (kept + lost) / cells,
-        "share_masked": 100.0 * (kept + made) / cells,
-        "lost": _percent(lost, kept + lost),
-        "made": _percent(made, kept + made),
+    zeros = {
+        name: [sum(each["variables"][name][at] for each in facts) for at in range(4)] for name in facts[0]["variables"]
     }
-    return Measurement(_percent(lost + made, kept + lost + made), parts, per_variable, notes=tuple(notes))
-
-
-def _percent(part: float, whole: float) -> float:
-    return 100.0 * part / whole if whole > 0.0 else 0.0
+    empty = [name for name, (*_, cells) in zeros.items() if not cells]
+    return measured_zeros(zeros, empty, missing_notes(facts, MISSING_RULE))
 
 
 OWN_FILE = "each moment uses the present values of its own file"
@@ -237,7 +212,7 @@ def higher_moments_of_parts(
     params : WeightedParams
     asked : None
     """
-    notes = _missing_notes(facts, OWN_FILE)
+    notes = missing_notes(facts, OWN_FILE)
     per_variable: dict[str, list[float]] = {}
     without_scale, empty = [], []
     for name in facts[0]["variables"]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -11,18 +10,18 @@ from pydantic import Field
 from maskwright import Comparison, Measure, Measurement, Progress
 from maskwright_builtin.measures.common.pairing import Pairs, listed, pair_records, present_values
 from maskwright_builtin.measures.common.weighting import WeightedParams, Weights, chosen, effective_number, weights_of
-from maskwright_builtin.measures.information_loss.moments import Moments, center_and_scale, moments
+from maskwright_builtin.measures.information_loss.moments import center_and_scale, moments
+from maskwright_builtin.measures.information_loss.pil_losses import (
+    MISSING_RULE,
+    averaged,
+    moment_losses,
+    quantile_losses,
+)
+from maskwright_builtin.measures.information_loss.pil_over_parts import PIL_OVER_PARTS
 from maskwright_builtin.measures.information_loss.quantiles import quantiles, quantiles_with_error
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
-
-PARTS = ("quantiles", "means", "variances", "covariances", "correlations")
-MISSING_RULE = "each statistic uses the records of its own file that have all the values it needs"
-ROUNDING = 1e-12
-"""Moments of columns scaled to order 1 that differ by less are the same number, computed in another order."""
 
 
 class ProbabilisticInformationLossParams(WeightedParams, extra="forbid", frozen=True):
@@ -113,14 +112,7 @@ def probabilistic_information_loss(
     losses = _moment_losses(pairs, weights, comparison.progress)
     losses["quantiles"] = _quantile_losses(pairs, weights, params, comparison.progress)
     comparison.progress(1.0)
-    parts = {part: 100.0 * float(np.nanmean(losses[part])) for part in PARTS if not np.isnan(losses[part]).all()}
-    notes += _notes_on_parts(parts, pairs, losses["correlations"])
-    return Measurement(
-        float(np.mean(list(parts.values()))),
-        parts=parts,
-        per_variable=_per_variable(losses, pairs.names),
-        notes=tuple(notes),
-    )
+    return averaged(losses, pairs.names, notes)
 
 
 def _with_weight(pairs: Pairs, weights: Weights) -> tuple[Pairs, Weights]:
@@ -130,51 +122,7 @@ def _with_weight(pairs: Pairs, weights: Weights) -> tuple[Pairs, Weights]:
     return there, Weights(weights.original[first], weights.masked[other])
 
 
-def _notes_on_parts(parts: Mapping[str, float], pairs: Pairs, correlations: NDArray[np.float64]) -> list[str]:
-    notes = []
-    absent = [part for part in PARTS if part not in parts]
-    if absent:
-        why = "there is one variable" if pairs.p == 1 else "no pair of variables has one"
-        notes.append(f"{why}: {' and '.join(absent)} do not exist, the mean is over the other parts")
-    undefined = int(np.isnan(correlations[np.triu_indices(pairs.p, 1)]).sum())
-    if undefined and pairs.p > 1:
-        notes.append(f"correlations left out because they are not defined in one of the files: {undefined} pairs")
-    return notes
-
-
-def _per_variable(losses: Mapping[str, NDArray[np.float64]], names: tuple[str, ...]) -> dict[str, float]:
-    result = {}
-    for j, name in enumerate(names):
-        own = [losses[part][j] for part in PARTS]
-        result[name] = 100.0 * float(np.mean([np.nanmean(loss) for loss in own if not np.isnan(loss).all()]))
-    return result
-
-
-_erf_of_each = np.frompyfunc(math.erf, 1, 1)
-
-
-def _erf(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(_erf_of_each(values), dtype=np.float64)
-
-
-def _loss(
-    difference: NDArray[np.float64], variance: NDArray[np.float64], terms: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """``erf(abs(difference) / sqrt(2 variance))``, with the rules for no variance; NaN where undefined.
-
-    `terms` bounds the terms that `variance` was summed from: a variance that is only their rounding is none.
-    """
-    none = variance <= ROUNDING * terms
-    with np.errstate(over="ignore"):
-        ratio = np.abs(difference) / np.sqrt(2.0 * np.where(none, 1.0, variance))
-    regular = _erf(ratio)
-    irregular = np.where(np.abs(difference) <= ROUNDING, 0.0, 1.0)
-    result = np.where(none, irregular, regular)
-    return np.where(np.isnan(difference) | np.isnan(variance), np.nan, result)
-
-
 def _moment_losses(pairs: Pairs, weights: Weights | None, progress: Progress) -> dict[str, NDArray[np.float64]]:
-    """Losses of means and variances, shape (p,), and of the pairs, shape (p, p) with NaN on the diagonal."""
     center, scale = center_and_scale(pairs.original, pairs.masked)
 
     def first_half(share: float) -> None:
@@ -186,38 +134,7 @@ def _moment_losses(pairs: Pairs, weights: Weights | None, progress: Progress) ->
     one, other = (None, None) if weights is None else (weights.original, weights.masked)
     old = moments(pairs.original, center, scale, first_half, to_fourth=True, weights=one)
     new = moments(pairs.masked, center, scale, second_half, to_fourth=False, weights=other)
-    n = np.diag(old.n)
-    second, fourth = np.diag(old.product), np.diag(old.squares)
-    off_diagonal = np.where(np.eye(pairs.p, dtype=np.bool_), np.nan, 0.0)
-    return {
-        "means": _loss(new.mean - old.mean, second / n, 0.0 * second),
-        "variances": _loss(np.diag(new.product) - second, (fourth - second**2) / n, fourth / n),
-        "covariances": _covariance_losses(old, new) + off_diagonal,
-        "correlations": _correlation_losses(old, new) + off_diagonal,
-    }
-
-
-def _covariance_losses(old: Moments, new: Moments) -> NDArray[np.float64]:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return _loss(new.product - old.product, (old.squares - old.product**2) / old.n, old.squares / old.n)
-
-
-def _correlation_losses(old: Moments, new: Moments) -> NDArray[np.float64]:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        r = _correlations(old)
-        both = old.squares / (old.second_first * old.second_other)
-        kurtosis = old.fourth_first / old.second_first**2 + old.fourth_other / old.second_other**2
-        deviation = np.sqrt(old.second_first * old.second_other)
-        skew = old.cubes / (old.second_first * deviation) + old.cubes.T / (old.second_other * deviation)
-        # Cramér's variance of r, multiplied out by r**2 so that nothing is divided by the covariance.
-        variance = (both + r**2 / 4.0 * (kurtosis + 2.0 * both) - r * skew) / old.n
-        return _loss(_correlations(new) - r, variance, (both + kurtosis) / old.n)
-
-
-def _correlations(found: Moments) -> NDArray[np.float64]:
-    """Pearson's r; NaN where a variable is constant among the records that have both values."""
-    varies = (found.second_first > 0.0) & (found.second_other > 0.0)
-    return np.where(varies, found.product / np.sqrt(found.second_first * found.second_other), np.nan)
+    return moment_losses(old, new)
 
 
 def _quantile_losses(
@@ -235,10 +152,7 @@ def _quantile_losses(
             own = chosen(weights.original, ~np.isnan(pairs.original[:, j]))
             old = quantiles_with_error(before, params.step, window, own)
             new = quantiles(after, params.step, chosen(weights.masked, ~np.isnan(pairs.masked[:, j])))
-        moved = np.abs(new - old.values)
-        full = np.where(moved > 0.0, np.inf, 0.0)
-        ratio = np.divide(moved, math.sqrt(2.0) * old.sd, out=full, where=old.sd > 0.0)
-        losses.append(_erf(ratio))
+        losses.append(quantile_losses(old.values, old.sd, new))
         progress(0.6 + 0.4 * (j + 1) / pairs.p)
     return np.array(losses)
 
@@ -252,6 +166,7 @@ PROBABILISTIC_INFORMATION_LOSS = Measure(
     range=(0.0, 100.0),
     params=ProbabilisticInformationLossParams,
     compares_unpaired=True,
+    merging=PIL_OVER_PARTS,
     invariant_to={"affine", "records", "columns"},
     reference="Mateo-Sanz, Domingo-Ferrer, Sebé (2005), Probabilistic information loss measures in confidentiality "
     "protection of continuous microdata, Data Mining and Knowledge Discovery 11(2), 181-193",

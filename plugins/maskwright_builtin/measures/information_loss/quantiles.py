@@ -67,8 +67,7 @@ def quantiles_with_error(
         ordered = np.sort(column)
         values = quantiles(ordered, step)
         inside, half = _inside(ordered, values)
-        # A window narrower than the spacing of binary64 at the quantile would hold nothing, not even the quantile.
-        spread = np.sqrt(shares * (1.0 - shares) * ordered.size) / np.maximum(inside[1] - inside[0], 1)
+        spread = relative_spread(ordered.size, inside[1] - inside[0], step)
     else:
         ordered, cumulative = _ordered(column, weights)
         place = _places(cumulative, weights, step)
@@ -95,9 +94,38 @@ def quantiles(
         All above 0.
     """
     if weights is None:
-        return ordered[(ordered.size - 1) * np.arange(step, 100, step) // 100]
+        return ordered[ranks_of_quantiles(ordered.size, step)]
     ordered, cumulative = _ordered(ordered, weights)
     return ordered[_places(cumulative, weights, step)]
+
+
+def ranks_of_quantiles(n: int, step: int) -> NDArray[np.int64]:
+    """Place, 0-based, of each quantile among n sorted values.
+
+    Parameters
+    ----------
+    n : int
+    step : int
+        Percent.
+    """
+    return np.asarray((n - 1) * np.arange(step, 100, step) // 100, dtype=np.int64)
+
+
+def relative_spread(n: int, inside: NDArray[np.int64], step: int) -> NDArray[np.float64]:
+    """Asymptotic standard deviation of each quantile of n values, in widths of its window.
+
+    Parameters
+    ----------
+    n : int
+    inside : ndarray of shape (q,), int64
+        Values in the window.
+    step : int
+        Percent.
+    """
+    shares = np.arange(step, 100, step) / 100.0
+    # A window narrower than the spacing of binary64 at the quantile would hold nothing, not even the quantile.
+    spread: NDArray[np.float64] = np.sqrt(shares * (1.0 - shares) * n) / np.maximum(inside, 1)
+    return spread
 
 
 def _ordered(

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright import Comparison, Measure, Measurement
-from maskwright_builtin.measures.common.pairing import listed, pair_records
+from maskwright_builtin.measures.common.pairing import pair_records
 from maskwright_builtin.measures.common.weighting import WeightedParams, weights_of
+from maskwright_builtin.measures.information_loss.counted_zeros import (
+    MISSING_RULE,
+    kinds_of_cells,
+    measured_zeros,
+)
 from maskwright_builtin.measures.information_loss.over_parts import STRUCTURAL_ZEROS_OVER_PARTS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-MISSING_RULE = "a cell missing in either file is left out"
 
 
 def structural_zeros(
@@ -50,46 +53,21 @@ def structural_zeros(
     pairs = pair_records(comparison, MISSING_RULE)
     weights = weights_of(comparison, "structural_zeros", weighted=params.weighted)
     counts = None if weights is None else weights.masked
-    notes = list(pairs.notes)
-    per_variable: dict[str, float] = {}
+    zeros: dict[str, list[float]] = {}
     per_record = np.zeros(len(pairs.masked))
-    kept = lost = made = cells = 0.0
-    without: list[str] = []
+    empty: list[str] = []
     for j, name in enumerate(pairs.names):
-        old, new = pairs.originals(j), pairs.masked[:, j]
-        there = ~(np.isnan(old) | np.isnan(new))
-        before, after = (old == 0.0) & there, (new == 0.0) & there
-        own = [_total(each, counts) for each in (before & after, before & ~after, after & ~before)]
-        kept, lost, made = kept + own[0], lost + own[1], made + own[2]
-        cells += _total(there, counts)
-        per_record += before ^ after
+        kept, lost, made, there = kinds_of_cells(pairs.originals(j), pairs.masked[:, j])
+        zeros[name] = [_total(each, counts) for each in (kept, lost, made, there)]
+        per_record += lost | made
         comparison.progress((j + 1) / pairs.p)
-        if sum(own) > 0.0:
-            per_variable[name] = 100.0 * (own[1] + own[2]) / sum(own)
         if not there.any():
-            without.append(name)
-    if without:
-        notes.append(f"left out, no record has a value in both files: {listed(without)}")
-    if not cells:
-        return Measurement(float("nan"), notes=(*notes, "not defined: no variable can be compared"))
-    if not per_variable:
-        notes.append("no value is zero in either file: nothing could be lost")
-    parts = {
-        "share_original": 100.0 * (kept + lost) / cells,
-        "share_masked": 100.0 * (kept + made) / cells,
-        "lost": _percent(lost, kept + lost),
-        "made": _percent(made, kept + made),
-    }
-    value = _percent(lost + made, kept + lost + made)
-    return Measurement(value, parts, per_variable, per_record, notes=tuple(notes))
+            empty.append(name)
+    return measured_zeros(zeros, empty, pairs.notes, per_record)
 
 
 def _total(cells: NDArray[np.bool_], weights: NDArray[np.float64] | None) -> float:
     return float(np.count_nonzero(cells)) if weights is None else float(weights[cells].sum())
-
-
-def _percent(part: float, whole: float) -> float:
-    return 100.0 * part / whole if whole > 0.0 else 0.0
 
 
 STRUCTURAL_ZEROS = Measure(

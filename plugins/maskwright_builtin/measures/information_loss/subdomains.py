@@ -11,6 +11,14 @@ from maskwright import Comparison, Measure, Measurement, NamesVariables
 from maskwright_builtin.measures.common.pairing import Pairs, pair_records, spread
 from maskwright_builtin.measures.common.weighting import WeightedParams, Weights, weights_of
 from maskwright_builtin.measures.information_loss.file_statistics import file_statistics
+from maskwright_builtin.measures.information_loss.subdomain_changes import (
+    MISSING_RULE,
+    SMALLEST,
+    changes,
+    scales,
+    summary,
+)
+from maskwright_builtin.measures.information_loss.subdomains_over_parts import SUBDOMAINS_OVER_PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,10 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright import Measurable
-
-MISSING_RULE = "each statistic uses the records of its own file that have the values"
-SMALLEST = 2
-"""Records that a subdomain must have in both files to have a covariance."""
 
 Records = tuple["NDArray[np.int64]", "NDArray[np.int64]"]
 """Records of a subdomain in the original and in the masked file."""
@@ -81,10 +85,7 @@ def subdomains(comparison: Comparison, params: SubdomainParams, rng: np.random.G
     pairs = pair_records(comparison, MISSING_RULE, required=False)
     weights = weights_of(comparison, "subdomains", weighted=params.weighted)
     notes = list(pairs.notes)
-    scale = np.array([spread(pairs.original[:, j], ddof=1) for j in range(pairs.p)])
-    scale[scale == 0.0] = np.nan
-    if np.isnan(scale).any():
-        notes.append(f"left out because they are constant in the original file: {int(np.isnan(scale).sum())} variables")
+    scale = scales([spread(pairs.original[:, j], ddof=1) for j in range(pairs.p)], notes)
     gathered: dict[str, list[NDArray[np.float64]]] = {}
     small = 0
     planned = _subdomains(comparison, pairs, params, rng)
@@ -93,11 +94,11 @@ def subdomains(comparison: Comparison, params: SubdomainParams, rng: np.random.G
         if min(len(records[0]), len(records[1])) < SMALLEST:
             small += 1
             continue
-        gathered.setdefault(label, []).append(_changes(pairs, weights, records, scale))
+        old = file_statistics(pairs.original[records[0]], _of(weights, "original", records[0]))
+        new = file_statistics(pairs.masked[records[1]], _of(weights, "masked", records[1]))
+        gathered.setdefault(label, []).append(changes(old, new, scale))
     comparison.progress(1.0)
-    if small:
-        notes.append(f"left out, fewer than {SMALLEST} records in one of the files: {small} subdomains")
-    return _summary(gathered, pairs, notes)
+    return summary(gathered, small, pairs.names, notes)
 
 
 def _names_used(params: SubdomainParams, given: Measurable) -> tuple[str, ...]:
@@ -130,50 +131,8 @@ def _categories(original: NDArray[np.int64], masked: NDArray[np.int64]) -> Itera
         yield first, other
 
 
-def _changes(
-    pairs: Pairs, weights: Weights | None, records: Records, scale: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Change of the means in the first row, of the covariances in the others; shape (1 + p, p), NaN if not defined."""
-    old = file_statistics(pairs.original[records[0]], _of(weights, "original", records[0]))
-    new = file_statistics(pairs.masked[records[1]], _of(weights, "masked", records[1]))
-    means = np.abs(new.mean - old.mean) / scale
-    covariances = np.abs(new.covariance - old.covariance) / np.outer(scale, scale)
-    return 100.0 * np.vstack([means, covariances])
-
-
 def _of(weights: Weights | None, file: str, records: NDArray[np.int64]) -> NDArray[np.float64] | None:
     return None if weights is None else (weights.original if file == "original" else weights.masked)[records]
-
-
-def _summary(gathered: dict[str, list[NDArray[np.float64]]], pairs: Pairs, notes: list[str]) -> Measurement:
-    upper = np.triu_indices(pairs.p)
-    parts: dict[str, float] = {}
-    errors: list[float] = []
-    for label, changes in gathered.items():
-        every = np.stack(changes)
-        for name, cells in (("means", every[:, 0, :]), ("covariances", every[:, 1:, :][:, upper[0], upper[1]])):
-            there = ~np.isnan(cells)
-            if not there.any():
-                continue
-            each = np.array([row[use].mean() for row, use in zip(cells, there, strict=True) if use.any()])
-            parts[f"{label}_{name}"] = float(each.mean())
-            sampled = label == "random" and len(each) > 1
-            errors.append(float(each.var(ddof=1)) / len(each) if sampled else 0.0)
-    if not parts:
-        return Measurement(float("nan"), notes=(*notes, "not defined: no subdomain can be compared"))
-    value = float(np.mean(list(parts.values())))
-    together = np.stack([each for changes in gathered.values() for each in changes])
-    per_variable = {}
-    for j, name in enumerate(pairs.names):
-        own = together[:, :, j]
-        if not np.isnan(own).all():
-            per_variable[name] = float(np.nanmean(own))
-    interval = None
-    if any(errors):
-        # Means and covariances come from the same subsets, so their errors are added, not pooled.
-        reach = 1.96 * float(np.sqrt(errors).sum()) / len(parts)
-        interval = (max(0.0, value - reach), value + reach)
-    return Measurement(value, parts, per_variable, interval=interval, notes=tuple(notes))
 
 
 SUBDOMAINS = Measure(
@@ -187,6 +146,7 @@ SUBDOMAINS = Measure(
     uses=_names_used,
     deterministic=False,
     compares_unpaired=True,
+    merging=SUBDOMAINS_OVER_PARTS,
     invariant_to={"affine", "columns"},
     reference="Domingo-Ferrer and González-Nicolás (2010), Hybrid microdata using microaggregation, Information "
     "Sciences 180(15): means and covariances on random subsets; MS hybrid data of Muralidhar and Sarathy (2008)",

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
 
 from maskwright import Comparison, Measure, Measurement
-from maskwright_builtin.measures.common.pairing import Pairs, listed
 from maskwright_builtin.measures.common.weighting import WeightedParams, Weights, chosen, mean, weights_of
-from maskwright_builtin.measures.information_loss.file_statistics import FileStatistics, file_statistics
+from maskwright_builtin.measures.information_loss.file_statistics import file_statistics
+from maskwright_builtin.measures.information_loss.pi_over_parts import PI_OVER_PARTS
+from maskwright_builtin.measures.information_loss.thesis_natures import MISSING_RULE, mean_of_natures
 from maskwright_builtin.measures.information_loss.variation import terms
 from maskwright_builtin.measures.record_linkage.nearest_pairing import PAIRING_DESCRIPTION, Pairing, pairs_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-MISSING_RULE = "PI1 uses the pairs with both values, the other parts the records of their own file that have the values"
-NATURES = (("PI1",), ("PI2", "PI4"), ("PI3", "PI5"))
-"""Parts about values, about single variables, and about pairs of variables: each nature weighs one third."""
+    from maskwright_builtin.measures.common.pairing import Pairs
 
 
 class ThesisInformationLossParams(WeightedParams, extra="forbid", frozen=True):
@@ -68,28 +68,11 @@ def thesis_information_loss(
     weights = weights_of(comparison, "pi", weighted=params.weighted)
     notes = list(pairs.notes)
     per_variable, per_record = _values(pairs, weights, comparison)
-    without = [name for name in pairs.names if name not in per_variable]
-    if without:
-        notes.append(f"left out of PI1, no record has a value in both files: {listed(without)}")
     old = file_statistics(pairs.original, None if weights is None else weights.original)
     comparison.progress(0.8)
     new = file_statistics(pairs.masked, None if weights is None else weights.masked)
     comparison.progress(1.0)
-    found = {"PI1": float(np.mean(list(per_variable.values()))) if per_variable else float("nan")}
-    found |= _statistics(old, new)
-    parts = {name: value for name, value in found.items() if not np.isnan(value)}
-    absent = [name for name in found if name not in parts]
-    if absent:
-        notes.append(f"not defined for these variables and left out of the mean: {listed(absent)}")
-    undefined = int(np.isnan(old.correlation - new.correlation)[np.triu_indices(pairs.p, 1)].sum())
-    if undefined and pairs.p > 1:
-        notes.append(f"correlations left out because they are not defined in one of the files: {undefined} pairs")
-    natures = [
-        np.mean([parts[name] for name in names if name in parts]) for names in NATURES if set(names) & set(parts)
-    ]
-    if not natures:
-        return Measurement(float("nan"), notes=(*notes, "not defined: no variable can be compared"))
-    return Measurement(float(np.mean(natures)), parts, per_variable, per_record, notes=tuple(notes))
+    return replace(mean_of_natures(per_variable, old, new, pairs.names, notes), per_record=per_record)
 
 
 def _values(
@@ -116,21 +99,6 @@ def _values(
         return per_variable, total / compared
 
 
-def _statistics(old: FileStatistics, new: FileStatistics) -> dict[str, float]:
-    """PI2 to PI5; NaN for what does not exist."""
-    above = np.triu_indices(len(old.mean), 1)
-    cells = {
-        "PI2": terms(old.mean, new.mean, "mean_variation"),
-        "PI3": terms(old.covariance[above], new.covariance[above], "mean_variation"),
-        "PI4": terms(np.diag(old.covariance), np.diag(new.covariance), "mean_variation"),
-        "PI5": terms(old.correlation[above], new.correlation[above], "mean_absolute"),
-    }
-    return {
-        name: float(100.0 * np.nanmean(each)) if not np.isnan(each).all() and each.size else float("nan")
-        for name, each in cells.items()
-    }
-
-
 THESIS_INFORMATION_LOSS = Measure(
     name="pi",
     compute=thesis_information_loss,
@@ -139,6 +107,7 @@ THESIS_INFORMATION_LOSS = Measure(
     direction="lower",
     range=(0.0, None),
     params=ThesisInformationLossParams,
+    merging=PI_OVER_PARTS,
     invariant_to={"records", "columns"},
     reference="Mateo-Sanz, doctoral thesis (in Catalan), chapters 5 and 6, as its published tables compute it",
     summary="Mean relative change of values, means, variances, covariances, and change of correlations (PI1 to PI5).",

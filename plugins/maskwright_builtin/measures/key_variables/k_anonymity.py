@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from maskwright import Comparison, Measure, Measurement, MeasurePart
+from maskwright_builtin.measures.key_variables.class_sizes_over_parts import K_ANONYMITY_OVER_PARTS, k_anonymity_of
 from maskwright_builtin.measures.key_variables.key_classes import classes_on
 from maskwright_builtin.measures.key_variables.key_sets import (
     KeySetsParams,
     key_set_mistakes,
     key_set_names,
-    listed,
     set_parts,
     worst_of_sets,
 )
@@ -71,21 +72,12 @@ def _on_keys(comparison: Comparison, params: KAnonymityParams, keys: tuple[str, 
     classes = classes_on(comparison, keys, "k_anonymity")
     sizes = classes.size[classes.of_record]
     risk = 100.0 / sizes
-    smallest, below = int(classes.size.min()), int((sizes < params.k).sum())
-    what = ("record" if classes.households is None else "household") + ("" if smallest == 1 else "s")
-    return Measurement(
-        float(smallest),
-        parts={
-            "classes": float(len(classes.size)),
-            "below_k": 100.0 * below / len(sizes),
-            "mean_risk": float(risk.mean()),
-        },
-        per_record=risk,
-        notes=(f"key variables: {', '.join(keys)}",),
-        sentence=f"The smallest group that shares {listed(keys)} holds {smallest:,} {what}; {below:,} of the "
-        f"{len(sizes):,} records are in groups of fewer than {params.k}.",
-        tables=(size_table(sizes, "records" if classes.households is None else "households"),),
-    )
+    what = "record" if classes.households is None else "household"
+    found = k_anonymity_of(
+        int(classes.size.min()), int((sizes < params.k).sum()), len(sizes), params.k, keys, what,
+        {"classes": float(len(classes.size)), "mean_risk": float(risk.mean())}, size_table(sizes, f"{what}s"),
+    )  # fmt: skip
+    return replace(found, per_record=risk)
 
 
 def _parts(params: KAnonymityParams) -> Iterator[MeasurePart]:
@@ -108,6 +100,7 @@ K_ANONYMITY = Measure(
     parts=_parts,
     compares_unpaired=True,
     of_one_file=True,
+    merging=K_ANONYMITY_OVER_PARTS,
     counts_households=True,
     invariant_to={"affine", "records", "columns"},
     reference="Samarati (2001), IEEE Transactions on Knowledge and Data Engineering 13(6), 1010-1027",

@@ -17,7 +17,7 @@ from maskwright_builtin.measures.key_variables.key_classes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from maskwright import Measurable
 
@@ -96,11 +96,20 @@ def worst_of_sets(
     ------
     InputError
     """
-    if params.key_sets is None:
-        return of_keys(chosen_keys(comparison, params, measure))
-    if params.keys is not None:
-        raise InputError(f"{measure}: {BOTH}")
-    found = {name: of_keys(tuple(dict.fromkeys(keys))) for name, keys in params.key_sets.items()}
+    found = {name: of_keys(keys) for name, keys in sets_of_keys(comparison, params, measure).items()}
+    return found[""] if params.key_sets is None else worst_of(found, direction)
+
+
+def worst_of(found: Mapping[str, Measurement], direction: Literal["lower", "higher"]) -> Measurement:
+    """Measurement of several sets of keys.
+
+    Parameters
+    ----------
+    found : mapping of name to Measurement
+        Of each set.
+    direction : {"lower", "higher"}
+        Which value is better.
+    """
     worst = (max if direction == "lower" else min)(found, key=lambda name: found[name].value)
     contributions = [each.per_record for each in found.values() if each.per_record is not None]
     return Measurement(
@@ -111,6 +120,27 @@ def worst_of_sets(
         sentence=found[worst].sentence,
         tables=found[worst].tables,
     )
+
+
+def sets_of_keys(comparison: Comparison, params: KeySetsParams, measure: str) -> dict[str, tuple[str, ...]]:
+    """Names of the key variables of each set; of the only one, under an empty name.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    params : KeySetsParams
+    measure : str
+        Its name, for messages.
+
+    Raises
+    ------
+    InputError
+    """
+    if params.key_sets is None:
+        return {"": chosen_keys(comparison, params, measure)}
+    if params.keys is not None:
+        raise InputError(f"{measure}: {BOTH}")
+    return {name: tuple(dict.fromkeys(keys)) for name, keys in params.key_sets.items()}
 
 
 def listed(keys: tuple[str, ...]) -> str:

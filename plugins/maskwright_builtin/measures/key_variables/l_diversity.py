@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
 from maskwright import Comparison, Measure, Measurement, MeasurePart
 from maskwright_builtin.measures.key_variables.key_classes import key_classes
-from maskwright_builtin.measures.key_variables.key_sets import listed
+from maskwright_builtin.measures.key_variables.sensitive_classes import (
+    diversity_of_classes,
+    l_diversity_of,
+    undefined,
+)
+from maskwright_builtin.measures.key_variables.sensitive_over_parts import L_DIVERSITY_OVER_PARTS
 from maskwright_builtin.measures.key_variables.sensitive_variables import (
     SensitiveParams,
     names_used,
@@ -17,9 +23,6 @@ from maskwright_builtin.measures.key_variables.sensitive_variables import (
     sensitive_names,
     values_by_class,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class LDiversityParams(SensitiveParams, extra="forbid", frozen=True):
@@ -74,43 +77,19 @@ def l_diversity(
     by_variable: dict[str, float] = {}
     notes = [f"key variables: {', '.join(classes.keys)}; sensitive: {', '.join(names)}"]
     for name, of_class, value, _, missing in values_by_class(comparison, names, classes):
-        diversity = _diversity(of_class, value, len(classes.size), params.count)
+        diversity = diversity_of_classes(of_class, value, len(classes.size), params.count)
         if np.isfinite(diversity).any():
             by_variable[name] = float(diversity.min())
         least = np.minimum(least, diversity)
         if missing:
             notes.append(f"{missing} record(s) without a value of {name} are left out")
     if not by_variable:
-        notes.append("not defined: no sensitive variable has a value")
-        return Measurement(float("nan"), notes=tuple(notes))
+        return undefined(notes)
     of_record = least[classes.of_record]
-    return Measurement(
-        min(by_variable.values()),
-        parts={"homogeneous": 100.0 * float((of_record <= 1.0).mean())},
-        per_variable={name: value for name, value in by_variable.items() if name in comparison.variables},
-        per_record=np.where(np.isfinite(of_record), of_record, np.nan),
-        notes=tuple(notes),
-        sentence=f"Whoever finds a person by {listed(classes.keys)} is left with at least "
-        f"{min(by_variable.values()):.3g} possible value(s) of {listed(tuple(by_variable))}; for "
-        f"{int((of_record <= 1.0).sum()):,} of the {len(of_record):,} records with only one.",
+    found = l_diversity_of(
+        by_variable, int((of_record <= 1.0).sum()), len(of_record), classes.keys, comparison.variables, notes
     )
-
-
-def _diversity(of_class: NDArray[np.int64], value: NDArray[np.int64], count: int, how: str) -> NDArray[np.float64]:
-    """Diversity of each class, infinite for a class without values; both arrays are ordered by class, then value."""
-    begins = np.ones(len(of_class), dtype=np.bool_)
-    begins[1:] = (of_class[1:] != of_class[:-1]) | (value[1:] != value[:-1])
-    starts = np.flatnonzero(begins)
-    copies = np.diff(np.append(starts, len(of_class)))
-    owner = of_class[starts]
-    different = np.bincount(owner, minlength=count).astype(np.float64)
-    if how == "distinct":
-        return np.where(different > 0, different, np.inf)
-    total = np.bincount(of_class, minlength=count)
-    share = copies / total[owner]
-    entropy = np.bincount(owner, weights=-share * np.log(share), minlength=count)
-    # One value has no entropy at all; rounding must not make it more than one.
-    return np.where(different > 1, np.exp(entropy), np.where(different > 0, 1.0, np.inf))
+    return replace(found, per_record=np.where(np.isfinite(of_record), of_record, np.nan))
 
 
 def _parts(params: LDiversityParams) -> tuple[MeasurePart, ...]:  # noqa: ARG001 - the contract
@@ -130,6 +109,7 @@ L_DIVERSITY = Measure(
     parts=_parts,
     compares_unpaired=True,
     of_one_file=True,
+    merging=L_DIVERSITY_OVER_PARTS,
     counts_households=True,
     invariant_to={"affine", "records", "columns"},
     reference="Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam (2007), ACM Transactions on Knowledge Discovery "

@@ -38,7 +38,9 @@ def risk_table(risk: NDArray[np.float64], title: str = "Records by individual ri
     return _table("risk_bands", title, "risk", risk, RISK_BANDS)
 
 
-def size_table(sizes: NDArray[np.int64], what: str = "records") -> MeasureTable:
+def size_table(
+    sizes: NDArray[np.int64], what: str = "records", records: NDArray[np.int64] | None = None
+) -> MeasureTable:
     """Records in bands of the size of their class.
 
     Parameters
@@ -47,14 +49,18 @@ def size_table(sizes: NDArray[np.int64], what: str = "records") -> MeasureTable:
         Of the class of each record.
     what : str
         What the size of a class counts.
+    records : ndarray of shape (n,), int64, optional
+        How many records are in classes of each of these sizes, where `sizes` are different ones.
     """
-    return _table("class_sizes", f"Records by how many {what} share their keys", "class size", sizes, SIZE_BANDS)
+    title = f"Records by how many {what} share their keys"
+    return _table("class_sizes", title, "class size", sizes, SIZE_BANDS, records)
 
 
 def _table(
-    name: str, title: str, heading: str, values: NDArray[np.float64] | NDArray[np.int64], bands: Mapping[str, float]
-) -> MeasureTable:
+    name: str, title: str, heading: str, values: NDArray[np.float64] | NDArray[np.int64], bands: Mapping[str, float],
+    records: NDArray[np.int64] | None = None,
+) -> MeasureTable:  # fmt: skip
     band = np.searchsorted(np.array(list(bands.values())), values, side="left")
-    counts = np.bincount(np.minimum(band, len(bands) - 1), minlength=len(bands))
+    counts = np.bincount(np.minimum(band, len(bands) - 1), records, minlength=len(bands))
     rows = tuple((label, float(count)) for label, count in zip(bands, counts, strict=True))
     return MeasureTable(name, title, (heading, "records"), rows, "records")

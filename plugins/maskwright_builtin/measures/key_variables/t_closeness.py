@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 
 from maskwright import Comparison, Measure, Measurement, MeasurePart
 from maskwright_builtin.measures.key_variables.key_classes import key_classes
-from maskwright_builtin.measures.key_variables.key_sets import listed
+from maskwright_builtin.measures.key_variables.sensitive_classes import moved, moved_along, t_closeness_of, undefined
+from maskwright_builtin.measures.key_variables.sensitive_over_parts import T_CLOSENESS_OVER_PARTS
 from maskwright_builtin.measures.key_variables.sensitive_variables import (
     SensitiveParams,
     names_used,
@@ -16,9 +17,6 @@ from maskwright_builtin.measures.key_variables.sensitive_variables import (
     sensitive_names,
     values_by_class,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def t_closeness(
@@ -66,60 +64,18 @@ def t_closeness(
             notes.append(f"{missing} record(s) without a value of {name} are left out")
         if not len(value):
             continue
-        distance = (_moved_along if ordered else _moved)(of_class, value)
+        counts = np.bincount(value)
+        distance = (moved_along if ordered else moved)(of_class, value, counts / counts.sum())
         by_variable[name] = float(distance.max())
         present = np.unique(of_class)
         farthest[present] = np.maximum(farthest[present], distance)
     if not by_variable:
-        notes.append("not defined: no sensitive variable has a value")
-        return Measurement(float("nan"), notes=tuple(notes))
+        return undefined(notes)
     of_record = farthest[classes.of_record]
     known = np.isfinite(of_record)
-    return Measurement(
-        max(by_variable.values()),
-        parts={"mean": float(of_record[known].mean())},
-        per_variable={name: value for name, value in by_variable.items() if name in comparison.variables},
-        per_record=np.where(known, of_record, np.nan),
-        notes=tuple(notes),
-        sentence=f"Among people with the same {listed(classes.keys)}, the values of {listed(tuple(by_variable))} "
-        f"differ from those of the whole file by {max(by_variable.values()):.3g} at most, on a scale from 0 (not at "
-        "all) to 1 (wholly).",
-    )
-
-
-def _moved(of_class: NDArray[np.int64], value: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Half the sum of the differences of shares, for each class that occurs, in order."""
-    share = np.bincount(value) / len(value)
-    present, of_class, size = np.unique(of_class, return_inverse=True, return_counts=True)
-    begins = np.ones(len(value), dtype=np.bool_)
-    begins[1:] = (of_class[1:] != of_class[:-1]) | (value[1:] != value[:-1])
-    starts = np.flatnonzero(begins)
-    owner, copies = of_class[starts], np.diff(np.append(starts, len(value)))
-    more = np.maximum(copies / size[owner] - share[value[starts]], 0.0)
-    return np.asarray(np.bincount(owner, weights=more, minlength=len(present)), dtype=np.float64)
-
-
-def _moved_along(of_class: NDArray[np.int64], value: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Area between the cumulative shares, for each class that occurs, in order.
-
-    From one value of the class to its next, the class's cumulative share stands still while the file's rises; sums of
-    the file's are looked up, so that time does not grow with the number of different values times that of classes.
-    """
-    cumulative = np.cumsum(np.bincount(value)) / len(value)
-    count = len(cumulative)
-    if count == 1:
-        return np.zeros(len(np.unique(of_class)))
-    sums = np.append(0.0, np.cumsum(cumulative))
-    _, starts, of_class, size = np.unique(of_class, return_index=True, return_inverse=True, return_counts=True)
-    place = np.arange(len(value)) - starts[of_class]
-    share = (place + 1.0) / size[of_class]
-    last = place + 1 == size[of_class]
-    begin, end = value, np.where(last, count, np.append(value[1:], count))
-    crossing = np.clip(np.searchsorted(cumulative, share), begin, end)
-    below = share * (crossing - begin) - (sums[crossing] - sums[begin])
-    above = sums[end] - sums[crossing] - share * (end - crossing)
-    area = np.bincount(of_class, weights=below + above) + sums[value[starts]]
-    return np.asarray(np.maximum(area, 0.0) / (count - 1.0))
+    mean = float(of_record[known].mean())
+    found = t_closeness_of(by_variable, mean, classes.keys, comparison.variables, notes)
+    return replace(found, per_record=np.where(known, of_record, np.nan))
 
 
 def _parts(params: SensitiveParams) -> tuple[MeasurePart, ...]:  # noqa: ARG001 - the contract
@@ -139,6 +95,7 @@ T_CLOSENESS = Measure(
     parts=_parts,
     compares_unpaired=True,
     of_one_file=True,
+    merging=T_CLOSENESS_OVER_PARTS,
     counts_households=True,
     invariant_to={"affine", "records", "columns"},
     reference="Li, Li and Venkatasubramanian (2007), t-closeness: privacy beyond k-anonymity and l-diversity, IEEE "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,12 +10,16 @@ import numpy as np
 from maskwright import Comparison, Measure, Measurement, MeasurePart
 from maskwright_builtin.key_counts.counts import count_keys
 from maskwright_builtin.key_counts.negative_binomial_risk import individual_risk, sampling_fraction
+from maskwright_builtin.measures.key_variables.class_sizes_over_parts import (
+    UNIQUENESS_OVER_PARTS,
+    light_records,
+    uniqueness_of,
+)
 from maskwright_builtin.measures.key_variables.key_classes import key_codes
 from maskwright_builtin.measures.key_variables.key_sets import (
     KeySetsParams,
     key_set_mistakes,
     key_set_names,
-    listed,
     set_parts,
     worst_of_sets,
 )
@@ -65,7 +70,7 @@ def uniqueness(
 
 
 def _on_keys(comparison: Comparison, keys: tuple[str, ...]) -> Measurement:
-    notes = [f"key variables: {', '.join(keys)}"]
+    notes = []
     weights = comparison.masked_weights()
     usable = None if weights is None else np.where(weights >= 1.0, weights, 1.0)
     codes = key_codes(comparison, keys, "uniqueness")
@@ -76,21 +81,14 @@ def _on_keys(comparison: Comparison, keys: tuple[str, ...]) -> Measurement:
     if weights is not None:
         changed = int((~(weights >= 1.0)).sum())
         if changed:
-            notes.append(f"{changed} record(s) with a weight missing or below 1 count with weight 1")
+            notes.append(light_records(changed))
         fraction, _ = sampling_fraction(counts.file, counts.population)
         per_record = 100.0 * individual_risk(counts.file, fraction)
         parts = {
             "population_uniques": 100.0 * float(np.where(unique, fraction, 0.0).mean()),
             "mean_risk": float(per_record.mean()),
         }
-    alone = int(unique.sum())
-    return Measurement(
-        100.0 * float(unique.mean()),
-        parts=parts,
-        per_record=per_record,
-        notes=tuple(notes),
-        sentence=f"{alone:,} of the {len(unique):,} records are the only ones with their {listed(keys)}.",
-    )
+    return replace(uniqueness_of(int(unique.sum()), len(unique), keys, parts, notes), per_record=per_record)
 
 
 def _parts(params: KeySetsParams) -> Iterator[MeasurePart]:
@@ -112,6 +110,7 @@ UNIQUENESS = Measure(
     parts=_parts,
     compares_unpaired=True,
     of_one_file=True,
+    merging=UNIQUENESS_OVER_PARTS,
     counts_households=True,
     invariant_to={"affine", "records", "columns"},
     reference="Benedetti and Franconi (1998), Statistical and technological solutions for controlled data "

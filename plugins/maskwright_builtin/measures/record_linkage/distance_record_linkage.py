@@ -9,6 +9,7 @@ from pydantic import Field
 from maskwright import Comparison, Measure, Measurement
 from maskwright_builtin.measures.record_linkage.known_variables import known_mistakes, known_names
 from maskwright_builtin.measures.record_linkage.linkage import LinkageParams
+from maskwright_builtin.measures.record_linkage.linkage_over_parts import LINKAGE_OVER_PARTS
 from maskwright_builtin.measures.record_linkage.linkage_scenarios import measure_linkage
 
 if TYPE_CHECKING:
@@ -56,6 +57,10 @@ def distance_record_linkage(
     It says where the figure may lie in another file of this kind and size, with records drawn independently from a
     large population.
 
+    Over parts (``execution: engine``) up to 100,000 records are linked, those with the lowest hashes of their numbers,
+    to all records of every part; of a larger file the interval is that of sampling, ``value +- 98 / sqrt(m)`` for m
+    records, which is too wide rather than too narrow.
+
     ERD of Mateo-Sanz's thesis: ``{pairing: nearest, direction: masked_to_original, ties: lowest_index}``.
 
     Parameters
@@ -92,6 +97,7 @@ DISTANCE_RECORD_LINKAGE = Measure(
     uses=known_names,
     check=known_mistakes,
     counts_households=True,
+    merging=LINKAGE_OVER_PARTS,
     invariant_to={"affine", "records"},
     reference="Domingo-Ferrer and Torra (2001), A quantitative comparison of disclosure control methods for microdata, "
     "in Confidentiality, Disclosure and Data Access, Elsevier, chapter 6; scenarios of Mateo-Sanz, doctoral thesis (in "

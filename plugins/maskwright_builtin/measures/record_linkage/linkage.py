@@ -83,11 +83,30 @@ def chance_of_link(
     found = count_nearer(queries, targets, weight, own.distance, own.position, params.nearest, progress)
     if params.ties == "lowest_index":
         return np.where((found.ties > 0) & (target_households[found.first] == households), 1.0, 0.0)
+    return _chance(found.nearer, found.ties, own.count, params.nearest)
+
+
+def chance_of_own(nearer: NDArray[np.int64], ties: NDArray[np.int64], nearest: int) -> NDArray[np.float64]:
+    """Chance that a record is linked to its own counterpart; shape (q,).
+
+    Parameters
+    ----------
+    nearer, ties : ndarray of shape (q,), int64
+        Records strictly nearer than its counterpart, and those exactly as near, it among them.
+    nearest : int
+        Links of each record.
+    """
+    return _chance(nearer, ties, np.ones(len(ties), dtype=np.int64), nearest)
+
+
+def _chance(
+    nearer: NDArray[np.int64], ties: NDArray[np.int64], own: NDArray[np.int64], nearest: int
+) -> NDArray[np.float64]:
     # One minus the chance that none of the places left goes to a relative, drawn without replacement among the ties.
-    missed = np.ones(len(queries))
-    left, ties = params.nearest - found.nearer, found.ties
-    for place in range(params.nearest):
-        others = np.maximum(ties - own.count - place, 0) / np.maximum(ties - place, 1)
+    missed = np.ones(len(ties))
+    left = nearest - nearer
+    for place in range(nearest):
+        others = np.maximum(ties - own - place, 0) / np.maximum(ties - place, 1)
         missed = np.where((place < left) & (ties > 0), missed * others, missed)
     return 1.0 - missed
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Block, EditSet, InputError, Masked, Method, PromisesK, Variable
+from maskwright import Block, EditSet, InputError, Iteration, Masked, Method, PromisesK, Variable
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering import (
     FuzzyClusters,
+    clustering_iterations,
     draw_centroids,
     enlarge_groups,
     fuzzy_c_means,
@@ -20,7 +21,11 @@ from maskwright_builtin.methods.microaggregation.fuzzy_clustering import (
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering.starting import random_means
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
+
+    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.constraint import Projection
 
 DEFAULT_K = 5
 
@@ -179,6 +184,61 @@ def protect(block: Block, params: FuzzyMicroaggregationParams, rng: np.random.Ge
     )
 
 
+def iterations(block: Block, params: FuzzyMicroaggregationParams, rng: np.random.Generator) -> Iterator[Iteration]:
+    """Centroids after each update, and the records as they would be drawn from these.
+
+    Parameters
+    ----------
+    block : Block
+        Without missing cells.
+    params : FuzzyMicroaggregationParams
+        With one start.
+    rng : numpy.random.Generator
+
+    Raises
+    ------
+    InputError
+        As `protect`; missing cells, or several starts.
+    """
+    if block.missing.any() or params.starts != 1:
+        raise InputError("iterations are those of one start, on records without missing cells")
+    c = _centroids(block, params)
+    records = _records(block, np.ones(block.p, dtype=np.bool_))
+    start = random_means(records.values, c, rng, scale=records.scale)
+    uniform = rng.random(block.n)
+    going = clustering_iterations(
+        records.values, start, **_fuzziness(params), scale=records.scale, projector=_projector(records, block),
+        tolerance=params.tolerance, max_iterations=params.max_iterations, float32=params.float32,
+    )  # fmt: skip
+    later = next(going, None)
+    while (found := later) is not None:
+        later = next(going, None)
+        labels, _ = draw_centroids(
+            records.values, found.centroids, uniform, **_fuzziness(params, draw=True), scale=records.scale
+        )
+        if params.floor is not None:
+            labels, _ = enlarge_groups(records.values, found.centroids, labels, params.floor, scale=records.scale)
+        memberships = _memberships(records, found.centroids, params)
+        yield Iteration(
+            values=found.centroids[labels], objective=float(found.objective[-1]), centroids=found.centroids,
+            memberships=np.repeat(memberships[:, :, None], block.p, axis=2), is_last=later is None,
+        )  # fmt: skip
+
+
+def _memberships(
+    records: _Records, centroids: NDArray[np.float64], params: FuzzyMicroaggregationParams
+) -> NDArray[np.float64]:
+    """Of each record in each cluster, as the clustering has them; shape (n, c)."""
+    away = (records.values[:, None, :] - centroids) / records.scale
+    distances = np.einsum("ncp,ncp->nc", away, away)
+    if params.clustering == "efcm":
+        weights = -params.lambda1 * distances
+    else:
+        weights = -np.log(np.maximum(distances, 1e-300)) / (params.m1 - 1.0)
+    shares: NDArray[np.float64] = np.exp(weights - weights.max(axis=1, keepdims=True))
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
 def mean_cluster_size(params: FuzzyMicroaggregationParams, n: int) -> int:
     """Records that a group has in the mean: k, or the share of each of c centroids in n records."""
     if params.c is not None:
@@ -235,14 +295,7 @@ def _cluster(
     records: _Records, block: Block, params: FuzzyMicroaggregationParams, c: int, rng: np.random.Generator
 ) -> FuzzyClusters:
     """Clustering of the lowest objective over the starts; equal ones: the first."""
-    edits = EditSet(tuple(edit for edit in block.edits if edit.kind in PROJECTED))
-
-    # Its search trees take time to import: not before they are needed.
-    from maskwright import project
-
-    def onto_edits(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        return project(points, records.variables, edits, records.scale)
-
+    onto_edits = _projector(records, block)
     best: FuzzyClusters | None = None
     for start in range(params.starts):
         found = fuzzy_c_means(
@@ -250,7 +303,7 @@ def _cluster(
             random_means(records.values, c, rng, scale=records.scale),
             **_fuzziness(params),
             scale=records.scale,
-            projector=onto_edits if len(edits) else None,
+            projector=onto_edits,
             tolerance=params.tolerance,
             max_iterations=params.max_iterations,
             float32=params.float32,
@@ -264,10 +317,25 @@ def _cluster(
     centroids = means_of_present(
         records.values, records.missing, best.centroids, **_fuzziness(params), scale=records.scale
     )
-    if not len(edits):
+    if onto_edits is None:
         return replace(best, centroids=centroids)
     centroids, feasible = onto_edits(centroids)
     return replace(best, centroids=centroids, feasible=feasible)
+
+
+def _projector(records: _Records, block: Block) -> Projection | None:
+    """What brings centroids onto the edits of the block; None where there are none for them."""
+    edits = EditSet(tuple(edit for edit in block.edits if edit.kind in PROJECTED))
+    if not len(edits):
+        return None
+
+    # Its search trees take time to import: not before they are needed.
+    from maskwright import project
+
+    def onto_edits(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        return project(points, records.variables, edits, records.scale)
+
+    return onto_edits
 
 
 def _told(block: Block, start: int, starts: int, share: float) -> None:
@@ -328,6 +396,7 @@ FUZZY_MICROAGGREGATION = Method(
     # Centroids are averages with weights above 0, whichever record takes which.
     preserves={"linear", "inequality", "range"},
     mean_cluster_size=mean_cluster_size,
+    iterations=iterations,
     reference="Torra (2020), Journal of Intelligent & Fuzzy Systems 39(5), 5999-6008, algorithm 1",
     summary="Replaces records by centroids of fuzzy clusters that satisfy the edits, drawn by membership.",
     example="method: fuzzy_microaggregation\nparams: {k: 5, m1: 1.1, m2: 1.2, floor: 3}\n",

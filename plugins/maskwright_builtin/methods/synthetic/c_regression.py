@@ -12,6 +12,8 @@ import numpy as np
 from maskwright_builtin.methods.synthetic.c_regression_kernel import regress_records
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from maskwright import Progress
@@ -59,6 +61,31 @@ def fuzzy_c_regression(
     max_iterations: int = 30,
     progress: Progress | None = None,
 ) -> CRegression:
+    """Fit c linear models and memberships in turn, to the end.
+
+    Parameters
+    ----------
+    design, targets, memberships, m, tolerance, max_iterations
+        As in `regression_iterations`.
+    progress : callable, optional
+    """
+    for found in regression_iterations(
+        design, targets, memberships, m=m, tolerance=tolerance, max_iterations=max_iterations
+    ):
+        if progress is not None:
+            progress(len(found.objective) / max_iterations)
+    return found
+
+
+def regression_iterations(
+    design: Floats,
+    targets: Floats,
+    memberships: Floats,
+    *,
+    m: float = 1.5,
+    tolerance: float = 1e-4,
+    max_iterations: int = 30,
+) -> Iterator[CRegression]:
     """Fit c linear models and memberships in turn.
 
     Parameters
@@ -75,7 +102,12 @@ def fuzzy_c_regression(
     tolerance : float
         Stop when no membership changes by more.
     max_iterations : int
-    progress : callable, optional
+        At least 1.
+
+    Yields
+    ------
+    CRegression
+        Models, and the memberships in them, which the next iteration overwrites.
 
     References
     ----------
@@ -90,7 +122,6 @@ def fuzzy_c_regression(
     lower = np.tril_indices(q)
     pieces = [slice(start, start + RECORDS_AT_ONCE) for start in range(0, len(design), RECORDS_AT_ONCE)]
     objective: list[float] = []
-    change = np.inf
 
     def run(piece: slice, fixed: Floats) -> tuple[float, float, Floats]:
         sums = np.zeros((c, len(lower[0]) + q * outputs))
@@ -102,15 +133,13 @@ def fuzzy_c_regression(
             parts = list(pool.map(partial(run, fixed=fixed), pieces))
             objective.append(float(sum(part[0] for part in parts)))
             change = max(part[1] for part in parts)
-            if progress is not None:
-                progress((iteration + 1) / max_iterations)
+            yield CRegression(models, memberships, np.array(objective), float(change))
             if change < tolerance or iteration + 1 == max_iterations:
                 break
             sums = np.sum([part[2] for part in parts], axis=0)
             gram = np.empty((c, q, q))
             gram[:, lower[0], lower[1]] = gram[:, lower[1], lower[0]] = sums[:, : len(lower[0])]
             models = _solve(gram, sums[:, len(lower[0]) :].reshape(c, outputs, q).transpose(0, 2, 1))
-    return CRegression(models, memberships, np.array(objective), float(change))
 
 
 def _solve(gram: Floats, cross: Floats) -> Floats:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from maskwright import Block, Masked, Method
+from maskwright import Block, InputError, Iteration, Masked, Method
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering import fuzzy_c_means
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering.starting import random_means
 from maskwright_builtin.methods.synthetic.regression import orthonormal_basis, regress
@@ -19,6 +19,8 @@ from maskwright_builtin.methods.synthetic.roles import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from maskwright_builtin.methods.synthetic.c_regression import CRegression
@@ -90,17 +92,9 @@ def protect(block: Block, params: FuzzyCRegressionParams, rng: np.random.Generat
     # The compiler takes half a second to import: not before it is needed.
     from maskwright_builtin.methods.synthetic.c_regression import fuzzy_c_regression
 
-    independents = independent_columns(block, params.independent)
-    whole = regress(block.values[None], independents[None])
-    why = "three for each model, and more than a model has coefficients"
-    require_records(block.n, max(3 * params.c, int(whole.design_rank[0]) + 2), why)
-    require_spread(block, whole)
-    design = _design(independents, intercept=params.intercept)
-    center = block.center if params.intercept else np.zeros(block.p)
+    independents, design, center = _prepared(block, params)
     targets = (block.values - center) / block.scale
-    sets = [slice(column, column + 1) for column in range(block.p)]
-    if params.models == "joint":
-        sets = [slice(0, block.p)]
+    sets = _sets(block, params)
     fitted = np.empty_like(targets)
     notes: dict[str, Any] = {"largest_iterations": 0, "not_converged": 0}
     for number, columns in enumerate(sets):
@@ -118,6 +112,84 @@ def protect(block: Block, params: FuzzyCRegressionParams, rng: np.random.Generat
     return Masked(
         values=fitted * block.scale + center, missing=block.missing.copy(), notes=notes, doubts=_too_near(explained)
     )
+
+
+def iterations(block: Block, params: FuzzyCRegressionParams, rng: np.random.Generator) -> Iterator[Iteration]:
+    """Models of all dependent variables after each iteration; those that have converged stay as they are.
+
+    Parameters
+    ----------
+    block : Block
+    params : FuzzyCRegressionParams
+        Without draws: only `protect` makes these, after its last iteration.
+    rng : numpy.random.Generator
+        For the clustering to start from.
+
+    Raises
+    ------
+    InputError
+        As `protect`; labels or residuals that are drawn.
+    """
+    from maskwright_builtin.methods.synthetic.c_regression import regression_iterations
+
+    if params.label != "nearest" or params.residuals != "none":
+        raise InputError("iterations are those of 'label: nearest' and 'residuals: none': nothing is drawn in them")
+    independents, design, center = _prepared(block, params)
+    targets = (block.values - center) / block.scale
+    sets = _sets(block, params)
+    stop = {"m": params.m, "tolerance": params.tolerance, "max_iterations": params.max_iterations}
+    going = [
+        regression_iterations(design, targets[:, each], _start(independents, targets[:, each], params, rng), **stop)
+        for each in sets
+    ]
+    found = [next(each) for each in going]
+    as_written = _as_written(design, independents)
+    while True:
+        fitted, models = np.empty_like(targets), np.empty((params.c, as_written.shape[0], block.p))
+        memberships = np.empty((block.n, params.c, block.p))
+        for columns, each in zip(sets, found, strict=True):
+            fitted[:, columns] = _values(design, targets[:, columns], each, params, rng)
+            models[:, :, columns] = as_written @ each.models
+            memberships[:, :, columns] = each.memberships[:, :, None]
+        models *= block.scale
+        models[:, 0] += center
+        later = [next(each, None) for each in going]
+        yield Iteration(
+            values=fitted * block.scale + center, objective=float(sum(each.objective[-1] for each in found)),
+            memberships=memberships, models=models, is_last=not any(later),
+        )  # fmt: skip
+        if not any(later):
+            return
+        found = [old if new is None else new for old, new in zip(found, later, strict=True)]
+
+
+def _prepared(block: Block, params: FuzzyCRegressionParams) -> tuple[Floats, Floats, Floats]:
+    """Independent variables, the design made of them, and what the dependent ones are counted from."""
+    independents = independent_columns(block, params.independent)
+    whole = regress(block.values[None], independents[None])
+    why = "three for each model, and more than a model has coefficients"
+    require_records(block.n, max(3 * params.c, int(whole.design_rank[0]) + 2), why)
+    require_spread(block, whole)
+    design = _design(independents, intercept=params.intercept)
+    return independents, design, block.center if params.intercept else np.zeros(block.p)
+
+
+def _sets(block: Block, params: FuzzyCRegressionParams) -> list[slice]:
+    """Dependent variables that have memberships in common."""
+    if params.models == "joint":
+        return [slice(0, block.p)]
+    return [slice(column, column + 1) for column in range(block.p)]
+
+
+def _as_written(design: Floats, independents: Floats) -> Floats:
+    """What turns coefficients on the design into a constant and slopes of the independents; shape (1 + p, q)."""
+    middle, spread = independents.mean(axis=0), independents.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    plain = np.column_stack([np.ones(len(design)), (independents - middle) / spread])
+    result = np.linalg.lstsq(plain, design, rcond=None)[0]
+    result[1:] /= spread[:, None]
+    result[0] -= middle @ result[1:]
+    return np.asarray(result)
 
 
 def _design(independents: Floats, *, intercept: bool) -> Floats:
@@ -207,6 +279,7 @@ FUZZY_C_REGRESSION = Method(
     cut="none",
     # Models of a block of similar records are near them.
     fewest_records=fewest_records,
+    iterations=iterations,
     reference="Cano and Torra (2009), FUZZ-IEEE, 1145-1150",
     summary="Replaces dependent variables by the values that one of c regressions fits for each record.",
     example="method: fuzzy_c_regression\nparams: {c: 4}\n",

@@ -65,10 +65,10 @@ class CsvReading:
         """Yield the records as string columns, and as they are written the cells of columns with quotes."""
         self._quotes = Quotes(self._dialect, self._names)
         records = 0
+        told, size = self._progress, self._size
         with reading(self._path) as file:
-            text = Utf8Text(
-                file, self._path, self._dialect, lambda done: self._progress(min(1.0, done / self._size)), self._header
-            )
+            # The text knows nothing of this object, which holds Arrow's stream of it: Python finds no cycle there.
+            text = Utf8Text(file, self._path, self._dialect, lambda done: told(min(1.0, done / size)), self._header)
             rows: Any = None
             try:
                 rows = self._opened(text)
@@ -78,6 +78,8 @@ class CsvReading:
                         meant = self._quotes.without(batch, any_quoted=text.is_quoted)
                         self._look_at_thousands(meant.cells)
                         yield meant
+            except MemoryError:  # Arrow's own is one of its exceptions too
+                raise
             except pa.ArrowException:
                 if text.problem is not None or not text.is_empty:
                     # Arrow's messages quote the row, and rows are confidential: the error is found again in our words.

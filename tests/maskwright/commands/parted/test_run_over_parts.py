@@ -182,6 +182,7 @@ def test_record_local_steps_are_those_of_the_file_in_memory(tmp_path: Path) -> N
     steps = [
         {"method": "multiplicative_noise", "variables": [*GROUPS[0], *GROUPS[1], "benefit"]},
         {"method": "rounding", "params": {"base": 10, "kind": "random"}, "variables": ["age", "hours"]},
+        {"method": "top_and_bottom_coding", "params": {"top": 70, "bottom": 20}, "variables": ["hours"]},
     ]
     settings = _small(tmp_path, protect=steps, edits=["age in [0, 120]"])
     mw.run(settings)
@@ -192,7 +193,10 @@ def test_record_local_steps_are_those_of_the_file_in_memory(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"measure": ["distance_record_linkage"]}, "distance_record_linkage: this measure needs the whole file"),
+        (
+            {"measure": ["probabilistic_record_linkage"]},
+            "probabilistic_record_linkage: this measure needs the whole file",
+        ),
         ({"protect": [{"method": "rank_swapping"}]}, "rank_swapping sees all records at once"),
         ({"on_input_violation": "drop"}, "on_input_violation: drop"),
         ({"release": {"order": "random"}}, "keeps the order"),
@@ -281,7 +285,7 @@ def test_a_run_that_was_cut_off_is_resumed(tmp_path: Path, monkeypatch: pytest.M
             mw.run(settings)
     assert not (tmp_path / "out").exists()
     (scratch,) = tmp_path.glob(".scratch-maskwright-*")
-    masked = {file: file.stat().st_mtime_ns for file in scratch.glob("mask-*/*/masked.arrow")}
+    masked = {file: file.stat().st_mtime_ns for file in scratch.glob("mask-*/*/masked.records")}
     assert masked
     told = Told()
     mw.run(settings, reporter=told, resume=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow.dataset
 import pytest
 
 import maskwright as mw
@@ -32,12 +33,12 @@ def test_parts_are_masked_as_one_file_and_written_as_they_came(tmp_path: Path, e
     assert mw.run(settings(source, target)).record["records"] == 55
     mw.run(settings(tmp_path / "whole.csv", tmp_path / "one.csv"))
     expected = pd.read_csv(tmp_path / "one.csv")
-    assert files(target) == sorted(["manifest.json", *(f"{name}.{ending}" for name in SIZES)])
+    assert files(target) == sorted(["_manifest.json", *(f"{name}.{ending}" for name in SIZES)])
     found = [read(target / f"{name}.{ending}") for name, n in SIZES.items() if n]
     assert [len(each) for each in found] == [30, 25]
     pd.testing.assert_frame_equal(pd.concat(found, ignore_index=True), expected, check_dtype=False)
     assert (expected["gross"] == expected["net"] + expected["tax"]).all()
-    manifest = json.loads((target / "manifest.json").read_text())
+    manifest = json.loads((target / "_manifest.json").read_text())
     assert [(each["name"], each["records"]) for each in manifest["parts"]] == [
         (f"{name}.{ending}", n) for name, n in SIZES.items()
     ]
@@ -45,6 +46,8 @@ def test_parts_are_masked_as_one_file_and_written_as_they_came(tmp_path: Path, e
         assert each["sha256"] == hashlib.sha256((target / each["name"]).read_bytes()).hexdigest()
     assert [each["name"] for each in manifest["columns"]] == ["age", "net", "tax", "gross", "sex"]
     assert "seed" not in json.dumps(manifest)
+    if ending == "parquet":
+        assert len(pd.read_parquet(target)) == len(pyarrow.dataset.dataset(target).to_table()) == 55
     again = {name: (target / name).read_bytes() for name in files(target)}
     mw.run(settings(source / "*", target))
     assert {name: (target / name).read_bytes() for name in files(target)} == again
@@ -54,7 +57,7 @@ def test_parts_are_masked_as_one_file_and_written_as_they_came(tmp_path: Path, e
 def test_folders_of_keys_stay_and_hold_their_records(tmp_path: Path, ending: str) -> None:
     whole = in_parts(tmp_path / "in", ending, FOLDERS, {name: name.split("/")[0][7:] for name in FOLDERS})
     mw.run(settings(tmp_path / "in", tmp_path / "out", HIVE))
-    assert files(tmp_path / "out") == sorted(["manifest.json", *(f"{name}.{ending}" for name in FOLDERS)])
+    assert files(tmp_path / "out") == sorted(["_manifest.json", *(f"{name}.{ending}" for name in FOLDERS)])
     for name in FOLDERS:
         masked = read(tmp_path / "out" / f"{name}.{ending}")
         assert list(masked.columns) == ["age", "net", "tax", "gross", "sex"]
@@ -91,7 +94,7 @@ def test_parts_of_so_many_records_and_parts_of_categories(tmp_path: Path) -> Non
     assert [len(each) for each in found] == [20, 20, 15]
     pd.testing.assert_frame_equal(pd.concat(found, ignore_index=True), one)
     mw.run(settings(tmp_path / "in", {"data": str(tmp_path / "sexes"), "parts": ["sex"], "format": "parquet"}))
-    assert files(tmp_path / "sexes") == ["manifest.json", "sex=f/part-1.parquet", "sex=m/part-1.parquet"]
+    assert files(tmp_path / "sexes") == ["_manifest.json", "sex=f/part-1.parquet", "sex=m/part-1.parquet"]
     masked = pd.read_parquet(tmp_path / "sexes" / "sex=m" / "part-1.parquet")
     assert masked["gross"].tolist() == one.loc[one["sex"] == "m", "gross"].tolist()
     assert "sex" not in masked

@@ -158,7 +158,7 @@ def test_a_folder_of_others_is_not_replaced(tmp_path: Path, capsys: pytest.Captu
     (tmp_path / "in" / "part-10.csv").rename(tmp_path / "in" / "part-9.csv")
     mw.run(settings(tmp_path / "in", tmp_path / "out"))
     names = {each.name for each in (tmp_path / "out").iterdir()}
-    assert names == {"manifest.json", "part-1.csv", "part-2.csv", "part-9.csv"}
+    assert names == {"_manifest.json", "part-1.csv", "part-2.csv", "part-9.csv"}
     (tmp_path / "out" / "notes.md").write_text("mine")
     assert "Maskwright did not write notes.md" in refused(tmp_path, "in", capsys)
 

@@ -19,6 +19,8 @@ from test_local_engines import KEYS, files_in
 from maskwright import EngineLost, EngineTerms, InputError, ScratchFull, Stage, TaskFailed, perform
 from maskwright.plugins.needed_packages import needed_packages
 from maskwright.plugins.registry import plugins
+from maskwright_builtin.engines.dask_checks import check_processors, processor
+from maskwright_builtin.engines.dask_engine import _attempt
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("default")
@@ -98,6 +100,48 @@ def test_workers_without_a_package_are_refused_by_its_name(scratch):
     assert "has no package maskwright-noise, and maskwright-noise 1.2 is at work here" in said
 
 
+class OtherProcessors:
+    """A client of workers whose processors are not this one."""
+
+    def __init__(self, change):
+        self.change = change
+
+    def run(self, function, on_error):
+        return {"tls://node1:4000": function(), "tls://node2:4000": self.change(function())}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda own: own[:-1], f"node2:4000 lacks {processor()[-1]}, unlike this one"),
+        (lambda own: (*own, "avx1024"), "node2:4000 also has avx1024, unlike this one"),
+        (lambda own: ("vax", *own[1:]), f"node2:4000 lacks {processor()[0]} and also has vax"),
+        (lambda own: ValueError("no processor"), "node2:4000 lacks"),
+    ],
+)
+def test_workers_with_other_processors_are_refused_by_their_instructions(change, said):
+    with pytest.raises(InputError, match=r"(?s)other_processors: true") as caught:
+        check_processors(OtherProcessors(change))
+    assert said in str(caught.value)
+    check_processors(OtherProcessors(lambda own: own))
+
+
+def test_a_worker_that_joins_late_with_another_processor_is_refused():
+    with pytest.raises(InputError, match=r"joined late has a processor with other instructions"):
+        raise _attempt("no file", "a", (), "another kind")
+
+
+def test_a_running_cluster_is_asked_for_its_processors_unless_others_are_declared(scratch, tmp_path, monkeypatch):
+    def unlike(client):
+        raise InputError("other processors")
+
+    monkeypatch.setattr("maskwright_builtin.engines.dask_engine.check_processors", unlike)
+    with Machines(tmp_path, "tcp") as machines:
+        assert "other processors" in refused(scratch, address=machines.address)
+        with started(scratch, 1, address=machines.address, other_processors=True):
+            pass
+
+
 def free_port():
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
@@ -119,6 +163,12 @@ def test_what_is_not_encrypted_is_refused_off_this_machine(scratch, address):
 def test_keys_that_are_not_there(scratch):
     tls = dict.fromkeys(("ca", "cert", "key"), str(scratch / "no.pem"))
     assert "tls: there is no file" in refused(scratch, address="tls://node1:8786", tls=tls)
+
+
+def test_an_encrypted_address_without_keys(scratch):
+    said = refused(scratch, address="tls://127.0.0.1:8786")
+    assert "a tls:// address needs keys" in said
+    assert "tls: {ca: FILE, cert: FILE, key: FILE}" in said
 
 
 def test_files_of_schedulers(scratch, tmp_path):

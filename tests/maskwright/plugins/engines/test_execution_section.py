@@ -70,6 +70,7 @@ def test_the_engine_may_be_said_on_the_command_line(resolved):
         ("{engine: processes, processes: true}", "'processes' and 'engine' exclude each other"),
         ("{engine: processes, memory_limit: lots}", "memory_limit"),
         ("{engine: dask, tls: {ca: a.pem}}", "'cert' is missing"),
+        ("{scratch: big}", "'scratch' is used by engines, and no engine is named"),
         ("{engine: [dask]}", "engine: expected text, not a list"),
         ("[dask]", "expected a mapping of keys"),
     ],

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 import toy_stages
 
-from maskwright import EngineTerms, ScratchFull, Stage, TaskFailed, perform
+from maskwright import EngineTerms, MemoryFull, ScratchFull, Stage, TaskFailed, perform
 from maskwright.foundation.processes.processors import processors
 from maskwright.plugins.registry import plugins
 
@@ -142,6 +142,6 @@ def test_a_worker_gets_no_more_memory_than_it_may_have(scratch):
     stage = Stage("hog", toy_stages.takes_a_gigabyte, scratch)
     with (
         started("processes", scratch, 1, memory_limit="700MB") as engine,
-        pytest.raises(TaskFailed, match=r"(?s)task a: \w*MemoryError.*memory_limit"),
+        pytest.raises(MemoryFull, match=r"(?s)task a: there is not enough memory.*memory_limit"),
     ):
         list(engine.run(stage, ["a"]))

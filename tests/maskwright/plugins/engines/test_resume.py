@@ -28,6 +28,8 @@ def lines(folder):
 
 
 def killed_after(folder, name, workers, tasks):
+    """A run that is killed with all its processes while so many tasks have left a line: it waits for that."""
+    (folder / "halt").write_text(str(tasks))
     process = begin(folder, name, workers)
     end = time.monotonic() + 120
     while len(lines(folder)) < tasks and process.poll() is None and time.monotonic() < end:
@@ -35,6 +37,7 @@ def killed_after(folder, name, workers, tasks):
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     process.stdout.close()
+    (folder / "halt").unlink()
 
 
 @pytest.fixture(scope="module")

@@ -230,7 +230,7 @@ def _shadowed_methods() -> Iterator[bad_formats.BadPlugin]:
     for params in (bad_formats.Grouped, bad_formats.Patterns):
         plugin = Method(name="spoiler", protect=bad_formats.protect, params=params)
         name = next(iter(params.model_fields))
-        yield replace(bad_formats.SHADOWED[0], kind="method", does=f"has a parameter {name}", plugin=plugin)  # type: ignore[arg-type]
+        yield replace(bad_formats.SHADOWED[0], kind="method", does=f"has a parameter {name}", plugin=plugin)
 
 
 def _of_packages() -> Iterator[Row]:

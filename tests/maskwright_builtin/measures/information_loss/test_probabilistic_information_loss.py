@@ -17,8 +17,8 @@ from hypothesis.extra.numpy import arrays
 from pydantic import ValidationError
 
 from maskwright import InputError, measure
+from maskwright_builtin.measures.information_loss.pil_losses import PARTS
 from maskwright_builtin.measures.information_loss.probabilistic_information_loss import (
-    PARTS,
     ProbabilisticInformationLossParams,
     probabilistic_information_loss,
 )

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering.clustering import (
     FuzzyClusters,
+    clustering_iterations,
     fuzzy_c_means,
     means_of_present,
 )
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering.drawing import draw_centroids, enlarge_groups
 
-__all__ = ["FuzzyClusters", "draw_centroids", "enlarge_groups", "fuzzy_c_means", "means_of_present"]
+__all__ = [
+    "FuzzyClusters",
+    "clustering_iterations",
+    "draw_centroids",
+    "enlarge_groups",
+    "fuzzy_c_means",
+    "means_of_present",
+]

@@ -25,6 +25,8 @@ from maskwright_builtin.methods.microaggregation.fuzzy_clustering.geometry impor
 from maskwright_builtin.numerics.threads import in_order
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from maskwright import Progress
@@ -136,6 +138,31 @@ def fuzzy_c_means(
     constraints. Journal of Intelligent & Fuzzy Systems 39(5), propositions 1, 4 and 6, as corrected: equation (5) is
     the projection of the weighted mean. Miyamoto, S. and Mukaidono, M. (1997), for the entropy.
     """
+    reporter = progress or _untold
+    for found in clustering_iterations(
+        values, centroids, m=m, lambda_=lambda_, scale=scale, equalities=equalities, projector=projector,
+        tolerance=tolerance, max_iterations=max_iterations, float32=float32, threads=threads,
+    ):  # fmt: skip
+        reporter(found.iterations / max_iterations)
+    reporter(1.0)
+    return found
+
+
+def clustering_iterations(
+    values: NDArray[np.float64],
+    centroids: NDArray[np.float64],
+    *,
+    m: float | None = None,
+    lambda_: float | None = None,
+    scale: NDArray[np.float64] | None = None,
+    equalities: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+    projector: Projection | None = None,
+    tolerance: float = 1e-6,
+    max_iterations: int = 300,
+    float32: bool = False,
+    threads: int | None = None,
+) -> Iterator[FuzzyClusters]:
+    """Iterations of `fuzzy_c_means`, whose parameters these are: what it has come to after each update."""
     if not tolerance >= 0:
         raise InputError(f"tolerance must be at least 0, not {tolerance}")
     if max_iterations < 1:
@@ -146,7 +173,6 @@ def fuzzy_c_means(
     dtype = _precision(fuzziness, m, len(start), float32)
     onto = _projection(geometry, equalities, projector)
     current, feasible = onto(start)
-    reporter = progress or _untold
     objective: list[float] = []
     converged, last = False, False
     while len(objective) < max_iterations and not (converged and last):
@@ -161,15 +187,13 @@ def fuzzy_c_means(
         shift = float(np.max(np.abs(moved - current)))
         current = moved
         converged = shift <= tolerance * geometry.spread
-        reporter(len(objective) / max_iterations)
-    reporter(1.0)
-    return FuzzyClusters(
-        centroids=geometry.values_of(current),
-        objective=np.array(objective),
-        iterations=len(objective),
-        converged=converged,
-        feasible=feasible,
-    )
+        yield FuzzyClusters(
+            centroids=geometry.values_of(current),
+            objective=np.array(objective),
+            iterations=len(objective),
+            converged=converged,
+            feasible=feasible,
+        )
 
 
 def means_of_present(

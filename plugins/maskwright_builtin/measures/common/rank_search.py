@@ -1,0 +1,160 @@
+"""Order statistics of a column in parts, exactly: bounds from a few values of each part, drawn closer round by round.
+
+A part tells some of its different values, with how many of its values are smaller and how many are no larger. Sums of
+these numbers bound the place of every value told in the whole column, and so the values between which an order
+statistic lies; the next round asks for values between these. Where a part tells all its values between them, nothing
+is left open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+POINTS = 128
+"""Different values that a part tells of each interval, at most."""
+
+Told = list[Any]
+"""Of one interval of a part: how many values are below it, how many below or in it, and of some values in it the value,
+how many are smaller, and how many are no larger."""
+
+
+def told_of(column: NDArray[np.float64], intervals: Sequence[Sequence[float]] | None) -> list[Told]:
+    """What a part tells of its values in some intervals, in all where there are none.
+
+    Parameters
+    ----------
+    column : ndarray of shape (n,), float64
+        NaN where missing.
+    intervals : sequence of (low, high) or None
+        Both ends belong to it.
+    """
+    values = column[~np.isnan(column)]
+    if intervals is None:
+        return [_told(np.sort(values), 0)]
+    found = []
+    for low, high in intervals:
+        below = int(np.count_nonzero(values < low))
+        found.append(_told(np.sort(values[(values >= low) & (values <= high)]), below))
+    return found
+
+
+def _told(ordered: NDArray[np.float64], below: int) -> Told:
+    if not len(ordered):
+        return [below, below, [], [], []]
+    starts = np.append(np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])), len(ordered))
+    count = len(starts) - 1
+    chosen = np.unique(np.linspace(0, count - 1, min(count, POINTS)).astype(np.int64))
+    return [
+        below, below + len(ordered), ordered[starts[chosen]].tolist(), (below + starts[chosen]).tolist(),
+        (below + starts[chosen + 1]).tolist(),
+    ]  # fmt: skip
+
+
+def counted(column: NDArray[np.float64], borders: Sequence[float]) -> list[list[int]]:
+    """How many values of a part are smaller than each border, and how many are no larger.
+
+    Parameters
+    ----------
+    column : ndarray of shape (n,), float64
+        NaN where missing.
+    borders : sequence of float
+    """
+    ordered = np.sort(column[~np.isnan(column)])
+    return [np.searchsorted(ordered, borders, side=side).tolist() for side in ("left", "right")]
+
+
+@dataclass(frozen=True)
+class RankSearch:
+    """Order statistics of one column, as far as they are known.
+
+    Attributes
+    ----------
+    found : mapping of int to float
+        Of each rank that is known, 0-based, its value.
+    open : tuple of (low, high, ranks)
+        Intervals in which others lie.
+    """
+
+    found: dict[int, float]
+    open: tuple[tuple[float, float, tuple[int, ...]], ...]
+
+    @classmethod
+    def begun(cls, ranks: Sequence[int], parts: Sequence[list[Told]]) -> Self:
+        """What the first round tells of some ranks.
+
+        Parameters
+        ----------
+        ranks : sequence of int
+            0-based; each has a value.
+        parts : sequence of list
+            Of `told_of` without intervals, for each part.
+        """
+        return cls({}, ((-np.inf, np.inf, tuple(dict.fromkeys(int(rank) for rank in ranks))),)).closer(parts)
+
+    def closer(self, parts: Sequence[list[Told]]) -> Self:
+        """What is known after another round.
+
+        Parameters
+        ----------
+        parts : sequence of list
+            Of `told_of` with `intervals`, for each part.
+        """
+        found, left = dict(self.found), dict[tuple[float, float], list[int]]()
+        for place, (_, _, ranks) in enumerate(self.open):
+            if not ranks:
+                continue
+            for rank, low, high in zip(ranks, *_bounds([each[place] for each in parts], ranks), strict=True):
+                if low == high:
+                    found[rank] = low
+                else:
+                    left.setdefault((low, high), []).append(rank)
+        return type(self)(found, tuple((*ends, tuple(ranks)) for ends, ranks in left.items()))
+
+    @property
+    def intervals(self) -> list[list[float]]:
+        """What parts are asked for."""
+        return [[low, high] for low, high, _ in self.open]
+
+    def values(self, ranks: Sequence[int]) -> NDArray[np.float64]:
+        """Values of ranks that are known."""
+        return np.array([self.found[int(rank)] for rank in ranks], dtype=np.float64)
+
+    def to_json(self) -> list[Any]:
+        """Plain data."""
+        return [[list(each) for each in self.found.items()], [[*ends, list(ranks)] for *ends, ranks in self.open]]
+
+    @classmethod
+    def from_json(cls, said: Sequence[Any]) -> Self:
+        """What `to_json` gave."""
+        return cls(
+            {int(rank): float(value) for rank, value in said[0]},
+            tuple((float(low), float(high), tuple(ranks)) for low, high, ranks in said[1]),
+        )
+
+
+def _bounds(parts: Sequence[Told], ranks: Sequence[int]) -> tuple[list[float], list[float]]:
+    """Largest value told that is at most the order statistic of each rank, and smallest that is at least it."""
+    told = [each for each in parts if each[2]]
+    values = np.concatenate([np.array(each[2], dtype=np.float64) for each in told])
+    # Just behind a value told, as many may be smaller as are smaller than the next one told; from a value told on,
+    # at least as many are no larger.
+    most = np.concatenate([np.diff(np.array([*each[3], each[1]], dtype=np.int64)) for each in told])
+    least = np.concatenate([np.diff(np.array([each[0], *each[4]], dtype=np.int64)) for each in told])
+    order = np.argsort(values, kind="stable")
+    values, most, least = values[order], np.cumsum(most[order]), np.cumsum(least[order])
+    below = sum(each[0] for each in parts)
+    points = np.unique(values)
+    begin, end = (np.searchsorted(values, points, side=side) for side in ("left", "right"))
+    smaller = below + np.append(0, most)[begin]
+    no_larger = below + least[end - 1]
+    low = points[np.searchsorted(smaller, ranks, side="right") - 1]
+    high = points[np.searchsorted(no_larger, np.asarray(ranks) + 1, side="left")]
+    return low.tolist(), high.tolist()

@@ -1,0 +1,145 @@
+"""How sensitive values are spread within classes of equal keys, however the classes were found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright import Measurement
+from maskwright_builtin.measures.key_variables.key_sets import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+
+def undefined(notes: Sequence[str]) -> Measurement:
+    """What is said where no sensitive variable has a value."""
+    return Measurement(float("nan"), notes=(*notes, "not defined: no sensitive variable has a value"))
+
+
+def l_diversity_of(
+    by_variable: Mapping[str, float], homogeneous: int, records: int, keys: tuple[str, ...], compared: Sequence[str],
+    notes: Sequence[str],
+) -> Measurement:  # fmt: skip
+    """The measure `l_diversity`.
+
+    Parameters
+    ----------
+    by_variable : mapping of str to float
+        Smallest diversity of each sensitive variable that has a value.
+    homogeneous, records : int
+        Records in classes with one value, and all.
+    keys : tuple of str
+    compared : sequence of str
+        Names of the numeric variables compared.
+    notes : sequence of str
+    """
+    least = min(by_variable.values())
+    return Measurement(
+        least,
+        parts={"homogeneous": 100.0 * homogeneous / records},
+        per_variable={name: value for name, value in by_variable.items() if name in compared},
+        notes=tuple(notes),
+        sentence=f"Whoever finds a person by {listed(keys)} is left with at least {least:.3g} possible value(s) of "
+        f"{listed(tuple(by_variable))}; for {homogeneous:,} of the {records:,} records with only one.",
+    )
+
+
+def t_closeness_of(
+    by_variable: Mapping[str, float], mean: float, keys: tuple[str, ...], compared: Sequence[str], notes: Sequence[str]
+) -> Measurement:
+    """The measure `t_closeness`.
+
+    Parameters
+    ----------
+    by_variable : mapping of str to float
+        Largest distance of each sensitive variable that has a value.
+    mean : float
+        Over records.
+    keys : tuple of str
+    compared : sequence of str
+        Names of the numeric variables compared.
+    notes : sequence of str
+    """
+    largest = max(by_variable.values())
+    return Measurement(
+        largest,
+        parts={"mean": mean},
+        per_variable={name: value for name, value in by_variable.items() if name in compared},
+        notes=tuple(notes),
+        sentence=f"Among people with the same {listed(keys)}, the values of {listed(tuple(by_variable))} differ from "
+        f"those of the whole file by {largest:.3g} at most, on a scale from 0 (not at all) to 1 (wholly).",
+    )
+
+
+def diversity_of_classes(
+    of_class: NDArray[np.int64], value: NDArray[np.int64], count: int, how: str
+) -> NDArray[np.float64]:
+    """Diversity of each class, infinite for a class without values; both arrays are ordered by class, then value."""
+    begins = np.ones(len(of_class), dtype=np.bool_)
+    begins[1:] = (of_class[1:] != of_class[:-1]) | (value[1:] != value[:-1])
+    starts = np.flatnonzero(begins)
+    copies = np.diff(np.append(starts, len(of_class)))
+    owner = of_class[starts]
+    different = np.bincount(owner, minlength=count).astype(np.float64)
+    if how == "distinct":
+        return np.where(different > 0, different, np.inf)
+    total = np.bincount(of_class, minlength=count)
+    share = copies / total[owner]
+    entropy = np.bincount(owner, weights=-share * np.log(share), minlength=count)
+    # One value has no entropy at all; rounding must not make it more than one.
+    return np.where(different > 1, np.exp(entropy), np.where(different > 0, 1.0, np.inf))
+
+
+def moved(of_class: NDArray[np.int64], value: NDArray[np.int64], share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Half the sum of the differences of shares, for each class that occurs, in order.
+
+    Parameters
+    ----------
+    of_class, value : ndarray of shape (r,), int64
+        Ordered by class, then by value.
+    share : ndarray of shape (v,)
+        Of each value in the whole file.
+    """
+    present, of_class, size = np.unique(of_class, return_inverse=True, return_counts=True)
+    begins = np.ones(len(value), dtype=np.bool_)
+    begins[1:] = (of_class[1:] != of_class[:-1]) | (value[1:] != value[:-1])
+    starts = np.flatnonzero(begins)
+    owner, copies = of_class[starts], np.diff(np.append(starts, len(value)))
+    more = np.maximum(copies / size[owner] - share[value[starts]], 0.0)
+    return np.asarray(np.bincount(owner, weights=more, minlength=len(present)), dtype=np.float64)
+
+
+def moved_along(
+    of_class: NDArray[np.int64], value: NDArray[np.int64], share_of_value: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Area between the cumulative shares, for each class that occurs, in order.
+
+    From one value of the class to its next, the class's cumulative share stands still while the file's rises; sums of
+    the file's are looked up, so that time does not grow with the number of different values times that of classes.
+
+    Parameters
+    ----------
+    of_class, value : ndarray of shape (r,), int64
+        Ordered by class, then by value.
+    share_of_value : ndarray of shape (v,)
+        Of each value in the whole file.
+    """
+    cumulative = np.cumsum(share_of_value)
+    count = len(cumulative)
+    if count == 1:
+        return np.zeros(len(np.unique(of_class)))
+    sums = np.append(0.0, np.cumsum(cumulative))
+    _, starts, of_class, size = np.unique(of_class, return_index=True, return_inverse=True, return_counts=True)
+    place = np.arange(len(value)) - starts[of_class]
+    share = (place + 1.0) / size[of_class]
+    last = place + 1 == size[of_class]
+    begin, end = value, np.where(last, count, np.append(value[1:], count))
+    crossing = np.clip(np.searchsorted(cumulative, share), begin, end)
+    below = share * (crossing - begin) - (sums[crossing] - sums[begin])
+    above = sums[end] - sums[crossing] - share * (end - crossing)
+    area = np.bincount(of_class, weights=below + above) + sums[value[starts]]
+    return np.asarray(np.maximum(area, 0.0) / (count - 1.0))

@@ -1,0 +1,1 @@
+"""The explorer: fuzzy c-regression and constrained fuzzy c-means on points of a plane, one iteration at a time."""

@@ -1,0 +1,70 @@
+"""Measures of a file in parts are those of the file in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from parted_world import pipeline, read_parts, survey, write_parts
+
+import maskwright as mw
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+RECORDS = 900
+PARTS = 3
+
+KEYS = {"keys": ["sex", "region", "age"]}
+
+MEASURES: list[str | dict[str, Any]] = [
+    "pil",
+    "hellinger",
+    "discrepancy",
+    "regression_overlap",
+    "kolmogorov_smirnov",
+    "pi",
+    {"k_anonymity": KEYS},
+    {"uniqueness": {"key_sets": {"neighbour": ["region", "age"], "colleague": ["hours", "sex"]}}},
+    {"l_diversity": {"keys": ["sex", "region"], "sensitive": ["age", "hours"], "count": "entropy"}},
+    {"t_closeness": {"keys": ["sex", "age"], "sensitive": ["region", "hours"]}},
+    "distance_record_linkage",
+    {"subdomains": {"random": 0, "domains": ["sex", "region"]}},
+]
+
+DECLARED = {
+    "number": {"role": "other"},
+    "sex": {"role": "other"},
+    "region": {"role": "other"},
+    "weight": {"role": "weight"},
+}
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Mapping[str, Any], Mapping[str, mw.Measurement]]:
+    """Measures of a run over parts, and of what it released in memory."""
+    folder = tmp_path_factory.mktemp("measures")
+    original = survey(RECORDS).assign(weight=np.random.default_rng(5).integers(0, 40, RECORDS).astype(float))
+    write_parts(original, folder / "in", PARTS)
+    settings = pipeline(
+        folder / "in", folder / "out", measure=MEASURES, execution={"engine": "local", "block_size": 300}
+    )
+    settings["data"] = {"source": str(folder / "in"), "variables": DECLARED}
+    record = mw.run(settings).record
+    masked = read_parts(folder / "out", PARTS)
+    return record["measures"], mw.measure(original, masked, MEASURES, declared=DECLARED)
+
+
+@pytest.mark.parametrize("label", [each if isinstance(each, str) else next(iter(each)) for each in MEASURES])
+def test_it_is_that_of_the_file_in_memory(
+    label: str, both: tuple[Mapping[str, Any], Mapping[str, mw.Measurement]]
+) -> None:
+    found, expected = both[0][label], both[1][label]
+    assert found["value"] == pytest.approx(expected.value, rel=1e-9, abs=1e-12)
+    for name in ("parts", "per_variable"):
+        figures = getattr(expected, name)
+        assert set(found[name]) == set(figures)
+        for each, value in figures.items():
+            assert found[name][each] == pytest.approx(value, rel=1e-9, abs=1e-12), each
+    assert set(expected.notes) <= set(found["notes"])
