@@ -105,10 +105,6 @@ class Jobs:
         """The job at work, or the one that ended last."""
         return self.all[-1] if self.all else None
 
-    def last_of(self, work: str) -> Job | None:
-        """The newest job that does one kind of work."""
-        return next((each for each in reversed(self.all) if each.request["work"] == work), None)
-
     async def start(self, title: str, request: dict[str, Any]) -> Job:
         """Start a job.
 

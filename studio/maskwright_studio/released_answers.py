@@ -107,6 +107,7 @@ class ReleasedAnswers(DataAnswers):
         return found | {
             "label": chosen, "value": measure["value"], "unit": measure["unit"], "summary": measure["summary"],
             "per_variable": measure["per_variable"], "undefined": len(single) - len(known),
+            "tied": int((known == top).sum()),
             "counts": counts.tolist(), "edges": edges.tolist(), "mean": float(known.mean()) if len(known) else None,
             "worst": [
                 {"record": int(at) + 1, "risk": float(single[at])} for at in worst if np.isfinite(single[at])
@@ -131,9 +132,10 @@ class ReleasedAnswers(DataAnswers):
                 alone = _alone([coded[name] for name in names])
                 defined = single[alone & np.isfinite(single)]
                 mean = float(defined.mean()) if len(defined) else None
-                found.append({"variables": list(names), "alone": int(alone.sum()), "mean": mean})
-        found.sort(key=lambda each: (-each["alone"], len(each["variables"])))
-        return {"combinations": [each for each in found if each["alone"]], "keys": keys, "left_out": every[MOST_KEYS:]}
+                found.append((names, int(alone.sum()), mean))
+        found.sort(key=lambda each: (-each[1], len(each[0])))
+        combinations = [{"variables": names, "alone": alone, "mean": mean} for names, alone, mean in found if alone]
+        return {"combinations": combinations, "keys": keys, "left_out": every[MOST_KEYS:]}
 
     def values_of(self, masked: str, stamp: Sequence[int], records: Sequence[int]) -> dict[str, Any]:
         """Masked values of some records, which were asked for by a click."""
@@ -201,15 +203,18 @@ def _correlations(columns: Sequence[Column]) -> NDArray[np.float64]:
     middle = [float(np.nanmean(each.values)) if not each.missing.all() else 0.0 for each in columns]
     for start in range(0, length, CHUNK):
         part = slice(start, start + CHUNK)
-        known = np.stack([~each.missing[part] for each in columns], axis=1).astype(np.float64)
+        known = np.stack([~each.missing[part] for each in columns]).astype(np.float64)
         shifted = np.stack(
-            [np.where(each.missing[part], 0.0, each.values[part] - at)
-             for each, at in zip(columns, middle, strict=True)], axis=1
-        )  # fmt: skip
-        count += known.T @ known
-        first += shifted.T @ known
-        square += (shifted**2).T @ known
-        product += shifted.T @ shifted
+            [
+                np.where(each.missing[part], 0.0, each.values[part] - at)
+                for each, at in zip(columns, middle, strict=True)
+            ]
+        )
+        # The threads of a library for matrices spin where other work holds the processors: seconds for so few rows.
+        count += np.einsum("ik,jk->ij", known, known)
+        first += np.einsum("ik,jk->ij", shifted, known)
+        square += np.einsum("ik,jk->ij", shifted**2, known)
+        product += np.einsum("ik,jk->ij", shifted, shifted)
     with np.errstate(invalid="ignore", divide="ignore"):
         covariance = product - first * first.T / count
         variance = square - first**2 / count

@@ -102,8 +102,8 @@ def outcome(request: Mapping[str, Any], reporter: Told) -> dict[str, object]:
     except mw.MaskwrightError as error:
         record = getattr(error, "record", None)
         problems = [{"message": with_place(each), "hint": each.hint or ""} for each in error.problems]
-        result = None if record is None else run_summary(record, Path(request["folder"]))
-        return {"code": error.exit_code, "result": result, "problems": problems}
+        said = None if record is None else run_summary(record, Path(request["folder"]))
+        return {"code": error.exit_code, "result": said, "problems": problems}
     return {"code": 0, "result": result}
 
 

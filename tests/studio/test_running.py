@@ -1,6 +1,7 @@
 """Runs that are started on the page: the same bytes as the command line's, cancelled without a trace, told truly."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -44,7 +45,9 @@ def test_a_run_writes_the_bytes_of_the_command_line(running, office):
     expected = (office / "masked.csv").read_bytes()
     (office / "masked.csv").unlink()
     assert running.act("/run/start")["say"] == "The run has begun."
-    assert "Released" in until(running, "Released", "problems")
+    shown = until(running, "Released", "problems")
+    assert "the edit holds in 60 masked records" in shown
+    assert '<th scope="row">sse</th>' in shown
     assert (office / "masked.csv").read_bytes() == expected
     assert (office / "masked.csv").stat().st_mode & 0o077 == 0
     assert "report.html" in running.view("/report")
@@ -91,6 +94,31 @@ def test_a_refused_run_says_why(running, office):
         running.act("/open/undo")
     finally:
         (office / "pipeline.yaml").write_text(text)
+
+
+def test_a_doubt_that_masking_raised_is_waived_on_the_page(running, office):
+    text = (office / "pipeline.yaml").read_text()
+    rounding = text.replace("microaggregation", "rounding").replace("k: 5", "base: 10")
+    try:
+        (office / "pipeline.yaml").write_text(rounding)
+        running.act("/open/read_again")
+        running.act("/run/start")
+        shown = until(running, "Not released", "Released", "not end well")
+        number = re.search(r"<h2>(\d+)\. ", shown)[1]
+        assert "Doubts that stopped the release" in shown
+        form = {"job": number, "doubt": re.search('name="doubt" value="([^"]+ tax)"', shown)[1]}
+        assert "with a reason" in running.act("/run/waive", **form, because=" ")["say"]
+        proposed = running.act("/run/waive", **form, because="it is in tens")["html"]
+        assert "variable: tax" in proposed
+        assert "because: it is in tens" in proposed
+        assert (office / "pipeline.yaml").read_text() == rounding
+        assert "no such doubt" in running.act("/run/waive", **form | {"doubt": "W301 age"}, because="so")["say"]
+        assert f'href="/run?job={number}"' in running.view("/run")
+        assert running.view("/run?job=1").count("<h2>1. ") == 1
+        assert "no work 99" in running.view("/run?job=99")
+    finally:
+        (office / "pipeline.yaml").write_text(text)
+        running.act("/open/read_again")
 
 
 def test_a_mistake_in_the_pipeline_has_its_place(running, office):
