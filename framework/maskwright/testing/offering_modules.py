@@ -12,7 +12,7 @@ from maskwright.plugins.contract import version_error
 from maskwright.plugins.hooks import HOOKS, PROJECT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from maskwright.plugins.registry import Named
 
@@ -48,5 +48,6 @@ def _offering(kind: str, plugin: Named, package: str) -> Iterator[ModuleType]:
         hook = vars(module).get(HOOKS[kind]) if isinstance(module, ModuleType) else None
         if name.partition(".")[0] == package and getattr(hook, f"{PROJECT}_impl", None) is not None and callable(hook):
             with suppress(Exception, SystemExit):  # a hook that fails offers nothing; whose it is, a run says
-                if plugin.name in [each.name for each in hook()]:
+                offered: Iterable[Named] = hook()
+                if plugin.name in [each.name for each in offered]:
                     yield module

@@ -37,13 +37,12 @@ async def picture(session: Session, _: Query) -> str:
     """The plane with what was found, the figures of each iteration and their curve."""
     at = session.exploration
     state = at.states[-1] if at.states else None
+    models: list[tuple[float, float]] = state["lines"] if state else []
+    centroids: list[tuple[float, float]] = state["centroids"] if state else []
     plane = at.plane
     labels = state["labels"] if state is not None else [None] * len(at.shown)
     squares = [(*plane.drawn(*point), label) for point, label in zip(at.shown, labels, strict=True)]
-    lines = [
-        (number, plane.crossing(slope, -1.0, -constant))
-        for number, (constant, slope) in enumerate(state["lines"] if state else ())
-    ]
+    lines = [(number, plane.crossing(slope, -1.0, -constant)) for number, (constant, slope) in enumerate(models)]
     first = at.states[0]["objective"] if at.states else 1.0
     relative = [100 * each["objective"] / first if first else 0.0 for each in at.states]
     curves = [("objective", "objective, of the first", curve(relative, 100))]
@@ -52,7 +51,7 @@ async def picture(session: Session, _: Query) -> str:
         "explorer_picture.html", at=at, state=state, squares=squares, lines=lines, width=WIDTH, height=HEIGHT,
         constraint=None if at.line is None else plane.crossing(*at.line),
         end=None if at.end is None else plane.drawn(*at.end),
-        centroids=[(*plane.drawn(*each), number) for number, each in enumerate(state["centroids"] if state else ())],
+        centroids=[(*plane.drawn(*each), number) for number, each in enumerate(centroids)],
         curves=curves, curve_width=CURVE_WIDTH, curve_height=CURVE_HEIGHT, method=METHODS[at.settings.method],
     )  # fmt: skip
 

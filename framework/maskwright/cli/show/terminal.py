@@ -122,8 +122,8 @@ def _print_costs(out: Console, costs: CostsRecord) -> None:
     show(out, table)
     if costs.workers:
         leader, scratch = (file_size(int(each * 1e6)) for each in (costs.leader_megabytes, costs.scratch_megabytes))
-        each = f"about {duration(costs.seconds / costs.workers)} where each worker has a processor of its own"
-        item(out, "  ", f"{scratch} of scratch; {leader} of memory for the process that leads; {each}")
+        wall = f"about {duration(costs.seconds / costs.workers)} where each worker has a processor of its own"
+        item(out, "  ", f"{scratch} of scratch; {leader} of memory for the process that leads; {wall}")
     if not costs.fits and costs.memory_megabytes is not None:
         there = file_size(int(costs.memory_megabytes * 1e6))
         other = "parts of fewer records, a smaller block_size, or fewer workers"

@@ -83,6 +83,7 @@ def gathered(paths: Sequence[Path], first: int, last: int) -> tuple[dict[str, ND
         Records of each file.
     """
     pieces, counts = [], []
+    kind = np.dtype([])
     for path in paths:
         with path.with_suffix(ENDING).open("rb") as file:
             header = file.readline()

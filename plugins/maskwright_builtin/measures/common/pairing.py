@@ -10,6 +10,8 @@ import numpy as np
 from maskwright import Comparison, Dataset, InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 
@@ -143,6 +145,6 @@ def spread(column: NDArray[np.float64], ddof: int) -> float:
     return float(np.std(present, ddof=ddof))
 
 
-def listed(names: list[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     """Names for a note: at most eight, then how many more."""
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -69,9 +69,11 @@ def fuzzy_c_regression(
         As in `regression_iterations`.
     progress : callable, optional
     """
-    for found in regression_iterations(
+    states = regression_iterations(
         design, targets, memberships, m=m, tolerance=tolerance, max_iterations=max_iterations
-    ):
+    )
+    found = next(states)
+    for found in states:
         if progress is not None:
             progress(len(found.objective) / max_iterations)
     return found

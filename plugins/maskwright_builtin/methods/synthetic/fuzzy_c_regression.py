@@ -191,7 +191,7 @@ def _as_written(design: Floats, independents: Floats) -> Floats:
     result = np.linalg.lstsq(plain, design, rcond=None)[0]
     result[1:] /= spread[:, None]
     result[0] -= middle @ result[1:]
-    return np.asarray(result)
+    return np.asarray(result, dtype=np.float64)
 
 
 def _design(independents: Floats, *, intercept: bool) -> Floats:

@@ -86,7 +86,7 @@ def _in_memory(original: mw.Dataset, masked: mw.Dataset, params: DistanceRecordL
     ],
 )
 def test_all_records_of_a_small_file_are_linked(settings: dict[str, Any]) -> None:
-    params = DistanceRecordLinkageParams(**settings)
+    params = DistanceRecordLinkageParams.model_validate(settings)
     files = _files(300, 1, missing=True)
     found, expected = _over_parts(*files, 3, params), _in_memory(*files, params)
     assert found.value == pytest.approx(expected.value, rel=1e-9)
@@ -98,7 +98,7 @@ def test_all_records_of_a_small_file_are_linked(settings: dict[str, Any]) -> Non
 
 def test_the_interval_of_a_sample_holds_the_figure_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linkage_over_parts, "SAMPLE", 100)
-    params = DistanceRecordLinkageParams(known=list(NAMES))
+    params = DistanceRecordLinkageParams.model_validate({"known": list(NAMES)})
     held = 0
     for seed in range(50):
         files = _files(400, seed)

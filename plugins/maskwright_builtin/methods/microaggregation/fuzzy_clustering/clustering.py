@@ -139,10 +139,12 @@ def fuzzy_c_means(
     the projection of the weighted mean. Miyamoto, S. and Mukaidono, M. (1997), for the entropy.
     """
     reporter = progress or _untold
-    for found in clustering_iterations(
+    states = clustering_iterations(
         values, centroids, m=m, lambda_=lambda_, scale=scale, equalities=equalities, projector=projector,
         tolerance=tolerance, max_iterations=max_iterations, float32=float32, threads=threads,
-    ):  # fmt: skip
+    )  # fmt: skip
+    found = next(states)
+    for found in states:
         reporter(found.iterations / max_iterations)
     reporter(1.0)
     return found
