@@ -12,7 +12,7 @@ from maskwright.plugins.contract import version_error
 from maskwright.plugins.hooks import HOOKS, PROJECT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from maskwright.plugins.registry import Named
 
@@ -45,9 +45,10 @@ def unsaid_contract(kind: str, plugin: Named, package: str) -> str | None:
 def _offering(kind: str, plugin: Named, package: str) -> Iterator[ModuleType]:
     """Loaded modules of a package whose hook for this kind gives a plugin of this name."""
     for name, module in sorted(sys.modules.items()):
-        hook = vars(module).get(HOOKS[kind]) if isinstance(module, ModuleType) else None
-        if name.partition(".")[0] == package and getattr(hook, f"{PROJECT}_impl", None) is not None and callable(hook):
+        hook: Callable[[], Iterable[Named]] | None = None
+        if isinstance(module, ModuleType) and name.partition(".")[0] == package:
+            hook = vars(module).get(HOOKS[kind])
+        if callable(hook) and getattr(hook, f"{PROJECT}_impl", None) is not None:
             with suppress(Exception, SystemExit):  # a hook that fails offers nothing; whose it is, a run says
-                offered: Iterable[Named] = hook()
-                if plugin.name in [each.name for each in offered]:
+                if plugin.name in [each.name for each in hook()]:
                     yield module

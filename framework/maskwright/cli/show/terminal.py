@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from maskwright.cli.show.expected_costs import print_costs
 from maskwright.cli.show.screen import (
     console,
     heading,
@@ -32,7 +33,6 @@ from maskwright.release.wording import (
     count,
     duration,
     figure,
-    file_size,
     groups_told_apart,
     kept_as_planned,
     loss_by_step,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from maskwright.release.record.plan_record import CostsRecord, GroupRecord, StepRecord
+    from maskwright.release.record.plan_record import GroupRecord, StepRecord
     from maskwright.release.record.run_record import EditRecord, LocalisationRecord
 
 MOST_STRATA = 6
@@ -95,7 +95,7 @@ def print_plan(shown: Mapping[str, object]) -> None:
     _print_untouched(out, plan)
     listed(out, "published grid", _grid(plan.grid))
     if plan.costs is not None:
-        _print_costs(out, plan.costs)
+        print_costs(out, plan.costs)
     print_notices(out, plan.warnings, "warning")
     for check in plan.checks:
         out.print()
@@ -109,26 +109,6 @@ def print_plan(shown: Mapping[str, object]) -> None:
         item(out, "    ", doubt.remedy if doubt.because is None else f"waived, because: {doubt.because}")
     if any(doubt.because is None for doubt in plan.doubts) or any(check.refuses for check in plan.checks):
         out.print(Text("As it stands, nothing would be released.", style="bold red"))
-
-
-def _print_costs(out: Console, costs: CostsRecord) -> None:
-    out.print()
-    where = f"over parts, {plural(costs.workers, 'worker')}" if costs.workers else "in memory"
-    held = "memory of a worker" if costs.workers else "peak memory"
-    table = table_of(f"expected of {plural(costs.records, 'record')}, {where}", held, "processor time")
-    for each in costs.stages:
-        table.add_row(each.stage, file_size(int(each.megabytes * 1e6)), duration(each.seconds))
-    table.add_row("all", file_size(int(costs.peak_megabytes * 1e6)), duration(costs.seconds))
-    show(out, table)
-    if costs.workers:
-        leader, scratch = (file_size(int(each * 1e6)) for each in (costs.leader_megabytes, costs.scratch_megabytes))
-        wall = f"about {duration(costs.seconds / costs.workers)} where each worker has a processor of its own"
-        item(out, "  ", f"{scratch} of scratch; {leader} of memory for the process that leads; {wall}")
-    if not costs.fits and costs.memory_megabytes is not None:
-        there = file_size(int(costs.memory_megabytes * 1e6))
-        other = "parts of fewer records, a smaller block_size, or fewer workers"
-        remedy = other if costs.workers else "execution: {engine: processes, block_size: 50000}"
-        item(out, "  ", f"More than there is ({there}): take {remedy}.")
 
 
 def _print_step(out: Console, step: StepRecord, *, with_data: bool) -> None:

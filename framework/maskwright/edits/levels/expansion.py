@@ -10,7 +10,6 @@ from maskwright.edits.algebra.classify import classify
 from maskwright.edits.expression import (
     MIRRORED,
     And,
-    Arithmetic,
     Comparison,
     ComparisonOperator,
     Expression,
@@ -28,6 +27,7 @@ from maskwright.edits.expression import (
     variable_names,
 )
 from maskwright.edits.levels.linked_columns import LinkedColumn, MembersColumn, OtherRecordColumn
+from maskwright.edits.levels.shortened import all_of, any_of, complement, implied, negated, sum_of
 from maskwright.edits.levels.structure import NEIGHBOURS
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ class _Writer:
             holds = self._cases(found.column.condition, self._pattern.low, found.place, decided)
             yes = self._cases(expression, level, place, {**decided, key: 1})
             no = self._cases(expression, level, place, {**decided, key: 0})
-            return _any((_all((holds, yes)), _all((_not(holds), no))))
+            return any_of((all_of((holds, yes)), all_of((negated(holds), no))))
         except _OpenPointer as found:
             if len(decided) >= MOST_OPEN:
                 raise Unsaid from found
@@ -199,21 +199,21 @@ class _Writer:
             cases, others = [], []
             for target, named in self._pattern.nameable(*key).items():
                 said = self._cases(expression, level, place, {**decided, key: target})
-                cases.append(_implied(Comparison("==", pointer, named), said))
+                cases.append(implied(Comparison("==", pointer, named), said))
                 others.append(Comparison("!=", pointer, named))
             said = self._cases(expression, level, place, {**decided, key: NOBODY})
-            return _all((*cases, _implied(_all(tuple(others)), said)))
+            return all_of((*cases, implied(all_of(tuple(others)), said)))
 
     def _said(  # noqa: C901, PLR0911 - one for each kind of node
         self, node: Expression, level: str, place: int | None, decided: Decided
     ) -> Expression:
         match node:
             case And(operands):
-                return _all(tuple(self._said(each, level, place, decided) for each in operands))
+                return all_of(tuple(self._said(each, level, place, decided) for each in operands))
             case Or(operands):
-                return _any(tuple(self._said(each, level, place, decided) for each in operands))
+                return any_of(tuple(self._said(each, level, place, decided) for each in operands))
             case Not(operand):
-                return _not(self._said(operand, level, place, decided))
+                return negated(self._said(operand, level, place, decided))
             case IfThen(condition, consequent, otherwise):
                 asked = self._said(condition, level, place, decided)
                 if isinstance(asked, Truth):
@@ -222,7 +222,7 @@ class _Writer:
                 then = self._said(consequent, level, place, decided)
                 if otherwise is not None:
                     other = self._said(otherwise, level, place, decided)
-                    return _all((_any((_not(asked), then)), _any((asked, other))))
+                    return all_of((any_of((negated(asked), then)), any_of((asked, other))))
                 return Truth(True) if then == Truth(True) else IfThen(asked, then)
             case Comparison():
                 return self._compared(node, level, place, decided)
@@ -263,7 +263,7 @@ class _Writer:
                 if not each:
                     raise Unsaid
                 every = (column.function == "max") == (operator in ("<", "<="))
-                return _all(each) if every else _any(each)
+                return all_of(each) if every else any_of(each)
         left = self._said(node.left, level, place, decided)
         right = self._said(node.right, level, place, decided)
         if isinstance(left, Number) and isinstance(right, Number):
@@ -275,7 +275,7 @@ class _Writer:
     def _truth(self, column: MembersColumn, decided: Decided) -> Expression:
         if column.function == "unique":
             terms = self._operands(column, decided)
-            return _all(tuple(Comparison("!=", a, b) for n, a in enumerate(terms) for b in terms[n + 1 :]))
+            return all_of(tuple(Comparison("!=", a, b) for n, a in enumerate(terms) for b in terms[n + 1 :]))
         each = []
         for place, truth in enumerate(self._truths(column)):
             if truth == OPEN:
@@ -284,11 +284,11 @@ class _Writer:
             else:
                 each.append(Truth(truth == 1))
         if column.function == "all":
-            return _all(tuple(each))
+            return all_of(tuple(each))
         if column.function == "one":
-            apart = tuple(_any((_other(a), _other(b))) for n, a in enumerate(each) for b in each[n + 1 :])
-            return _all((_any(tuple(each)), *apart))
-        return _any(tuple(each)) if column.function == "any" else _not(_any(tuple(each)))
+            apart = tuple(any_of((complement(a), complement(b))) for n, a in enumerate(each) for b in each[n + 1 :])
+            return all_of((any_of(tuple(each)), *apart))
+        return any_of(tuple(each)) if column.function == "any" else negated(any_of(tuple(each)))
 
     def _truths(self, column: MembersColumn) -> tuple[int, ...]:
         if column.condition is None:
@@ -328,7 +328,7 @@ class _Writer:
             case "count":
                 return Number(Fraction(len(self._meant(column, decided))))
             case "sum":
-                return _sum(self._operands(column, decided))
+                return sum_of(self._operands(column, decided))
             case "min" | "max" if terms := self._operands(column, decided):
                 return terms[0] if len(terms) == 1 else Function(column.function, tuple(terms))
             case _:
@@ -353,46 +353,6 @@ class _Writer:
         if (through, place) not in decided:
             raise _OpenPointer(through, place)
         return decided[through, place]
-
-
-def _sum(terms: list[Expression]) -> Expression:
-    if not terms:
-        return Number(Fraction(0))
-    total = terms[0]
-    for term in terms[1:]:
-        total = Arithmetic("+", total, term)
-    return total
-
-
-def _all(operands: tuple[Expression, ...]) -> Expression:
-    if Truth(False) in operands:
-        return Truth(False)
-    left = tuple(dict.fromkeys(each for each in operands if each != Truth(True)))
-    return And(left) if len(left) > 1 else left[0] if left else Truth(True)
-
-
-def _any(operands: tuple[Expression, ...]) -> Expression:
-    if Truth(True) in operands:
-        return Truth(True)
-    left = tuple(dict.fromkeys(each for each in operands if each != Truth(False)))
-    return Or(left) if len(left) > 1 else left[0] if left else Truth(False)
-
-
-def _implied(condition: Expression, said: Expression) -> Expression:
-    if isinstance(said, Truth):
-        return said if said.value else _not(condition)
-    return IfThen(condition, said)
-
-
-def _not(operand: Expression) -> Expression:
-    return Truth(not operand.value) if isinstance(operand, Truth) else Not(operand)
-
-
-def _other(operand: Expression) -> Expression:
-    """Complement; of a number that is equal to another in two cases, of which algebra can take one."""
-    if isinstance(operand, Comparison) and operand.operator == "==" and isinstance(operand.right, Number):
-        return Or(tuple(replace(operand, operator=each) for each in ("<", ">")))
-    return _not(operand)
 
 
 def _holds(operator: str, left: Fraction, right: Fraction) -> bool:
