@@ -112,6 +112,17 @@ def test_members_are_moved_onto_a_masked_total(folder: Path, moved: dict[str, An
     assert smallest[tuple(INCOMES)]["smallest"] == recounted
 
 
+def test_what_is_dear_moves_less(folder: Path, moved: dict[str, Any]) -> None:
+    own = REPORT | {"totals": {"total": "adjust"}, "adjustment_weights": {"capital": 1e6}}
+    mw.run(pipeline(folder, by_level(own=own, k_guarantee="report"), "dear"))
+
+    def moved_capital(name: str) -> float:
+        capital = released(folder, name).drop_duplicates("hhid")["capital"]
+        return float((capital.groupby(capital).transform("size") < 5).mean())
+
+    assert moved_capital("dear") < 0.5 * moved_capital("moved")
+
+
 def test_a_total_that_stands_needs_k_to_be_reported(folder: Path) -> None:
     for own, members in (({}, {}), (REPORT, {})):
         steps = by_level(own=own | {"totals": {"total": "adjust"}}, **members)

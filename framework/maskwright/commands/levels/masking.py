@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -207,7 +208,14 @@ def _moved_together(masked: MaskedLevels, arrived: ArrivedLevels, planned: Plann
     for level in arrived.linked:
         every = dict.fromkeys((*moving[level.name], *shaped[level.name]))
         scale |= Standardisation.of(level.data, list(every)).scale
-    found = moved_together(linked, arrived.bound, moving, scale, top.declared.largest_group, seed)
+    weights = {
+        name: weight
+        for found in planned.steps.values()
+        for step in found.steps
+        for name, weight in step.planning.adjustment_weights.items()
+    }
+    dear = {name: value / math.sqrt(weights.get(name, 1.0)) for name, value in scale.items()}
+    found = moved_together(linked, arrived.bound, moving, dear, top.declared.largest_group, seed)
     linked, left = found.linked, np.flatnonzero(found.left)
     derives = planned.otherwise is not None and len(left) > 0
     if planned.otherwise is not None and derives:
