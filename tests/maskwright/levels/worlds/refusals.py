@@ -35,6 +35,14 @@ JUSTIFIED = {
     r"steps on two levels take records away": "one step draws households",
     r"has a single value": "a variable of one value cannot be swapped or spread",
     r"constant|single value|no variance|zero variance|singular": "a variable without variation cannot be modelled",
+    r"masks each level by itself, and step": "two ways of masking households in one pipeline: what one keeps the other "
+    "would undo",
+    r"no levels of the keys fulfil the criteria": "the hierarchies are too fine for so small a file; the message says "
+    "how many cells would have to go",
+    r"bands are found in the whole file": "whole households are masked composition by composition: each would find "
+    "bands of its own",
+    r"fewer records than that have a value of some variables": "no average of k values exists",
+    r"less than one rank": "the range of ranks holds no other record; the message says what does",
     r"release_edits": "an edit cannot be said of the published categories, and was not let go",
 }  # fmt: skip
 
