@@ -141,7 +141,8 @@ def plan_parted(described: Pipeline, reporter: Reporter, assume_records: int | N
         *(support_of_method(step.method) for step in described.steps),
         *(support_of_measure(each.measure) for each in described.measures),
     ]
-    said = [f"over parts, {each.kind} {each.name}: {each.form}, {each.result}; {each.why}" for each in rows]
+    texts = (f"over parts, {each.kind} {each.name}: {each.form}, {each.result}; {each.why}" for each in rows)
+    said = dict.fromkeys(texts)
     largest = max(each.records for each in parts)
     costs = costs_of_parted_plan(
         described, plan.plan, len(parts.schema or ()), assume_records or parts.records, largest
