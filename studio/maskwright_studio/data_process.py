@@ -14,7 +14,6 @@ import os
 import signal
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -23,6 +22,8 @@ from maskwright_studio.jobs import LONGEST_LINE
 from maskwright_studio.refusal import Refusal
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from maskwright_studio.pipeline_file import PipelineFile
 
 PATIENCE = 0.4
@@ -231,8 +232,11 @@ def _texts(section: object) -> list[str]:
 
 
 def _named(folder: Path, text: str) -> list[Path]:
+    """Files that a text of a pipeline may name: a file, or a pattern that stands for several."""
     try:
-        return [Path(each) for each in glob.glob(str(folder / text))] if text and "\0" not in text else []  # noqa: PTH207 - absolute patterns too
+        if not text or (folder / text).exists():
+            return [folder / text] if text else []
+        return [folder / each for each in glob.glob(text, root_dir=folder)]  # noqa: PTH207 - absolute patterns too
     except (OSError, ValueError):
         return []
 

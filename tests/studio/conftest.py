@@ -89,7 +89,7 @@ def studio():
 @pytest.fixture(scope="module")
 def office(tmp_path_factory):
     """Folder with a small file, a rule and a pipeline."""
-    folder = tmp_path_factory.mktemp("work") / "office"
+    folder = tmp_path_factory.mktemp("work") / "office [2026]"
     folder.mkdir()
     rows = "".join(f"{20 + number % 50},{100 * number},{10 * number},{90 * number}\n" for number in range(60))
     (folder / "people.csv").write_text("age,gross,tax,net\n" + rows, encoding="utf-8")

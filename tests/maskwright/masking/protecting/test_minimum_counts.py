@@ -104,4 +104,4 @@ def test_what_k_does_not_hold_for_is_said_where_it_is_only_reported() -> None:
     params = {"k": 3, "missing": "available_cases", "k_guarantee": "report"}
     done = mask_request(masking_request(frame, "microaggregation", seed=1, params=params))
     assert done.masked["x"].values[:2].tolist() == [15.0, 15.0]
-    assert any("have a value of x: k does not hold" in said for said in done.notices)
+    assert any("have a value of x where they are masked together: k does not hold" in said for said in done.notices)
