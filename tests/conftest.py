@@ -56,6 +56,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     cache = getattr(config, "cache", None)
     side_by_side = len(getattr(config.option, "tx", None) or ()) > 1
     files_named = any(Path(argument.partition("::")[0]).is_file() for argument in config.args)
+    if side_by_side:
+        # Processes that run side by side would wait for each other's threads of linear algebra, which spin.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if not side_by_side or files_named or config.option.collectonly or cache is None:
         return
     state = _state_of_kernels()

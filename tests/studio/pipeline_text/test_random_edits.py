@@ -4,6 +4,7 @@ import copy
 import difflib
 from collections import Counter
 
+import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -15,8 +16,8 @@ from maskwright_studio.refusal import Refusal
 COUNTED = Counter()
 """Changes by what became of them."""
 
-LEAST = {"set": 350, "add": 60, "remove": 150, "insert": 100, "move": 20}
-"""Applied changes of each kind, at least."""
+LEAST = {"set": 350, "add": 60, "remove": 120, "insert": 100, "move": 9}
+"""Applied changes of each kind, of a thousand, at least."""
 
 texts = st.sampled_from(
     ["sse", "gross == net + tax", "no", "012x", "2020-01-01", "a: b", "a # b", "it's", 'say "x"', "", "é ñ", "- x", "[",
@@ -215,7 +216,6 @@ def comments_of(text):
     return Counter(mark for mark in ("# above", "# far left", "# head", "# tail") for _ in range(text.count(mark)))
 
 
-@settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
 @given(data=st.data())
 def check_changes(data):
     value, text = data.draw(written())
@@ -245,9 +245,11 @@ def check_changes(data):
         assert comments_of(text) <= comments_of(new)
 
 
-def test_random_changes():
+@pytest.mark.parametrize("examples", [300, pytest.param(2000, marks=pytest.mark.slow)])
+def test_random_changes(examples):
     COUNTED.clear()
-    check_changes()
-    print(dict(sorted(COUNTED.items())))
+    settings(
+        max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None
+    )(check_changes)()
     for kind, least in LEAST.items():
-        assert COUNTED[kind] >= least, COUNTED
+        assert COUNTED[kind] >= least * examples / 1000, COUNTED
