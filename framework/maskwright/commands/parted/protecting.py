@@ -185,6 +185,13 @@ def protect_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping
     return facts
 
 
+def _scarce(data: Dataset, names: Sequence[str], step: Step) -> list[str]:
+    """Variables of which fewer records of a block have a value than the step promises to average."""
+    if step.k is None or step.planning.k_guarantee == "report":
+        return []
+    return [name for name in names if 0 < int((~data[name].missing).sum()) < step.k]
+
+
 def _masked_group(
     data: Dataset, group: int, strata: Strata, units: Sequence[int], masking: Masking, context: MaskingContext
 ) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
@@ -209,6 +216,7 @@ def _masked_group(
         "records": len(data),
         "notes": _plain(result.notes),
         "doubts": list(result.doubts),
+        "scarce": _scarce(data, planned.variables, step),
         "units": [unit_facts(number, found) for number, found in zip(units, done, strict=True)],
         "moved": moved_facts(done),
         "unchanged": unchanged_facts(step, planned.variables, data, protected, result.labels),

@@ -162,6 +162,14 @@ def _doubts(told: Told, plan: Plan) -> Iterator[Doubt]:
         for doubt in dict.fromkeys(doubt for each in facts for doubt in each.get("doubts", ())):
             said = f"{step.method.name} on {', '.join(group.variables[:5])}: {doubt}"
             yield Doubt("method-warned", str(group.step), said, place=step.place)
+        scarce = dict.fromkeys(name for each in facts for name in each.get("scarce", ()))
+        if scarce:
+            yield Doubt(
+                "promise-not-kept", str(group.step),
+                f"in some blocks fewer than k = {step.k} records have a value of {', '.join(scarce)}: what is "
+                "published of it there is an average of fewer",
+                place=step.place, hint="mask it in memory or in larger blocks, or leave 'missing' at own_pattern",
+            )  # fmt: skip
     # One record of which those cells are missing that are missing anywhere: nothing else is asked of the values.
     flags = _flags(told, plan)
     yield from class_doubts(plan, flags, told.k)

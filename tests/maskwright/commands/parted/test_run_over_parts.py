@@ -272,6 +272,23 @@ def test_missing_codes_that_one_part_has(tmp_path: Path) -> None:
     assert (numbers.wages + numbers.tax == numbers.gross).all()
 
 
+def test_an_average_of_fewer_than_k_in_a_block_is_not_released(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"wages": rng.lognormal(8, 1, 1_500).round(2), "rare": np.nan})
+    frame.loc[rng.choice(1_500, 12, replace=False), "rare"] = rng.lognormal(7, 1, 12).round(2)
+    write_parts(frame, tmp_path / "in", 3)
+    params = {"k": 5, "missing": "available_cases"}
+    settings = pipeline(
+        tmp_path / "in", tmp_path / "out", edits=[], measure=["sse"],
+        execution={"engine": "local", "block_size": 250},
+        protect=[{"method": "microaggregation", "params": params, "variables": ["wages", "rare"]}],
+    )  # fmt: skip
+    settings["data"] = {"source": str(tmp_path / "in")}
+    with pytest.raises(mw.OpenDoubts, match="in some blocks fewer than k = 5 records have a value of rare"):
+        mw.run(settings)
+    assert not (tmp_path / "out").exists()
+
+
 def _fail(*_: object) -> dict[str, object]:
     raise RuntimeError("no count")
 
