@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING, Literal
 
@@ -129,8 +130,7 @@ def check_nested(
         writer = None if svrl is None else stack.enter_context(SvrlWriter(svrl, stated, None, fired))
         counts = [_Count(edit, checker.is_about_members(edit), most_listed) for edit in edits]
         groups = members = 0
-        for document in _documents(path, reading, checker.needs_whole):
-            found = checker.check(document)
+        for document, found in _checked(checker, _documents(path, reading, checker.needs_whole)):
             sizes = np.array(document.sizes, dtype=np.int64)
             before = members + np.cumsum(sizes) - sizes
             for count, of_edit in zip(counts, found, strict=True):
@@ -144,6 +144,20 @@ def check_nested(
             writer.write_placed(0, [*[NOWHERE] * len(edits), *(placed for _, placed in beside)])
     outcomes = tuple(count.outcome(names[1] if count.is_of_member else names[0]) for count in counts)
     return Outcome(groups + members, outcomes, levels={names[0]: groups, names[1]: members})
+
+
+def _checked(
+    checker: NestedChecker, documents: Iterator[NestedDocument]
+) -> Iterator[tuple[NestedDocument, list[Found]]]:
+    """Documents with what the engine says of them; the next one is cut while the engine, another process, works."""
+    with ThreadPoolExecutor(1) as asking:
+        waiting: tuple[NestedDocument, Future[list[Found]]] | None = None
+        for document in documents:
+            before, waiting = waiting, (document, asking.submit(checker.check, document))
+            if before is not None:
+                yield before[0], before[1].result()
+        if waiting is not None:
+            yield waiting[0], waiting[1].result()
 
 
 def _documents(path: Path, reading: NestedReading, whole: Sequence[str]) -> Iterator[NestedDocument]:

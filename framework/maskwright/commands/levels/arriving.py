@@ -37,7 +37,7 @@ from maskwright.planning.applicable_edits import declared_bounds, without_violat
 from maskwright.planning.warnings.publication_warnings import refuse_arithmetic_on_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
-    from maskwright.pipeline.resolved import LevelSources, Pipeline
+    from maskwright.pipeline.resolved import LevelSources, Pipeline, VariableUse
 
 Told = TypeVar("Told")
 
@@ -168,7 +168,7 @@ def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:
     InputError
     """
     names = {name: source.name for name, source in levels.sources.items()}
-    problems = unknown_uses(levels.uses, _names_of(levels, files))
+    problems = _unknown_uses(levels, files, levels.uses)
     if problems:
         raise InputError(problems)
     if levels.form == "flat":
@@ -256,20 +256,21 @@ def check_linked(linked: LinkedData, bound: BoundEdits, original: LinkedData | N
     return Outcome(sum(map(len, linked)), named, levels={level.name: len(level) for level in linked})
 
 
-def _names_of(levels: LevelSources, files: Mapping[str, Dataset]) -> list[str]:
-    """Names of the variables of all files, also of identifiers, which are not read."""
-    found = [name for each in files.values() for name in each.names]
-    for source in levels.sources.values():
-        named = names_in(source) or ()
-        found += [name for name, each in source.variables.items() if each.role == "identifier" and name in named]
-    return list(dict.fromkeys(found))
+def _unknown_uses(levels: LevelSources, files: Mapping[str, Dataset], uses: Sequence[VariableUse]) -> list[Problem]:
+    """A problem for each use of a name that no file has; identifiers are in a file, and not read from it."""
+    names = [name for each in files.values() for name in each.names]
+    # A file is looked at a second time only for a name that was not read: the names of an XML file take a whole pass.
+    if unknown_uses(uses, names):
+        for source in levels.sources.values():
+            named = names_in(source) or ()
+            names += [name for name, each in source.variables.items() if each.role == "identifier" and name in named]
+    return unknown_uses(uses, list(dict.fromkeys(names)))
 
 
 def _refuse_unknown(described: Pipeline, files: Mapping[str, Dataset]) -> None:
     assert described.levels is not None
-    uses = (*described.uses, *described.levels.uses)
-    named = (use for use in uses if not is_composition(use.name))
-    problems = unknown_uses(named, _names_of(described.levels, files))
+    named = [use for use in (*described.uses, *described.levels.uses) if not is_composition(use.name)]
+    problems = _unknown_uses(described.levels, files, named)
     if problems:
         problems += [each for name, one in described.levels.declared.items() for each in wrong_pointers(name, one)]
         raise InputError(in_order(problems, described.file))

@@ -22,11 +22,14 @@ class _Tags:
 
     def __init__(self, tag: str) -> None:
         self.start, self.stop = b"<%b>" % tag.encode(), b"</%b>" % tag.encode()
-        self._otherwise = re.compile(rb"<%b[ \t\r\n/]|</%b[ \t\r\n]" % ((re.escape(tag.encode()),) * 2))
+        # Looked for one by one: a search for bytes is some ten times faster than an alternation of patterns.
+        blanks = [bytes([blank]) for blank in WHITE_SPACE]
+        self._otherwise = [self.start[:-1] + after for after in (b"/", *blanks)]
+        self._otherwise += [self.stop[:-1] + after for after in blanks]
 
     def check(self, block: bytes) -> None:
         """Refuse other forms of the tags, and what may hide some."""
-        if b"<!" in block or b"<?" in block or self._otherwise.search(block):
+        if b"<!" in block or b"<?" in block or any(other in block for other in self._otherwise):
             raise Deviation
 
 
