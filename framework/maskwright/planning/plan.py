@@ -58,6 +58,8 @@ class Plan:
         Edits on recoded variables as they hold of the published categories, where these are known beforehand.
     may_lose_cells : tuple of str
         Variables that no step masks, and of which cells are suppressed where they would give suppressed ones away.
+    derived : tuple of Variable
+        Totals across levels that no step sees: they are computed from what the steps of all levels publish.
 
     Examples
     --------
@@ -86,6 +88,7 @@ class Plan:
     category_units: tuple[AdjustmentUnit, ...] = ()
     coarse: RecodedVariables = field(default_factory=RecodedVariables)
     translations: tuple[Translation, ...] = ()
+    derived: tuple[Variable, ...] = ()
 
     @property
     def edits_on_values(self) -> EditSet:
@@ -113,6 +116,11 @@ class Plan:
         """Variables that any step masks, in file order."""
         touched = {name for group in self.groups for name in group.variables}
         return tuple(name for name in self.variables if name in touched)
+
+    @property
+    def altered(self) -> tuple[str, ...]:
+        """Variables whose published values are others than the original ones: masked, or derived from masked ones."""
+        return (*self.masked, *(each.name for each in self.derived))
 
     def _acting_on(self, unit: AdjustmentUnit) -> str:
         step = None if unit.group is None else self.steps[self.groups[unit.group].step - 1]

@@ -141,9 +141,9 @@ def _of_groups(linked: LinkedData, given: Mapping[str, Measurable], planned: Pla
         for each in level.data.variables
         if each.name in names[level.name]
     }
-    derived = [each.variable for each in planned.across.derived]
-    masked = {name for ready in planned.ready.values() for name in ready.plan.masked}
-    compared = tuple(name for name in variables if variables[name].is_numeric and name in {*masked, *derived})
+    altered = {name for ready in planned.ready.values() for name in ready.plan.altered}
+    altered |= {each.variable for each in planned.across.derived}
+    compared = tuple(name for name in variables if variables[name].is_numeric and name in altered)
     return Measurable(variables, compared, (), names)
 
 
@@ -165,7 +165,7 @@ def _levels_for(
     if there:
         return there, []
     absent = [name for name in named if not any(name in each.variables for each in given.values())]
-    said = f"{request.label}: {', '.join(absent)} cannot be measured: a key, derived across levels, or of a level that"
+    said = f"{request.label}: {', '.join(absent)} cannot be measured: a key, or of a level that"
     return [], [Problem(f"{said} no step masks", request.place)]
 
 

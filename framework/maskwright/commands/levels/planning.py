@@ -236,6 +236,8 @@ def _ready(
     computed = [name for name in data.names if name not in level.data]
     with told_by_pipeline(steps.numbers):
         ready = prepare(request, reporter, clock, computed=computed)
+    totals = tuple(each.variable for each in level.data if each.name in derived)
+    ready = replace(ready, plan=replace(ready.plan, derived=totals))
     if not any(len(each) for each in arrived.bound.edits.values()):
         return ready
     return replace(ready, notices=tuple(each for each in ready.notices if each != NO_EDITS))

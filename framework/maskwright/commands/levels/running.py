@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, outcomes
 from maskwright.commands.levels.counting_alike import alike_notices, alike_of
+from maskwright.commands.levels.derived_totals import with_totals
 from maskwright.commands.levels.last_word import EngineRules, asked_of_engine, engine_rules, last_word
 from maskwright.commands.levels.masking import MaskedLevels, mask_levels
 from maskwright.commands.levels.measuring import LevelMeasures, measures_of_levels
@@ -227,16 +228,13 @@ class _LevelsRun:
     def _measured(
         self, name: str, run: PipelineRun, released: LinkedData, arranged: ArrangedLevels
     ) -> dict[str, Measurement]:
-        """What is measured of a level, beside all its records; losses leave out what is derived across levels."""
+        """What is measured of a level, beside all its records and with its totals that are derived across levels."""
         places = places_of(arranged.linked, self.arrived.linked)[name]
-        whole = replace(run, ready=replace(run.ready, original=self.whole.ready[name].original))
-        found = whole.measure(replace(self._level_data(released, arranged, name), origin=places))
-        missed = tuple(each.variable for each in self.planned.across.derived if name == self.arrived.linked.names[0])
-        losses = {each.label for each in run.pipeline.measures if each.measure.kind != "risk"}
-        return {
-            label: replace(each, leaves_out=(*each.leaves_out, *missed)) if label in losses else each
-            for label, each in found.items()
-        }
+        totals = [each.name for each in self.planned.ready[name].plan.derived]
+        original = with_totals(self.whole.ready[name].original, self.whole.arrived.linked[name].data, totals)
+        masked = with_totals(self._level_data(released, arranged, name), released[name].data, totals)
+        whole = replace(run, ready=replace(run.ready, original=original))
+        return whole.measure(replace(masked, origin=places))
 
     def _measure_groups(self, released: LinkedData, arranged: ArrangedLevels) -> dict[str, Measurement]:
         """What is measured of groups with their members, by label."""

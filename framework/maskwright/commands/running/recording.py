@@ -111,7 +111,7 @@ def run_record(run: MeasuredRun) -> RunRecord:
         measures={
             each.label: measure_record(each, run.found[each.label], described.thresholds) for each in described.measures
         },
-        not_measured=not_measured(described.measures, to_be_measured(prepared.plan), prepared.plan.masked),
+        not_measured=not_measured(described.measures, to_be_measured(prepared.plan), prepared.plan.altered),
         adjustment=tuple(AdjustedUnit.model_validate(unit) for unit in result.adjustment),
         moved=tuple(MovedRows.model_validate(each) for each in result.moved),
         loss_by_step=LossByStep(

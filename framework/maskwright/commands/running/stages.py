@@ -160,15 +160,15 @@ class PipelineRun:
         """Loss and risk of what was read back, by label."""
         plan, requests, original = self.ready.plan, self.pipeline.measures, self.ready.original
         with self.clock("measure"), report_compilation(self.reporter):
-            names = released_variables(original, released, plan.masked, plan.recoded)
-            about = unmasked_variable_notices(names, plan.masked)
-            categories = released_categories(original, released, plan.masked)
+            names = released_variables(original, released, plan.altered, plan.recoded)
+            about = unmasked_variable_notices(names, plan.altered)
+            categories = released_categories(original, released, plan.altered)
             if any(each.asked for each in requests):
                 self.tell(about[:1])
             found = compute_measures(
                 requests, original, released, plan.edits_on_values, plan.to_json(), self.seed, self.reporter,
                 (*names, *categories), about=about,
-                about_categories=unmasked_variable_notices(categories, plan.masked), changed=plan.masked,
+                about_categories=unmasked_variable_notices(categories, plan.altered), changed=plan.altered,
                 drawn=plan.draws_records,
             )  # fmt: skip
         self.tell(

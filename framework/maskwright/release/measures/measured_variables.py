@@ -109,13 +109,13 @@ def to_be_measured(plan: Plan) -> Measurable:
         name: replace(variable, type="ordinal", decimals=None)
         if name in plan.recoded and variable.is_numeric
         else variable
-        for name, variable in plan.variables.items()
+        for name, variable in {**plan.variables, **{each.name: each for each in plan.derived}}.items()
         if variable.role != "identifier"
     }
     compared = tuple(
         name
         for name, variable in variables.items()
-        if variable.is_numeric and name not in plan.recoded and (name in plan.masked or variable.role in JUDGED)
+        if variable.is_numeric and name not in plan.recoded and (name in plan.altered or variable.role in JUDGED)
     )
     categorical = tuple(
         name

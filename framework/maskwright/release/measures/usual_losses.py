@@ -46,7 +46,7 @@ def _missing(pipeline: Pipeline, plan: Plan, registry: Registry) -> Iterator[Mea
     losses = (each for each in pipeline.measures if each.measure.kind != "risk")
     seen = frozenset[str]().union(*(names_used(each.measure, each.params, given) for each in losses))
     for kind, usual in ((given.compared, USUAL_OF_NUMBERS), (given.categorical, USUAL_OF_CATEGORIES)):
-        masked = {name for name in kind if name in plan.masked}
+        masked = {name for name in kind if name in plan.altered}
         if masked and seen.isdisjoint(masked):
             for measure in (registry.measures[name] for name in usual if name in registry.measures):
                 if measure.name not in labels:
