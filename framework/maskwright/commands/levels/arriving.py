@@ -79,12 +79,21 @@ class ArrivedLevels:
     bound: BoundEdits
     arrival: Mapping[str, Outcome]
     standing: Mapping[str, Outcome]
-    files: Mapping[str, Dataset]
+    files: dict[str, Dataset]
     rules: EditSet
     records: Mapping[str, int]
     notices: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = field(default=())
     mended: MendedLevels | None = None
+
+    def forget_cells_of_files(self) -> None:
+        """Let go of the cells of the files as they were read, wherever these data are held.
+
+        They are copied where cells are published as they were; when the masked data are written, only names, order and
+        form of the files are needed any more, and a large run is at its peak of memory after that.
+        """
+        for name, file in self.files.items():
+            self.files[name] = file.taken(np.zeros(0, dtype=np.int64))
 
 
 def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> ArrivedLevels:

@@ -142,7 +142,9 @@ class _LevelsRun:
         own = (in_pipeline(each, steps[name].numbers) for name, of in masked.results.items() for each in of.notices)
         said = (*own, *masked.notices, *level_arrangement_notices(arranged), *alike_notices(masked, alike))
         self._tell(said)
-        released = self._files.read_back(arranged, self._files.write_data(arranged))
+        written = self._files.write_data(arranged)
+        self.arrived.forget_cells_of_files()
+        released = self._files.read_back(arranged, written)
         edits = published_edits(self.arrived, masked)
         self._tell(self._files.write_rules(edits, arranged))
         with self.clock("validate"), stage(self.reporter, "Validating"):

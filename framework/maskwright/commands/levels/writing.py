@@ -118,14 +118,14 @@ class LevelFiles:
         read = linked_tables(linked, self.originals)
         return {f"data.{name}": (table, held[name]) for name, table in read.items()}
 
-    def read_back(self, arranged: ArrangedLevels, written: Mapping[str, Written]) -> LinkedData:
+    def read_back(self, arranged: ArrangedLevels, written: dict[str, Written]) -> LinkedData:
         """Read what was written as anyone would, compare it with what was given, and link it again.
 
         Parameters
         ----------
         arranged : ArrangedLevels
-        written : mapping of output to (Dataset, mapping)
-            As `write_data` gives it; of a nested file, each level.
+        written : dict of output to (Dataset, mapping)
+            As `write_data` gives it; of a nested file, each level. What was compared is taken out: it is let go.
 
         Raises
         ------
@@ -143,7 +143,7 @@ class LevelFiles:
                 path = self.release.temporary("data" if self._levels.form == "nested" else key)
                 file = written_file(path, replace(self.described, data=source), variables)
                 with stage(self.reporter, "Reading back") as progress:
-                    files[name] = read_as_meant(file, *written[key], progress)
+                    files[name] = read_as_meant(file, *written.pop(key), progress)
             return linked_as(self._levels, files)
 
     def look_again(
