@@ -59,6 +59,8 @@ class EditSet:
         return block(title, table(("edit", "kind", "rule", "severity"), rows), sentence(" ".join(self.notes)))
 
     def __getitem__(self, name: str) -> Edit:
+        if not isinstance(name, str):
+            raise InputError("an edit is looked up by its name; tuple(edits)[0] is the first one")
         for edit in self.edits:
             if edit.name == name:
                 return edit

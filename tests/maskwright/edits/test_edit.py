@@ -25,3 +25,12 @@ def test_every_kind_of_part_names_its_variables_each_once(rule: str, kind: type,
     assert isinstance(part, kind)
     assert sorted(part.variables) == sorted(variables)
     assert set(part.variables) <= set(edit.variables)
+
+
+def test_an_edit_is_looked_up_by_its_name() -> None:
+    edits = mw.EditSet.parse(["a <= b", {"rule": "b <= c", "name": "second"}])
+    assert edits["second"].text == "b <= c"
+    with pytest.raises(mw.InputError, match="did you mean 'second'"):
+        edits["secnd"]
+    with pytest.raises(mw.InputError, match="looked up by its name"):
+        edits[0]  # type: ignore[index] # a mistake that somebody made
