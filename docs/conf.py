@@ -25,6 +25,9 @@ myst_heading_anchors = 4
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 
+default_role = "code"
+# Options begin with two hyphens, and must not become dashes.
+smartquotes = False
 nitpicky = True
 
 html_theme = "furo"

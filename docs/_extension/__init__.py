@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from _extension.generated_pages import write_pages
 from _extension.repository_links import RepositoryLinks
 
 if TYPE_CHECKING:
@@ -13,5 +14,6 @@ if TYPE_CHECKING:
 
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Register all of it; Sphinx calls this."""
+    app.connect("builder-inited", write_pages)
     app.add_transform(RepositoryLinks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
