@@ -32,6 +32,8 @@ nitpicky = True
 
 html_theme = "furo"
 html_title = f"Maskwright {release}"
+html_math_renderer = "mathml"
 html_static_path = ["_static"]
+html_css_files = ["maskwright.css"]
 html_copy_source = False
 html_show_sphinx = False

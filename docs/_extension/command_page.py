@@ -53,7 +53,8 @@ def _usage(parser: argparse.ArgumentParser) -> str:
             super().__init__(prog, width=WIDTH)
 
     parser.formatter_class = Formatter
-    return parser.format_usage().removeprefix("usage: ")
+    before = "usage: "
+    return "\n".join(line[len(before) :] for line in parser.format_usage().splitlines())
 
 
 def _arguments(parser: argparse.ArgumentParser) -> str:

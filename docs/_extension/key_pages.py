@@ -48,6 +48,8 @@ def key_pages() -> Mapping[str, str]:
 
 def _page(title: str, lead: str, schema: Schema, elsewhere: tuple[str, ...] = ()) -> str:
     definitions = schema.get("$defs", {})
+    # Of a file that may also be a list, the form with keys.
+    _, schema = next(iter(_inside(schema, definitions)))
     required = set(schema.get("required", ()))
     parts = [f"# {title}", lead]
     for name, each in schema.get("properties", {}).items():
