@@ -10,6 +10,8 @@ from _extension.inline_svg import CLEAR, FIRST, QUIET, SECOND, inline
 from maskwright.foundation.progress import Quiet
 
 RECORDS, K = 24, 3
+INK = "#111111"
+"""On the diamonds, on light and on dark ground."""
 
 
 def k_clusters() -> tuple[str, str]:
@@ -34,10 +36,16 @@ def k_clusters() -> tuple[str, str]:
         axes.scatter(original["age"], original["income"], s=26, color=SECOND, label="original record", zorder=2)
         places = np.array(means.index.tolist())
         axes.scatter(
-            places[:, 0], places[:, 1], s=70, marker="D", color=FIRST, label="published for all of a cluster", zorder=3
+            places[:, 0],
+            places[:, 1],
+            s=190,
+            marker="D",
+            color=FIRST,
+            label="published for all of a cluster, and for how many",
+            zorder=3,
         )
         for (age, income), size in zip(places, means, strict=True):
-            axes.annotate(f"{size} records", (age, income), xytext=(7, 7), textcoords="offset points", fontsize=9)
+            axes.annotate(str(size), (age, income), ha="center", va="center_baseline", fontsize=9, color=INK)
         axes.set_xlabel("age")
         axes.set_ylabel("income")
         axes.margins(x=0.1, y=0.1)

@@ -42,6 +42,8 @@ def recoloured(svg: str) -> str:
     """
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+    # The ring around a name, which keeps it apart from lines, has the colour of the ground.
+    svg = re.sub(r"stroke: ?(#ffffff|white)", "stroke: var(--color-background-primary)", svg)
     svg = re.sub(r"(fill|stroke)(: ?|=\")(#000000|black)", r"\1\2currentColor", svg)
     return re.sub(
         r'(<svg\b[^>]*?) width="[^"]*"', r"\1", re.sub(r'(<svg\b[^>]*?) height="[^"]*"', r"\1", svg, count=1), count=1
