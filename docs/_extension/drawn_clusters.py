@@ -10,6 +10,7 @@ from _extension.inline_svg import CLEAR, FIRST, QUIET, SECOND, inline
 from maskwright.foundation.progress import Quiet
 
 RECORDS, K = 24, 3
+PUBLISHED = "published for all of a cluster, and for how many"
 INK = "#111111"
 """On the diamonds, on light and on dark ground."""
 
@@ -35,15 +36,7 @@ def k_clusters() -> tuple[str, str]:
             axes.plot([before[0], after[0]], [before[1], after[1]], color=QUIET, linewidth=0.9, zorder=1)
         axes.scatter(original["age"], original["income"], s=26, color=SECOND, label="original record", zorder=2)
         places = np.array(means.index.tolist())
-        axes.scatter(
-            places[:, 0],
-            places[:, 1],
-            s=190,
-            marker="D",
-            color=FIRST,
-            label="published for all of a cluster, and for how many",
-            zorder=3,
-        )
+        axes.scatter(places[:, 0], places[:, 1], s=190, marker="D", color=FIRST, label=PUBLISHED, zorder=3)
         for (age, income), size in zip(places, means, strict=True):
             axes.annotate(str(size), (age, income), ha="center", va="center_baseline", fontsize=9, color=INK)
         axes.set_xlabel("age")

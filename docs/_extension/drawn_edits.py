@@ -26,9 +26,7 @@ def edits_kept() -> tuple[str, str]:
     rng = np.random.default_rng(2)
     turnover = rng.integers(20, HIGHEST, RECORDS)
     data = pd.DataFrame({"turnover": turnover, "costs": (turnover * rng.uniform(0.5, 1.0, RECORDS)).astype(int)})
-    noise = {"method": "additive_noise", "params": {"p": 0.5}, "seed": 4, "reporter": Quiet()}
-    free = mw.protect(data, **noise)
-    kept = mw.protect(data, edits=["costs <= turnover"], **noise)
+    free, kept = (_masked(data, edits) for edits in ([], ["costs <= turnover"]))
     broken = free["costs"] > free["turnover"]
     with rc_context(CLEAR):
         figure = Figure(figsize=(7.0, 4.6), layout="constrained")
@@ -38,7 +36,7 @@ def edits_kept() -> tuple[str, str]:
         axes.scatter(free["turnover"][broken], free["costs"][broken], s=34, marker="x", color=FIRST,
                      label="after the noise alone: the edit is violated", zorder=2)  # fmt: skip
         for number in np.flatnonzero(broken):
-            start, end = (found.iloc[number][["turnover", "costs"]] for found in (free, kept))
+            start, end = (_place(found, int(number)) for found in (free, kept))
             arrow = {"arrowstyle": "->", "color": FIRST, "linewidth": 1.0}
             axes.annotate("", xy=end, xytext=start, arrowprops=arrow)
         axes.set_xlabel("turnover")
@@ -51,3 +49,11 @@ def edits_kept() -> tuple[str, str]:
             f"these to its published place; {violated} published records violate the edit."
         )
         return inline(figure), said
+
+
+def _masked(data: pd.DataFrame, edits: list[str]) -> pd.DataFrame:
+    return mw.protect(data, "additive_noise", edits=edits, params={"p": 0.5}, seed=4, reporter=Quiet())
+
+
+def _place(data: pd.DataFrame, number: int) -> tuple[float, float]:
+    return float(data["turnover"].iloc[number]), float(data["costs"].iloc[number])

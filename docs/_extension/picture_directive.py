@@ -6,7 +6,7 @@ import hashlib
 import json
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
@@ -33,7 +33,6 @@ class MaskwrightPicture(SphinxDirective):
 
     required_arguments = 1
     has_content = True
-    option_spec: ClassVar = {}
 
     def run(self) -> list[nodes.Node]:
         """Draw it, or take it from the last build."""

@@ -22,7 +22,7 @@ class RepositoryLinks(SphinxTransform):
 
     def apply(self) -> None:
         """Replace each such link of the page; a file that does not exist is a warning."""
-        for node in list(self.document.findall(_is_link)):
+        for node in [each for each in self.document.findall(nodes.Element) if _is_link(each)]:
             target = str(node["reftarget"])
             folder = Path(self.env.doc2path(self.env.docname)).parent
             path = (folder / target).resolve()
@@ -38,5 +38,6 @@ class RepositoryLinks(SphinxTransform):
             node.replace_self(nodes.reference("", "", *node.children, refuri=address))
 
 
-def _is_link(node: nodes.Node) -> bool:
-    return isinstance(node, addnodes.pending_xref | addnodes.download_reference) and node.get("reftype") == "myst"
+def _is_link(node: nodes.Element) -> bool:
+    is_reference = isinstance(node, addnodes.pending_xref | addnodes.download_reference)
+    return is_reference and node.get("reftype") == "myst"

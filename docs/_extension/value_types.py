@@ -29,10 +29,11 @@ def in_words(schema: Schema, definitions: Schema) -> str:
         return _value(schema["const"])
     if "enum" in schema:
         return " or ".join(map(_value, schema["enum"]))
-    variants = [each for each in schema.get("anyOf", schema.get("oneOf", ())) if each.get("type") != "null"]
+    either: list[Schema] = schema.get("anyOf") or schema.get("oneOf") or []
+    variants = [each for each in either if each.get("type") != "null"]
     if variants:
         return " or ".join(dict.fromkeys(in_words(each, definitions) for each in variants))
-    named = schema.get("type", "anything")
+    named: str | list[str] = schema.get("type") or "anything"
     if named in ("array", "object"):
         return _of_several(schema, definitions)
     if isinstance(named, list):
