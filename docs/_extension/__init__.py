@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from _extension.accessible_html import complete_pages
 from _extension.empty_sections import allow_empty_sections
 from _extension.generated_pages import write_pages
 from _extension.math_in_html import add_math
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Register all of it; Sphinx calls this."""
     app.connect("builder-inited", write_pages)
+    app.connect("build-finished", complete_pages)
     add_math(app)
     allow_empty_sections()
     app.add_directive("maskwright-picture", MaskwrightPicture)

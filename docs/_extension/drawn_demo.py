@@ -39,7 +39,7 @@ def ledger() -> tuple[str, str]:
     said = f"The ledger of edits of a run on the demo survey of {RECORDS} records."
     table = f'<table class="docutils"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
     return (
-        f'<div class="table-wrapper docutils container" tabindex="0" role="region" aria-label="{said}">{table}</div>',
+        f'<div class="table-wrapper docutils container" role="region" aria-label="{said}">{table}</div>',
         said,
     )
 
