@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from docutils import nodes
@@ -36,8 +37,9 @@ def _block(writer: HTML5Translator, node: nodes.math_block) -> None:
 
 
 def _write(writer: HTML5Translator, node: nodes.math | nodes.math_block, *, as_block: bool) -> None:
+    formula = re.sub(r"\\dots\b", r"\\ldots", node.astext())  # the one that the converter of docutils knows
     try:
-        writer.body.append(tex2mathml(node.astext(), as_block=as_block))
+        writer.body.append(tex2mathml(formula, as_block=as_block))
     except MathError as error:
         _log.warning("this formula cannot be shown: %s", error, location=node)
         writer.body.append(writer.encode(node.astext()))

@@ -93,6 +93,15 @@ def read_page(path: Path) -> Page:
 
 def page_of(text: str) -> Page:
     """Read the blocks of the text of a page, as `read_page` does."""
+    for token in MarkdownIt("commonmark").enable("table").parse(text):
+        if token.type == "code_block":
+            line = (token.map or [0])[0] + 1
+            raise PageError(f"line {line}: an indented block of code; write ```LANGUAGE, so that it is run")
+    return fenced_blocks(text)
+
+
+def fenced_blocks(text: str) -> Page:
+    """The same of a page that may have indented blocks, which are passed over."""
     setup: list[CodeBlock] = []
     blocks: list[CodeBlock] = []
     for found, comment in _with_comments(text, 0):
@@ -135,8 +144,6 @@ def _with_comments(text: str, offset: int) -> Iterator[tuple[CodeBlock | _Commen
                 else:
                     _is_used(above)
                     above = comment
-        elif token.type == "code_block":
-            raise PageError(f"line {first}: an indented block of code; write ```LANGUAGE, so that it is run")
         elif token.type == "fence":
             for block in _blocks(token, first):
                 yield block, above
