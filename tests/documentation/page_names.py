@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 OF_OTHER_FILES = {"grid", "aliases", "include", "plugins"}
 """Keys of experiments and of files of edits; and of pipelines whose names come from a file of the page."""
 _DOUBT = re.compile(r"\bW[1-9]\d\d\b")
+_OPTION = re.compile(r"--[a-z][a-z-]*")
+_OWN = re.compile(r'\bname="(\w+)"')
+_EXPLAINED = re.compile(r"maskwright explain (\w+)")
 _LINE = re.compile(r"^(?:\$ )?(maskwright .*)$")
 _PLACE = re.compile(r"[A-Z][A-Z_.]*|\.\.\.|…|\[.*|<.*")
 """A word that stands for any."""
@@ -45,17 +48,26 @@ def unknown_names(path: Path) -> list[str]:
 
 def names_unknown_in(text: str) -> list[str]:
     """The same of the text of a page."""
-    found = [f"line {line}: {said}" for line, code in _inline_code(text) for said in _of_code(code)]
+    blocks = fenced_blocks(text).blocks
+    # What pip or docker take is said in blocks that are not run; a plugin of the page's own says its name in Python.
+    elsewhere = {option for block in blocks if block.not_run for option in _OPTION.findall(block.code)}
+    own = set(_OWN.findall(text))
+    for block in blocks:
+        # A plugin that is installed there can be explained there.
+        own |= set(_EXPLAINED.findall(block.code)) if block.not_run else set()
+    found = [
+        f"line {line}: {said}" for line, code in _inline_code(text) if code not in elsewhere for said in _of_code(code)
+    ]
     for number, line in enumerate(text.splitlines(), 1):
         found += [f"line {number}: there is no doubt {each}" for each in _DOUBT.findall(line) if not _is_doubt(each)]
-    for block in fenced_blocks(text).blocks:
+    for block in blocks:
         if block.language == "console":
             lines = block.code.replace("\\\n", " ").splitlines()
             commands = [said[1] for each in lines if (said := _LINE.match(each)) is not None]
             found += [f"line {block.line}: {said}" for command in commands for said in _of_command(command)]
         elif block.language == "yaml" and block.not_run is None:
             found += [f"line {block.line}: {said}" for said in _of_settings(block.code)]
-    return found
+    return [each for each in found if not own.intersection(re.findall(r"'(\w+)'", each))]
 
 
 def _is_doubt(name: str) -> bool:
@@ -122,7 +134,8 @@ def _of_settings(text: str) -> Iterator[str]:
     keys = {field.alias or name for name, field in PipelineFile.model_fields.items()}
     if isinstance(said, dict) and keys & set(said) and not OF_OTHER_FILES & set(said) and set(said) != {"edits"}:
         for problem in mw.pipeline_problems(text, "pipeline.yaml"):
-            if re.match(r"no .* called ", problem.message):
+            # A piece of a pipeline need not say what its other pieces do.
+            if re.match(r"no .* called ", problem.message) and "in this pipeline" not in problem.message:
                 yield problem.message
     elif not isinstance(said, dict) or "plugins" not in said:
         yield from _of_values(said)
