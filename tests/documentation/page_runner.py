@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from page_blocks import CodeBlock, Page
 
-OF_OTHER_PROGRAMS = ("r", "sas", "sql")
+OF_OTHER_PROGRAMS = ("dockerfile", "r", "sas", "sql")
 """Shown for those who know it from there; Maskwright cannot run them."""
 
 PARSERS: dict[str, Callable[[str], Any]] = {
