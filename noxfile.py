@@ -6,7 +6,7 @@ Each step makes its own fresh environment, so that nox adds none.
 import nox
 
 nox.options.default_venv_backend = "none"
-nox.options.sessions = ["lint", "types", "tests", "lowest", "wheel"]
+nox.options.sessions = ["lint", "types", "docs", "tests", "lowest", "wheel"]
 
 
 def run(session: nox.Session, step: str, **variables: str) -> None:
@@ -24,6 +24,12 @@ def lint(session: nox.Session) -> None:
 def types(session: nox.Session) -> None:
     """Types, by mypy and by pyright."""
     run(session, "types")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The documentation as a site, with warnings as errors, and what holds of its pages."""
+    run(session, "docs")
 
 
 @nox.session

@@ -78,7 +78,7 @@ def explain(name: str) -> str:
     if doubt is not None:
         return "\n".join(_doubt(doubt))
     registry = plugins()
-    found = [(kind, offered[name]) for kind, offered in _offered(registry).items() if name in offered]
+    found = [(kind, offered[name]) for kind, offered in offered(registry).items() if name in offered]
     if not found:
         raise PluginError(registry.unknown("plugin", name, explained_names()))
     return "\n\n".join(_text(registry, kind, plugin) for kind, plugin in found)
@@ -87,8 +87,8 @@ def explain(name: str) -> str:
 def topics() -> str:
     """What can be explained, kind by kind: what ``maskwright explain`` says alone."""
     kinds = {
-        "Topics": [*_pages(), *KEYS],
-        **{f"{kind.replace('_', ' ').capitalize()}s": list(each) for kind, each in _offered(plugins()).items()},
+        "Topics": topic_names(),
+        **{f"{kind.replace('_', ' ').capitalize()}s": list(each) for kind, each in offered(plugins()).items()},
         "Doubts": [f"{each.id} {each.name}" for each in DOUBT_KINDS.values()],
     }
     lines = ["maskwright explain NAME explains one of these:"]
@@ -97,9 +97,14 @@ def topics() -> str:
     return "\n".join(lines)
 
 
+def topic_names() -> list[str]:
+    """Topics, which are neither plugins nor doubts."""
+    return [*_pages(), *KEYS]
+
+
 def explained_names() -> list[str]:
     """What there is to explain."""
-    return [*_pages(), *KEYS, *DOUBT_KINDS, *(info.name for info in plugins().infos)]
+    return [*topic_names(), *DOUBT_KINDS, *(info.name for info in plugins().infos)]
 
 
 def _pages() -> dict[str, Callable[[], str]]:
@@ -186,7 +191,13 @@ def _doubt(kind: DoubtKind) -> list[str]:
     return [f"{kind.id} {kind.name}{about}", *(f"    {line}" for line in said)]
 
 
-def _offered(registry: Registry) -> dict[str, dict[str, Any]]:
+def offered(registry: Registry) -> dict[str, dict[str, Any]]:
+    """All plugins that can be explained, by kind and name.
+
+    Parameters
+    ----------
+    registry : Registry
+    """
     return {
         "method": dict(registry.methods),
         "partition": dict(registry.partitions),
@@ -208,10 +219,10 @@ def _offered(registry: Registry) -> dict[str, dict[str, Any]]:
 def _text(registry: Registry, kind: str, plugin: Any) -> str:
     info = registry.info(kind, plugin.name)
     heading = f"{plugin.name}: {kind.replace('_', ' ')} of {info.distribution} {info.version}"
-    lines = [heading, "", *_wrap(plugin.summary), *_definition(plugin)]
-    facts = _facts(plugin)
-    if facts:
-        lines += ["", *(f"{what}: {value}" for what, value in facts)]
+    lines = [heading, "", *_wrap(plugin.summary), *_wrapped_definition(plugin)]
+    said = facts(plugin)
+    if said:
+        lines += ["", *(f"{what}: {value}" for what, value in said)]
     params: type[BaseModel] | None = getattr(plugin, "params", None)
     if params is not None and params.model_fields:
         lines += ["", "Parameters", *parameters(params)]
@@ -226,8 +237,18 @@ def _text(registry: Registry, kind: str, plugin: Any) -> str:
     return "\n".join(lines)
 
 
-def _definition(plugin: Any) -> list[str]:
-    """Definition from the function's docstring: all before its first section, without its first sentence."""
+def _wrapped_definition(plugin: Any) -> list[str]:
+    said = definition(plugin)
+    return ["", *_wrap(said)] if said else []
+
+
+def definition(plugin: Any) -> str:
+    """Definition from the function's docstring: all before its first section, without its first sentence.
+
+    Parameters
+    ----------
+    plugin : any record that a hook offers
+    """
     function = next(
         (
             getattr(plugin, name)
@@ -237,20 +258,25 @@ def _definition(plugin: Any) -> list[str]:
         None,
     )
     if function is None:
-        return []
+        return ""
     said = re.split(r"\n\w[\w ]*\n-{3,}", inspect.getdoc(function) or "")[0]
-    rest = said.partition("\n\n")[2].strip("\n")
-    return ["", *_wrap(rest)] if rest else []
+    return said.partition("\n\n")[2].strip("\n")
 
 
-def _facts(plugin: Any) -> list[tuple[str, str]]:
-    facts: list[tuple[str, str]] = []
+def facts(plugin: Any) -> list[tuple[str, str]]:
+    """What holds of a plugin, and how: what it masks, its unit, whether it is random.
+
+    Parameters
+    ----------
+    plugin : any record that a hook offers
+    """
+    found: list[tuple[str, str]] = []
     if isinstance(plugin, Method | Remover):
-        facts.append(("Masks", ", ".join(sorted(plugin.variable_types))))
-        facts.append(
+        found.append(("Masks", ", ".join(sorted(plugin.variable_types))))
+        found.append(
             ("Keeps by construction", ", ".join(sorted(plugin.preserves)) or "nothing; edits are kept by adjustment")
         )
-        facts.append(
+        found.append(
             (
                 "Works on",
                 {"variable": "one variable at a time", "group": "one variable group at a time"}.get(
@@ -258,43 +284,43 @@ def _facts(plugin: Any) -> list[tuple[str, str]]:
                 ),
             )
         )
-        facts.append(("Missing cells", _missing_cells(plugin)))
-    facts += _facts_of_small_kinds(plugin)
+        found.append(("Missing cells", _missing_cells(plugin)))
+    found += _facts_of_small_kinds(plugin)
     if hasattr(plugin, "direction"):
         low, high = plugin.range
-        facts.append(("Unit", plugin.unit))
-        facts.append(("Better", plugin.direction))
-        facts.append(("Range", f"{'-inf' if low is None else f'{low:g}'} to {'inf' if high is None else f'{high:g}'}"))
+        found.append(("Unit", plugin.unit))
+        found.append(("Better", plugin.direction))
+        found.append(("Range", f"{'-inf' if low is None else f'{low:g}'} to {'inf' if high is None else f'{high:g}'}"))
     if isinstance(plugin, Measure):
-        facts.append(("Records", "paired or not" if plugin.compares_unpaired else "paired, in order or by a key"))
+        found.append(("Records", "paired or not" if plugin.compares_unpaired else "paired, in order or by a key"))
         if plugin.of_one_file:
-            facts.append(("Looks at", "the masked file; computed on the original too, for a before and after"))
+            found.append(("Looks at", "the masked file; computed on the original too, for a before and after"))
         parts = _parts(plugin)
         if parts:
-            facts.append(("Thresholds", f"for the value, or as label.part for {', '.join(parts)}"))
+            found.append(("Thresholds", f"for the value, or as label.part for {', '.join(parts)}"))
         if plugin.of_levels:
-            facts.append(("Data", "of several levels (data: levels:): groups with all their members, measured once"))
+            found.append(("Data", "of several levels (data: levels:): groups with all their members, measured once"))
         elif plugin.counts_households:
-            facts.append(("Households", "counted instead of records where they are declared"))
+            found.append(("Households", "counted instead of records where they are declared"))
     if hasattr(plugin, "deterministic"):
-        facts.append(("Random", "no" if plugin.deterministic else "yes, from the run's seed"))
+        found.append(("Random", "no" if plugin.deterministic else "yes, from the run's seed"))
     if hasattr(plugin, "suffixes"):
-        facts.append(("File endings", ", ".join(plugin.suffixes)))
-    return facts
+        found.append(("File endings", ", ".join(plugin.suffixes)))
+    return found
 
 
 def _facts_of_small_kinds(plugin: Any) -> list[tuple[str, str]]:
     """Facts of aggregations and kinds of constraints."""
-    facts: list[tuple[str, str]] = []
+    found: list[tuple[str, str]] = []
     if isinstance(plugin, Aggregation):
-        facts.append(("Keeps", ", ".join(sorted(plugin.keeps)) or "nothing; edits are kept by adjustment"))
-        facts.append(("Weights", "used where a step asks for them" if plugin.uses_weights else "not used"))
+        found.append(("Keeps", ", ".join(sorted(plugin.keeps)) or "nothing; edits are kept by adjustment"))
+        found.append(("Weights", "used where a step asks for them" if plugin.uses_weights else "not used"))
     if isinstance(plugin, ConstraintKind):
         given = ", ".join([*plugin.params.model_fields, "variable", *["variable"] * (plugin.fewest > 1), "..."])
-        facts.append(("In a rule", f"{plugin.name}({given})"))
+        found.append(("In a rule", f"{plugin.name}({given})"))
         moved = "rows are moved to the nearest point" if plugin.project is not None else "nothing is moved towards it"
-        facts.append(("Keeps", f"{moved}; checked in the masked data and in the file as it is read back"))
-    return facts
+        found.append(("Keeps", f"{moved}; checked in the masked data and in the file as it is read back"))
+    return found
 
 
 def _parts(measure: Measure) -> list[str]:
