@@ -12,7 +12,7 @@ from maskwright.cli.main import main
 from maskwright.cli.show.explain import explain
 from maskwright.data.levels.declaration import LevelDeclaration
 
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "levels.md").read_text(encoding="utf-8")
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "reference" / "levels.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.timeout(400)
