@@ -230,7 +230,7 @@ def _policy_in_markdown() -> Iterator[str]:
         if body and not head.rstrip().endswith(":"):
             yield from ("", f"## {head}", "", " ".join(body.split()))
         else:
-            yield paragraph
+            yield re.sub(r"^ {4}(.*)$", r"```python\n\1\n```", paragraph, flags=re.MULTILINE)
 
 
 def _in_markdown(text: str) -> str:
