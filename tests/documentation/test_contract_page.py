@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 pytest_plugins = ["maskwright.testing.fixtures"]
 
-PAGE = Path(__file__).parents[2] / "docs" / "contract.md"
+PAGE = Path(__file__).parents[2] / "docs" / "plugin-authors" / "contract.md"
 AGAIN = (
     "make it again: python -c 'from maskwright.cli.show.explained_contract import contract_table; "
-    'print(contract_table(), end="")\' > docs/contract.md'
+    'print(contract_table(), end="")\' > docs/plugin-authors/contract.md'
 )
 
 

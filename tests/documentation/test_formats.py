@@ -12,11 +12,11 @@ from maskwright.cli.main import main
 from maskwright.cli.show.explained_data import formats_table
 from maskwright.plugins.registry import plugins
 
-PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "formats.md"
 AGAIN = (
     "make it again: python -c 'from maskwright.plugins.registry import plugins; "
     "from maskwright.cli.show.explained_data import formats_table; "
-    'print(formats_table(plugins()), end="")\' > docs/formats.md'
+    'print(formats_table(plugins()), end="")\' > docs/reference/formats.md'
 )
 WRITTEN = {"csv": "csv", "xml": "xml", "parquet": "parquet", "excel": "xlsx", "sql": "duckdb", "spss": "sav",
            "stata": "dta", "sas_transport": "xpt"}  # fmt: skip

@@ -15,7 +15,7 @@ from maskwright.plugins.hooks import HOOKS
 from maskwright.plugins.registry import plugins
 from maskwright.testing import offered
 
-PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
+PAGE = Path(__file__).parents[2] / "docs" / "plugin-authors" / "plugins.md"
 NAMES = {
     "method": "maskwright-my-noise",
     "measure": "maskwright-my-shift",
@@ -35,8 +35,8 @@ NAMES = {
 
 def shown() -> dict[str, str]:
     """Files of the page: a name alone on a line, then its content."""
-    found = re.findall(r"^`([^`\n]+)`\n\n```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    return dict(found)
+    block = r"^`([^`\n]+)`\n\n<!-- [^\n]* -->\n```python\n(.*?)^```$"
+    return dict(re.findall(block, PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -14,13 +14,13 @@ import pytest
 import maskwright
 from maskwright.plugins.hooks import HOOKS
 
-TUTORIAL = Path(__file__).parents[2] / "plugins" / "README.md"
+TUTORIAL = Path(__file__).parents[2] / "docs" / "plugin-authors" / "first-plugin.md"
 
 
 def files() -> dict[str, str]:
     """Files of the tutorial: a name alone on a line, then its content."""
-    found = re.findall(r"^`([^`\n]+)`\n\n```\w+\n(.*?)^```$", TUTORIAL.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    return dict(found)
+    block = r"^`([^`\n]+)`\n\n(?:<!-- [^\n]* -->\n)?```\w+\n(.*?)^```$"
+    return dict(re.findall(block, TUTORIAL.read_text("utf-8"), re.MULTILINE | re.DOTALL))
 
 
 def python(*arguments: str, path: Path | None = None, folder: Path) -> str:

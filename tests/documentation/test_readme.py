@@ -1,38 +1,49 @@
-"""The documents say what is so: commands, options, pipelines, Python, links."""
+"""The documents say what is so: commands, options, pipelines, links, names of plugins and keys.
+
+Blocks of code on the pages under ``docs/`` are run by `test_pages`, and their links followed where the site is built;
+those of the README are run and followed here.
+"""
 
 from __future__ import annotations
 
 import re
+import runpy
 import shlex
 from pathlib import Path
 
 import pytest
 
 import maskwright
-import maskwright as mw
 from maskwright.cli.main import main
-from maskwright.experiments.experiment import read_experiment
 from maskwright.pipeline.file_model import PipelineFile
-from maskwright.pipeline.resolve import resolve_file
 from maskwright.plugins.registry import plugins as registered
 
 ROOT = Path(__file__).parents[2]
-README = ROOT / "README.md"
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "framework/README.md")
+DOCS = ROOT / "docs"
+OF_THE_ROOT = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "framework/README.md", "plugins/README.md")
+PAGES = tuple(
+    path.relative_to(ROOT).as_posix()
+    for path in sorted(DOCS.rglob("*.md"))
+    if not {"_build", "generated", "_extension", "_static"} & set(path.relative_to(DOCS).parts)
+)
+MOST_LINES = 150
 
 CONTRACT = ("demo", "run", "plan", "validate", "measure", "edits", "plugins")
 
 
+def text_of(document: str) -> str:
+    return (ROOT / document).read_text(encoding="utf-8")
+
+
 def blocks(document: str, language: str) -> list[str]:
     """Code blocks of one language, without their common indent."""
-    text = (ROOT / document).read_text(encoding="utf-8")
-    found = re.findall(rf"^( *)```{language}\n(.*?)^ *```$", text, re.MULTILINE | re.DOTALL)
+    found = re.findall(rf"^( *)```{language}\n(.*?)^ *```$", text_of(document), re.MULTILINE | re.DOTALL)
     return [re.sub(rf"^{indent}", "", body, flags=re.MULTILINE) for indent, body in found]
 
 
 def command_table() -> list[tuple[str, str]]:
-    """Name of each command in the README's table, and its row; what a command like advise does is part of its name."""
-    rows = [line for line in README.read_text(encoding="utf-8").splitlines() if line.startswith("| `maskwright ")]
+    """Name of each command in the table, and its row; what a command like advise does is part of its name."""
+    rows = [line for line in text_of("docs/reference/commands.md").splitlines() if line.startswith("| `maskwright ")]
     return [(re.findall(r"`maskwright (advise \w+|\w+)", row)[0], row) for row in rows]
 
 
@@ -47,7 +58,11 @@ def test_the_two_commands_stand_there_exactly() -> None:
     commands = [block.strip() for block in blocks("README.md", "console")]
     assert "pip install . && maskwright demo" in commands
     assert "pip install '.[test]' && pytest" in commands
-    assert "\"pip install '.[test]' && pytest\"" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "\"pip install '.[test]' && pytest\"" in text_of(".ci/run")
+
+
+def test_the_readme_is_short() -> None:
+    assert len(text_of("README.md").splitlines()) <= MOST_LINES
 
 
 def test_every_command_of_the_table_exists_with_the_options_it_names(capsys: pytest.CaptureFixture[str]) -> None:
@@ -64,54 +79,45 @@ def test_every_command_that_exists_is_in_the_table(capsys: pytest.CaptureFixture
         main(["--help"])
     listed = re.findall(r"^ {4}(\w+) ", capsys.readouterr().out, re.MULTILINE)
     assert listed
-    assert set(listed) == {name.split()[0] for name, _ in command_table()}
+    of_plugins = {each.name for each in registered().infos
+                  if each.kind == "command" and each.distribution == "maskwright"}  # fmt: skip
+    assert {*listed, *of_plugins} == {name.split()[0] for name, _ in command_table()}
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@pytest.mark.parametrize("document", [*OF_THE_ROOT, *PAGES])
 def test_every_command_line_shown_is_one_the_parser_takes(document: str, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [line for block in blocks(document, "console") for line in block.splitlines()]
-    lines += re.findall(r"`(maskwright [^`]*)`", (ROOT / document).read_text(encoding="utf-8"))
-    for line in lines:
-        for part in line.split("&&"):
-            words = shlex.split(part)
-            if words[0] != "maskwright" or len(words) == 1 or words[1].isupper():
+    lines: list[str] = []
+    if document in OF_THE_ROOT:
+        lines += [line for block in blocks(document, "console") for line in block.splitlines()]
+    outside = re.sub(r"^ *```.*?^ *```$", "", text_of(document), flags=re.MULTILINE | re.DOTALL)
+    lines += [re.sub(r"\s+", " ", each) for each in re.findall(r"`(maskwright [^`]*)`", outside)]
+    for line in (each for each in lines if "maskwright " in each):
+        for part in re.split(r"&&|\|", line):
+            words = shlex.split(part, comments=True)
+            if len(words) < 2 or words[0] != "maskwright" or words[1].isupper() or words[1].startswith("-"):
+                continue
+            if words[1].startswith("my_"):  # a command of a plugin that the page makes
                 continue
             for option in (word for word in words if word.startswith("--")):
                 command = " ".join(words[1:3] if words[1] == "advise" else words[1:2])
-                assert option in help_of(command, capsys), line
-
-
-def test_every_file_shown_is_a_pipeline_or_a_file_of_edits(tmp_path: Path) -> None:
-    (tmp_path / "census.xml").write_text("<Records/>", encoding="utf-8")
-    (tmp_path / "census.sch").write_text("<schema/>", encoding="utf-8")
-    files = blocks("README.md", "yaml")
-    (tmp_path / "survey.csv").write_text("wages,rent,income\n1,2,3\n", encoding="utf-8")
-    pipelines = [text for text in files if "protect:" in text]
-    assert 0 < len(pipelines) < len(files)
-    for text in files:
-        (tmp_path / "shown.yaml").write_text(text, encoding="utf-8")
-        if text in pipelines:
-            assert resolve_file(tmp_path / "shown.yaml", {}).seed == 42
-        elif "grid:" in text:
-            assert read_experiment(tmp_path / "shown.yaml").cells()
-        else:
-            assert len(mw.read_edits(tmp_path / "shown.yaml")) == text.count("\n  - ")
+                assert option.partition("=")[0] in help_of(command, capsys), line
 
 
 def test_every_built_in_plugin_to_choose_is_named() -> None:
-    text = README.read_text(encoding="utf-8")
+    pages = {"method": "methods", "partition": "methods", "measure": "measures"}
     for info in registered().infos:
-        if info.distribution == "maskwright" and info.kind in ("method", "measure", "partition"):
-            assert f"`{info.name}`" in text, f"README.md does not name the {info.kind} {info.name}"
+        if info.distribution == "maskwright" and info.kind in pages:
+            page = f"docs/reference/choosing-{pages[info.kind]}-table.md"
+            assert f"`{info.name}`" in text_of(page), f"{page} does not name the {info.kind} {info.name}"
 
 
 def test_every_key_of_a_pipeline_is_explained() -> None:
-    text = README.read_text(encoding="utf-8")
+    text = text_of("docs/reference/pipeline-file.md")
     for key in PipelineFile.model_fields:
-        assert re.search(rf"\b{key}\b", text), key
+        assert re.search(rf"^\| `{key}` \|", text, re.MULTILINE), key
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@pytest.mark.parametrize("document", OF_THE_ROOT)
 def test_python_compiles_and_uses_public_names_only(document: str) -> None:
     for block in blocks(document, "python"):
         compile(block, document, "exec")
@@ -119,34 +125,47 @@ def test_python_compiles_and_uses_public_names_only(document: str) -> None:
             assert name in maskwright.__all__, name
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+def headings(document: str) -> set[str]:
+    """Anchors of a document."""
+    found = re.findall(r"^#+ (.*)$", text_of(document), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in found}
+
+
+@pytest.mark.parametrize("document", OF_THE_ROOT)
 def test_links_lead_somewhere(document: str) -> None:
-    text = (ROOT / document).read_text(encoding="utf-8")
-    headings = {
-        re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-")
-        for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-    }
-    for target in re.findall(r"\]\(([^)]+)\)", text):
-        if target.startswith("#"):
-            assert target[1:] in headings, target
-        else:
-            assert ((ROOT / document).parent / target).exists(), target
+    outside = re.sub(r"^ *```.*?^ *```$", "", text_of(document), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", outside)):
+        if target.startswith("https://"):
+            continue
+        name, _, anchor = target.partition("#")
+        path = (ROOT / document).parent.joinpath(name).resolve() if name else ROOT / document
+        if is_of_a_section_elsewhere(path):
+            continue
+        assert path.exists(), target
+        if anchor and path.suffix == ".md":
+            assert anchor in headings(path.relative_to(ROOT).as_posix()), target
+
+
+def is_of_a_section_elsewhere(path: Path) -> bool:
+    """Whether a page is of a section that this copy of the documentation does not have."""
+    if not path.is_relative_to(DOCS):
+        return False
+    section = DOCS / path.relative_to(DOCS).parts[0]
+    return section.suffix == "" and not (section / "index.md").exists() and section.name != "pictures"
 
 
 def test_the_changelog_knows_the_version() -> None:
-    assert maskwright.__version__ in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert maskwright.__version__ in text_of("CHANGELOG.md")
 
 
 def test_the_licence_is_the_whole_apache_licence() -> None:
-    text = (ROOT / "LICENSE").read_text(encoding="utf-8")
-    assert "Apache License" in text
-    assert "END OF TERMS AND CONDITIONS" in text
+    assert "Apache License" in text_of("LICENSE")
+    assert "END OF TERMS AND CONDITIONS" in text_of("LICENSE")
 
 
 def test_the_folders_named_in_the_documents_exist() -> None:
     for document, base in (("framework/README.md", "framework/maskwright"), ("CONTRIBUTING.md", ".")):
-        text = (ROOT / document).read_text(encoding="utf-8")
-        folders = re.findall(r"^\| `([a-z_/]+/)` \|", text, re.MULTILINE)
+        folders = re.findall(r"^\| `([a-z_/]+/)` \|", text_of(document), re.MULTILINE)
         assert folders
         for folder in folders:
             assert (ROOT / base / folder).is_dir(), folder
@@ -165,10 +184,38 @@ def test_the_tour_can_be_walked(
     assert "Released: all 8 edits hold in 1,080 masked records" in screen
     assert "✓ Released" in Path("maskwright-demo/report.html").read_text(encoding="utf-8")
     shown = [line for block in blocks("README.md", "console") for line in block.splitlines()]
-    for line in (line for line in shown if "maskwright-demo" in line):
+    walked = [line for line in shown if "maskwright-demo" in line]
+    assert [line.split()[1] for line in walked] == ["plan", "run", "validate"]
+    for line in walked:
         assert main(shlex.split(line)[1:]) == 0, line
     written = {path.name for path in (tmp_path / "maskwright-demo").iterdir()}
-    assert {f"`{name}`" for name in written} <= set(re.findall(r"`[^`]*`", README.read_text(encoding="utf-8")))
+    assert {f"`{name}`" for name in written} <= set(re.findall(r"`[^`]*`", text_of("README.md")))
     assert main(["validate", "maskwright-demo/survey.xml", "--record", "Household",
                  "--edits", "maskwright-demo/survey.sch"]) == 1  # fmt: skip
     assert "11 violations" in capsys.readouterr().out
+
+
+def test_the_pipeline_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (pipeline,) = blocks("README.md", "yaml")
+    assert len(pipeline.splitlines()) == 10
+    rows = "".join(f"{20 + n % 60},{700 + 31 * n},{5 * n},{700 + 36 * n}\n" for n in range(60))
+    Path("people.csv").write_text(f"age,wages,pensions,income\n{rows}", encoding="utf-8")
+    Path("pipeline.yaml").write_text(pipeline, encoding="utf-8")
+    assert main(["plan", "pipeline.yaml"]) == 0
+    assert main(["run", "pipeline.yaml"]) == 0
+    assert Path("masked.csv").exists()
+    assert Path("report.html").exists()
+
+
+def test_every_block_of_the_readme_is_run_by_some_test() -> None:
+    assert re.findall(r"^ *```(\w+)$", text_of("README.md"), re.MULTILINE) == [
+        "console", "console", "yaml", "console", "console", "console",
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_the_picture_is_what_the_benchmark_draws() -> None:
+    """One way of masking more or less, or another figure, changes a line of the picture."""
+    script = runpy.run_path(str(ROOT / "benchmarks" / "risk_utility_map.py"))
+    assert script["PICTURE"].read_text(encoding="utf-8") == script["drawn"](script["compared"]())

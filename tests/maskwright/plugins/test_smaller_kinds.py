@@ -18,7 +18,7 @@ from maskwright.testing import offered
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PAGE = Path(__file__).parents[3] / "docs" / "plugins.md"
+PAGE = Path(__file__).parents[3] / "docs" / "plugin-authors" / "plugins.md"
 SHOWN = "src/maskwright_my_office/office.py"
 
 
@@ -26,7 +26,7 @@ SHOWN = "src/maskwright_my_office/office.py"
 def office() -> Iterator[types.ModuleType]:
     """The module that the page on plugins shows."""
     text = PAGE.read_text(encoding="utf-8")
-    found = re.search(rf"`{SHOWN}`\n\n```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    found = re.search(rf"`{SHOWN}`\n\n<!-- [^\n]* -->\n```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     assert found is not None
     module = sys.modules["office"] = types.ModuleType("office")
     exec(compile(found[1], SHOWN, "exec"), vars(module))

@@ -78,7 +78,7 @@ MARKERS = (PromisesK, KeyVariables, DependentVariables, IndependentVariables, Co
 
 MADE_FROM = (
     "Made from the types and docstrings of the records; `maskwright explain contract` shows the same. How a plugin is "
-    "written, with examples, is in [plugins/README.md](../plugins/README.md)."
+    "written, with examples, is in [a first plugin](first-plugin.md) and [plugins of all kinds](plugins.md)."
 )
 WIDTH = 118
 _ENTRY = re.compile(r"(?P<names>\w+(?:, \w+)*)(?: : (?P<type>.*))?")
@@ -109,7 +109,7 @@ def contract_page() -> str:
 
 
 def contract_table() -> str:
-    """Text of ``docs/contract.md``."""
+    """Text of ``docs/plugin-authors/contract.md``."""
     lines = [f"# The contract of plugins: {CONTRACT}", ""]
     lines += [MADE_FROM, "", *_policy_in_markdown(), "", "## Legal values", ""]
     lines += ["| type | value | |", "|---|---|---|"]
@@ -230,7 +230,7 @@ def _policy_in_markdown() -> Iterator[str]:
         if body and not head.rstrip().endswith(":"):
             yield from ("", f"## {head}", "", " ".join(body.split()))
         else:
-            yield paragraph
+            yield re.sub(r"^ {4}(.*)$", r"```python\n\1\n```", paragraph, flags=re.MULTILINE)
 
 
 def _in_markdown(text: str) -> str:

@@ -71,7 +71,7 @@ def formats_page(registry: Registry) -> str:
     lead = (
         "File formats. The ending of a file's name tells the format, or `format: NAME` in the data section (--format). "
         "Options stand in the data section beside `source`; on the command line, --option name=value. The masked file "
-        "may be of another format than the original; what the formats hold is also in docs/formats.md."
+        "may be of another format than the original; what the formats hold is also in docs/reference/formats.md."
     )
     lines = textwrap.wrap(lead, WIDTH)
     for name, source in sorted(registry.sources.items()):
@@ -102,7 +102,7 @@ def _written(source: Source) -> str:
 
 
 def formats_table(registry: Registry) -> str:
-    """Text of ``docs/formats.md``: what each format holds, as its source says.
+    """Text of ``docs/reference/formats.md``: what each format holds, as its source says.
 
     Parameters
     ----------

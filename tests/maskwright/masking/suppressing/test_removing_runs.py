@@ -242,7 +242,7 @@ def test_variables_that_complementary_suppression_may_empty_are_not_called_publi
     suppressed = {each["variable"] for each in json.loads((tmp_path / "run.json").read_text())["suppressed"]}
     assert suppressed - {"age", "sex", "wages"} <= set(plan["may_lose_cells"])
     readme = (Path(__file__).parents[4] / "README.md").read_text(encoding="utf-8")
-    assert "masked.edits.yaml" in readme.partition("## What must not leave the office")[2]
+    assert "masked.edits.yaml" in readme.partition("| written by a run |")[2]
 
 
 def test_an_emptied_cell_of_a_key_with_one_category_for_all_hides_nothing() -> None:

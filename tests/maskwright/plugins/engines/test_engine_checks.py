@@ -33,8 +33,9 @@ def test_dask(check):
 
 def example():
     """The engine of the page on plugins."""
-    page = (Path(__file__).parents[4] / "docs" / "plugins.md").read_text("utf-8")
-    text = page.partition("`src/maskwright_my_queue/my_queue.py`\n\n```python\n")[2].partition("```\n")[0]
+    page = (Path(__file__).parents[4] / "docs" / "plugin-authors" / "plugins.md").read_text("utf-8")
+    shown = page.partition("`src/maskwright_my_queue/my_queue.py`\n")[2]
+    text = shown.partition("```python\n")[2].partition("```\n")[0]
     module = ModuleType("my_queue")
     sys.modules["my_queue"] = module
     exec(compile(text, "my_queue.py", "exec"), vars(module))
