@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from maskwright.commands.reading import load
 from maskwright.foundation.errors import InputError
@@ -12,7 +15,9 @@ from maskwright.release.written_as_meant import refuse_difference, refuse_writte
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from maskwright.data.dataset import Dataset
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Column, Dataset
     from maskwright.foundation.progress import Progress
     from maskwright.pipeline.resolved import DataSource
 
@@ -46,7 +51,7 @@ def read_as_meant(file: DataSource, meant: Dataset, held: Mapping[str, Any], pro
         said = "; ".join(dict.fromkeys(problem.message for problem in error.problems))
         refuse_written(file.source, f"the written file cannot be read back ({said})")
     if file.source.write_levels is not None:
-        read = _with_traceless(read, meant)
+        read = _as_shown(_with_traceless(read, meant), meant)
     if file.source.reads_folders and set(read.names) == set(meant.names):
         # What folders say stands behind the columns of the files, wherever it stood before.
         read = replace(read, columns=tuple(read[name] for name in meant.names))
@@ -67,3 +72,23 @@ def _with_traceless(read: Dataset, meant: Dataset) -> Dataset:
     known = {column.name: column for column in read} | traceless
     added = [name for name in read.names if name not in meant]
     return replace(read, columns=tuple(known[name] for name in (*meant.names, *added) if name in known))
+
+
+def _as_shown(read: Dataset, meant: Dataset) -> Dataset:
+    """The file in the order that was meant, unless a record shows another: where cells are elements, some may lack.
+
+    Of two variables that no record has both of, the file does not say which comes first.
+    """
+    place = {name: number for number, name in enumerate(read.names)}
+    if read.names == meant.names or place.keys() != set(meant.names):
+        return read
+    turned = [(a, b) for a, b in combinations(meant.names, 2) if place[a] > place[b]]
+    there = {name: _has_cell(read[name]) for name in {name for pair in turned for name in pair}}
+    if any(np.any(there[a] & there[b]) for a, b in turned):
+        return read
+    return replace(read, columns=tuple(read[name] for name in meant.names))
+
+
+def _has_cell(column: Column) -> NDArray[np.bool_]:
+    is_told: NDArray[np.bool_] = np.asarray(column.nothing(slice(None), None).is_valid())
+    return ~column.missing | is_told
