@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -30,11 +31,18 @@ FEW = 24
 """Of so few cells, each is named where there is room."""
 RADIUS = 4.5
 """Of a drawn point, with the room around it, in points."""
+LIBRARY = "matplotlib"
+NO_LIBRARY = f"drawing needs {LIBRARY}, which is not installed; pip install 'maskwright[figures]'"
 Scale = tuple[str, ...]
 """A setting, and the method whose it is: parameters of one name are comparable where they are the cluster size."""
 # With a fixed salt and no date the same map has the same bytes.
 SETTINGS: Any = {"svg.hashsalt": "maskwright", "svg.fonttype": "none", "font.size": 9.0, "axes.spines.top": False,
             "axes.spines.right": False}  # fmt: skip
+
+
+def why_not_drawn() -> str | None:
+    """Say what is missing for drawing, and what installs it; None when nothing is."""
+    return NO_LIBRARY if importlib.util.find_spec(LIBRARY) is None else None
 
 
 def draw_map(compared: Compared, folder: Path) -> dict[str, Path]:
