@@ -35,6 +35,7 @@ say "the sdist, and the wheel from the sdist"
 "$scratch/building/bin/python" -m build --outdir "$kept/dist" "$scratch/tree"
 "$scratch/building/bin/twine" check --strict "$kept"/dist/*
 "$scratch/building/bin/python" .ci/check_archives.py "$kept"/dist/*
+(cd "$kept/dist" && sha256sum ./*)
 
 say "every wheel that it needs, with checksums"
 "$scratch/building/bin/pip" wheel --quiet --wheel-dir "$kept/wheels" "$kept"/dist/*.whl
