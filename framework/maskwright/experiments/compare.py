@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 
 CACHE = ".cache"
-PICTURES = ("map.svg", "map.png", "score.svg", "score.png")
-RESULTS = ("table.csv", "table.parquet", *PICTURES, "summary.txt")
+PNG = ("map.png", "score.png")
+RESULTS = ("table.csv", "table.parquet", "map.svg", "score.svg", *PNG, "summary.txt")
 
 
 @reads_noted()
@@ -65,8 +65,8 @@ def compare(
     -------
     Compared
         Its files are in the folder of the experiment: ``table.csv``, ``table.parquet``, ``map.svg``, ``map.png``,
-        ``summary.txt`` and ``pipelines/``. Without matplotlib (``pip install 'maskwright[figures]'``) nothing is
-        drawn, and `Compared.not_drawn`, a notice and the summary say so.
+        ``summary.txt`` and ``pipelines/``. Without matplotlib (``pip install 'maskwright[figures]'``) there is no PNG,
+        and `Compared.not_drawn`, a notice and the summary say so.
 
     Raises
     ------
@@ -316,7 +316,7 @@ def _front(described: Experiment, points: pd.DataFrame, risk: str | None, loss: 
 
 def _remove_pictures(folder: Path) -> None:
     """Remove those of an earlier run: they would show other figures than the table beside them."""
-    for name in PICTURES:
+    for name in PNG:
         try:
             (folder / name).unlink(missing_ok=True)
         except OSError as error:
@@ -350,15 +350,14 @@ def write_results(compared: Compared, reporter: Reporter, *, draw: bool = True) 
     folder = compared.experiment.folder
     compared.files.update(write_tables(compared.runs, folder))
     if draw and compared.risk is not None and compared.loss is not None:
-        from maskwright.experiments.drawing import draw_map, why_not_drawn
+        from maskwright.experiments.drawing import draw_map, why_no_png
 
-        compared = replace(compared, not_drawn=why_not_drawn())
-        if compared.not_drawn is None:
-            with stage(reporter, "Drawing the map"):
-                compared.files.update(draw_map(compared, folder))
-        else:
+        compared = replace(compared, not_drawn=why_no_png())
+        with stage(reporter, "Drawing the map"):
+            compared.files.update(draw_map(compared, folder, png=compared.not_drawn is None))
+        if compared.not_drawn is not None:
             _remove_pictures(folder)
-            reporter.notice(f"no map was drawn: {compared.not_drawn}")
+            reporter.notice(f"the map was drawn as SVG only: {compared.not_drawn}")
     masking = {cell.name for cell in compared.cells if cell.active.steps}
     for name in dict.fromkeys((compared.best, *compared.front)):
         if name is not None and name in masking:

@@ -51,7 +51,7 @@ class Compared:
     files : mapping of str to Path
         What was written.
     not_drawn : str or None
-        Why no map was drawn that was wanted, and what to do.
+        Why there are no pictures as PNG, and what to do.
 
     Examples
     --------

@@ -39,8 +39,7 @@ def _lines(compared: Compared, *, every: bool) -> Iterator[str]:
         most = len(compared.front) if every else MOST_SHOWN
         yield from (_cell(compared, name) for name in compared.front[:most])
         if len(compared.front) > most:
-            where = "on the map" if compared.not_drawn is None else "in the table"
-            yield f"  and {len(compared.front) - MOST_SHOWN} more, {where}"
+            yield f"  and {len(compared.front) - MOST_SHOWN} more, on the map"
     known = {*compared.front, *compared.failed}
     others = [cell.name for cell in compared.cells if cell.name not in known]
     if every and others:
@@ -49,7 +48,7 @@ def _lines(compared: Compared, *, every: bool) -> Iterator[str]:
     for column in dict.fromkeys((compared.score, compared.risk, compared.loss)):
         yield from () if column is None else _left_out(compared, column)
     if compared.not_drawn is not None:
-        yield f"No map was drawn: {compared.not_drawn}."
+        yield f"The map was drawn as SVG only: {compared.not_drawn}."
     if compared.at_random:
         yield (
             f"{compared.risk} is counted in the masked file alone. Of {_cells(compared, compared.at_random)}, which "

@@ -85,24 +85,26 @@ def test_processes_and_cache_do_not_change_a_byte(study) -> None:
     assert {name: (folder / name).read_bytes() for name in names} == before
 
 
-def test_without_matplotlib_there_is_no_map_and_it_is_said(study, monkeypatch, capsys) -> None:
+def test_without_matplotlib_there_is_no_png_and_it_is_said(study, monkeypatch, capsys) -> None:
     """Nor one of an earlier run, which would show other figures than the table beside it."""
     path = study.experiment()
     folder = study.folder / "results"
     compare(path, workers=1)
-    assert (folder / "map.svg").exists()
+    assert (folder / "map.png").exists()
+    drawn = {name: (folder / name).read_bytes() for name in ("map.svg", "score.svg")}
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     compared = compare(path, workers=1)
-    said = "drawing needs matplotlib, which is not installed; pip install 'maskwright[figures]'"
+    said = "PNG needs matplotlib, which is not installed; pip install 'maskwright[figures]'"
     assert compared.not_drawn == said
     assert compared.to_json()["not_drawn"] == said
-    assert f"No map was drawn: {said}." in (folder / "summary.txt").read_text()
-    assert not [*folder.glob("*.svg"), *folder.glob("*.png")]
-    assert set(compared.files) >= {"csv", "parquet", "summary"}
+    assert f"The map was drawn as SVG only: {said}." in (folder / "summary.txt").read_text()
+    assert not [*folder.glob("*.png")]
+    assert {name: (folder / name).read_bytes() for name in drawn} == drawn
+    assert set(compared.files) >= {"csv", "parquet", "map.svg", "score.svg", "summary"}
     assert main(["compare", str(path), "--workers", "1"]) == 0
     told = capsys.readouterr()
-    assert f"no map was drawn: {said}" in " ".join(told.err.split())
-    assert f"No map was drawn: {said}." in told.out
+    assert f"the map was drawn as SVG only: {said}" in " ".join(told.err.split())
+    assert f"The map was drawn as SVG only: {said}." in told.out
 
 
 def test_a_new_measure_is_added_to_what_is_known(study) -> None:
