@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -62,14 +63,16 @@ def sizes(environment: Path) -> dict[str, int]:
     return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
 
 
-def seconds_of_help(environment: Path) -> float:
-    """Median over fresh processes; the first, which may write bytecode, is not counted."""
-    taken = []
+def seconds_of_help(environment: Path) -> tuple[float, float]:
+    """Seconds and processor seconds, medians over fresh processes; the first may write bytecode and does not count."""
+    taken, used = [], []
     for _ in range(1 + PROCESSES):
-        start = time.perf_counter()
+        start, before = time.perf_counter(), os.times()
         subprocess.run([program(environment, "maskwright"), "--help"], check=True, stdout=subprocess.DEVNULL)
+        after = os.times()
         taken.append(time.perf_counter() - start)
-    return statistics.median(taken[1:])
+        used.append(after.children_user + after.children_system - before.children_user - before.children_system)
+    return statistics.median(taken[1:]), statistics.median(used[1:])
 
 
 def show(environment: Path) -> None:
@@ -81,7 +84,8 @@ def show(environment: Path) -> None:
             print(f"{name:<24}{size / 1e6:>8.1f} MB")
     total = sum(found.values()) - apart
     print(f"{'total':<24}{total / 1e6:>8.1f} MB, without pip and setuptools ({apart / 1e6:.1f} MB)")
-    print(f"maskwright --help: {seconds_of_help(environment):.3f} s, median of {PROCESSES} fresh processes")
+    taken, used = seconds_of_help(environment)
+    print(f"maskwright --help: {taken:.3f} s, {used:.2f} s of the processor, medians of {PROCESSES} fresh processes")
 
 
 def main() -> None:

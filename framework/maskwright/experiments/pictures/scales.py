@@ -54,9 +54,10 @@ class Scale:
     def _steps(self, most: int) -> list[tuple[float, str]]:
         rough = (self.high - self.low) / most
         power = 10.0 ** math.floor(math.log10(rough))
-        step = next(each * power for each in STEPS if each * power >= rough * (1 - 1e-9))
+        steps = [each for each in STEPS if each != 2.5 or not self.whole]
+        step = next(each * power for each in steps if each * power >= rough * (1 - 1e-9))
         if self.whole:
-            step = max(1.0, float(math.ceil(step)))
+            step = max(1.0, step)
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         decimals = max(0, -math.floor(math.log10(step) + 1e-9) + (1 if abs(step / power - 2.5) < 1e-6 else 0))
         return [(n * step, f"{n * step:.{decimals}f}") for n in range(first, last + 1)]

@@ -28,7 +28,7 @@ GAP = 14.0
 """Between panels."""
 MARK = 20.0
 """Room of a sign in the legend."""
-APART = 55.0
+APART = 45.0
 """Between numbers along an axis, at least."""
 CORNERS = {
     "square": ((-1, -1), (1, -1), (1, 1), (-1, 1)),
