@@ -362,7 +362,9 @@ def test_edit_sets_are_compared(study) -> None:
     assert mw.run(pipeline).ok
 
 
-@pytest.mark.parametrize("limited", ["cache", "table.csv", "table.parquet", "map.svg", "summary.txt", "pipelines"])
+@pytest.mark.parametrize(
+    "limited", ["cache", "table.csv", "table.parquet", "map.svg", "map.png", "summary.txt", "pipelines"]
+)
 def test_a_full_disk_is_said_and_leaves_no_torn_file(study, limited: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of the process are limited to a few bytes while one kind of result is written."""
     from maskwright.foundation import whole_files as files
@@ -385,7 +387,7 @@ def test_a_full_disk_is_said_and_leaves_no_torn_file(study, limited: str, monkey
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
             signal.signal(signal.SIGXFSZ, ignored)
 
-    for module in ("table", "drawing"):
+    for module in ("table", "pictures.png"):
         monkeypatch.setattr(f"maskwright.experiments.{module}.write_whole", full)
     monkeypatch.setattr(files, "write_whole", full)
     with pytest.raises(mw.InputError, match="cannot be written: File too large"):
