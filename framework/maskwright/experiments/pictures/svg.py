@@ -138,7 +138,8 @@ def _along(scale: Scale, value: float, ends: NDArray[np.float64]) -> float:
 
 def _points(series: Series, x_scale: Scale, y_scale: Scale, area: NDArray[np.float64]) -> NDArray[np.float64]:
     shares = np.column_stack([x_scale.shares(series.x), y_scale.shares(series.y)])
-    return area[0] + shares * (area[1] - area[0])
+    found: NDArray[np.float64] = area[0] + shares * (area[1] - area[0])
+    return found
 
 
 def _series(
