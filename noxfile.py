@@ -51,6 +51,18 @@ def lowest(session: nox.Session) -> None:
     run(session, "lowest")
 
 
+@nox.session(name="air-gapped")
+def air_gapped(session: nox.Session) -> None:
+    """Sdist and wheel built, checked, installed and run without a network."""
+    run(session, "air-gapped")
+
+
+@nox.session
+def container(session: nox.Session) -> None:
+    """The image built, and the demo run in it."""
+    run(session, "container")
+
+
 @nox.session
 def wheel(session: nox.Session) -> None:
     """The built wheel in an environment of its own."""

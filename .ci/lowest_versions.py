@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 
 project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
-families = ("excel", "remote", "sql", "stat")
+families = ("compression", "excel", "figures", "remote", "sql", "stat")
 optional = [each for family in families for each in project["optional-dependencies"][family]]
 for requirement in [*project["dependencies"], *optional]:
     if ">=" not in requirement:

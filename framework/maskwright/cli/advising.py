@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from maskwright.cli.output import print_json, refuse
 from maskwright.cli.reading_options import add_reading_options, reading_options
-from maskwright.foundation.errors import EXIT_FINE, InputError
+from maskwright.foundation.exit_codes import EXIT_FINE
 
 if TYPE_CHECKING:
     import argparse
@@ -84,7 +84,7 @@ def _advise_variables(chosen: argparse.Namespace) -> int:
 
     for name in ("k", "candidates", "seed"):
         if getattr(chosen, name) < (0 if name == "seed" else 1):
-            raise InputError(f"--{name} must be positive, not {getattr(chosen, name)}")
+            refuse(f"--{name} must be positive, not {getattr(chosen, name)}")
     reporter = Terminal(quiet=chosen.json)
     data, edits, only = _arrived(chosen, reporter)
     advice = advise_variables(
@@ -93,7 +93,7 @@ def _advise_variables(chosen: argparse.Namespace) -> int:
         reporter=reporter,
     )  # fmt: skip
     if chosen.json:
-        print(json.dumps(advice.to_json(), indent=2, ensure_ascii=False, allow_nan=False))
+        print_json(advice.to_json())
     else:
         _print(advice)
     return EXIT_FINE
@@ -104,13 +104,13 @@ def _advise_keys(chosen: argparse.Namespace) -> int:
     from maskwright.experiments.advice.singling_out import advise_keys
 
     if chosen.largest is not None and chosen.largest < 1:
-        raise InputError(f"--largest must be positive, not {chosen.largest}")
+        refuse(f"--largest must be positive, not {chosen.largest}")
     reporter = Terminal(quiet=chosen.json)
     data, _, _ = _arrived(chosen, reporter)
     named = [name.strip() for names in chosen.keys for name in names.split(",")]
     advice = advise_keys(data, keys=named, exclude=chosen.exclude, largest=chosen.largest, reporter=reporter)
     if chosen.json:
-        print(json.dumps(advice.to_json(), indent=2, ensure_ascii=False, allow_nan=False))
+        print_json(advice.to_json())
     else:
         _print_keys(advice)
     return EXIT_FINE
@@ -125,15 +125,15 @@ def _advise_levels(chosen: argparse.Namespace) -> int:
         from maskwright.commands.levels.advising import flat_data_of
 
         if reading_options(chosen) != NO_OPTIONS:
-            raise InputError("options of reading go with a data file; a pipeline file says them itself")
+            refuse("options of reading go with a data file; a pipeline file says them itself")
         data, key = flat_data_of(chosen.data, chosen.key)
     elif chosen.key is None:
-        raise InputError("--key NAME: the variable that names the household is wanted")
+        refuse("--key NAME: the variable that names the household is wanted")
     else:
         data, key = _of_data(chosen, Terminal(quiet=chosen.json))[0], chosen.key
     advice = advise_levels(data, key, chosen.exclude)
     if chosen.json:
-        print(json.dumps(advice.to_json(), indent=2, ensure_ascii=False, allow_nan=False))
+        print_json(advice.to_json())
     else:
         _print_levels(advice)
     return EXIT_FINE
@@ -183,7 +183,7 @@ def _of_pipeline(chosen: argparse.Namespace, reporter: Reporter) -> tuple[Datase
     from maskwright.pipeline.reading import read_pipeline
 
     if chosen.edits or reading_options(chosen) != NO_OPTIONS:
-        raise InputError("--edits and options of reading go with a data file; a pipeline file says them itself")
+        refuse("--edits and options of reading go with a data file; a pipeline file says them itself")
     request = read_pipeline(chosen.data)
     arrived = arrive(request, reporter)
     for notice in arrived.notices:
@@ -197,7 +197,7 @@ def _shape(text: str) -> tuple[int, ...]:
     try:
         return tuple(int(part) for part in text.split("+"))
     except ValueError:
-        raise InputError(f"--shape {text}: expected sizes joined by '+', such as 3+10") from None
+        refuse(f"--shape {text}: expected sizes joined by '+', such as 3+10")
 
 
 def _print(advice: Advice) -> None:

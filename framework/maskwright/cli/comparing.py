@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from maskwright.foundation.errors import EXIT_FINE, EXIT_REFUSED, InputError
+from maskwright.cli.output import print_json, refuse
+from maskwright.foundation.exit_codes import EXIT_FINE, EXIT_REFUSED
 
 if TYPE_CHECKING:
     import argparse
@@ -49,7 +49,7 @@ def _compare(chosen: argparse.Namespace) -> int:
     compared = compare(chosen.experiment, workers=chosen.workers, fresh=chosen.fresh, reporter=_reporter(chosen))
     pipeline = None if chosen.choose is None else compared.write_pipeline(chosen.choose)
     if chosen.json:
-        _print_json(compared.to_json() | ({} if pipeline is None else {"pipeline": str(pipeline)}))
+        print_json(compared.to_json() | ({} if pipeline is None else {"pipeline": str(pipeline)}))
         return _code(compared)
     print(summary_text(compared, every=chosen.every), end="")
     print(f"{compared.computed} run(s) were computed, {compared.cached} were known. Results: {compared.folder}")
@@ -84,7 +84,7 @@ def _tune(chosen: argparse.Namespace) -> int:
     _check_workers(chosen.workers)
     tuned = tune(chosen.experiment, workers=chosen.workers, reporter=_reporter(chosen))
     if chosen.json:
-        _print_json(tuned.to_json())
+        print_json(tuned.to_json())
     else:
         print(aim_text(tuned), end="")
         print(f"Next: maskwright run {tuned.pipeline}")
@@ -93,14 +93,10 @@ def _tune(chosen: argparse.Namespace) -> int:
 
 def _check_workers(workers: int | None) -> None:
     if workers is not None and workers < 1:
-        raise InputError(f"--workers must be at least 1, not {workers}")
+        refuse(f"--workers must be at least 1, not {workers}")
 
 
 def _reporter(chosen: argparse.Namespace) -> Reporter:
     from maskwright.cli.show.progress_bar import Terminal
 
     return Terminal(quiet=chosen.json)
-
-
-def _print_json(content: Any) -> None:
-    print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskwright.cli.output import print_json, reporter
+from maskwright.cli.output import print_json, refuse, reporter
 from maskwright.cli.reading_options import add_reading_options, reading_options
-from maskwright.foundation.errors import EXIT_FINE, InputError
+from maskwright.foundation.exit_codes import EXIT_FINE
 
 if TYPE_CHECKING:
     import argparse
@@ -86,7 +86,7 @@ def _init(chosen: argparse.Namespace) -> int:
     (data,) = chosen.data
     if not is_data(data, options.file_format):
         if options != NO_OPTIONS or chosen.to is not None or chosen.json:
-            raise InputError(f"{data} is no data file: only a folder can be named without one, and no options")
+            refuse(f"{data} is no data file: only a folder can be named without one, and no options")
         path = write_starting_pipeline(data, force=chosen.force)
         print(f"Wrote {path}. Name your data and edits in it, then: maskwright plan {path}")
         return EXIT_FINE
@@ -104,11 +104,11 @@ def _init_plugin(chosen: argparse.Namespace, *, has_options: bool) -> int:
     from maskwright.commands.new_plugin.write import write_plugin_package
 
     if chosen.plugin is None:
-        raise InputError("--kind is of a plugin, and none is named: --plugin NAME --kind KIND")
+        refuse("--kind is of a plugin, and none is named: --plugin NAME --kind KIND")
     if has_options or chosen.to is not None or chosen.force:
-        raise InputError("--plugin writes a package: only --kind, and the folder to put it in, go with it")
+        refuse("--plugin writes a package: only --kind, and the folder to put it in, go with it")
     if len(chosen.data) > 1:
-        raise InputError("--plugin writes a package to one folder")
+        refuse("--plugin writes a package to one folder")
     folder, files = write_plugin_package(chosen.data[0], chosen.plugin, chosen.plugin_kind or "method")
     if chosen.json:
         print_json({"folder": str(folder), "files": list(files)})

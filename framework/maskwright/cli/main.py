@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import argparse
 import sys
-import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from maskwright.cli.addresses import refuse_addresses
 from maskwright.cli.advising import add_advising
 from maskwright.cli.comparing import add_comparing
 from maskwright.cli.completion import ASKED_BY_SHELLS, SCRIPTS, SHELLS, candidates, command_names, lines
-from maskwright.cli.endings import ended_truthfully, keep_standard_output, leave
 from maskwright.cli.looking import add_looking
 from maskwright.cli.output import print_json, reporter
 from maskwright.cli.reading_options import add_reading_options, reading_options
 from maskwright.cli.rules import add_rule_commands
-from maskwright.foundation.errors import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, MaskwrightError, PluginFailed
-from maskwright.foundation.refusals import ReleaseRefused
-from maskwright.plugins.guarding.standard_output import show_prints
+from maskwright.foundation.exit_codes import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from maskwright.foundation.errors import MaskwrightError
     from maskwright.foundation.progress import Reporter
 
 
@@ -34,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if list(given[:2]) == ASKED_BY_SHELLS:
         return _complete(parser, given[2:])
     if given and not given[0].startswith("-") and given[0] not in command_names(parser):
+        from maskwright.cli.endings import ended_truthfully
         from maskwright.cli.plugin_commands import is_of_plugin, run_plugin_command
 
         if is_of_plugin(given[0]):
@@ -46,6 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if command is None:
         parser.print_help()
         return EXIT_INPUT
+    from maskwright.cli.addresses import refuse_addresses
+    from maskwright.cli.endings import ended_truthfully
+    from maskwright.plugins.guarding.standard_output import show_prints
 
     def work() -> int:
         show_prints.on = chosen.traceback
@@ -56,7 +56,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _explain_error(error: MaskwrightError, chosen: argparse.Namespace) -> int:
+    from maskwright.foundation.errors import PluginFailed
+    from maskwright.foundation.refusals import ReleaseRefused
+
     if chosen.traceback:
+        import traceback
+
         traceback.print_exc()
         if isinstance(error, PluginFailed) and error.error is not None:
             traceback.print_exception(error.error)
@@ -307,8 +312,13 @@ def _complete(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
 def command_line() -> NoReturn:
     """Run the command line as a process of its own."""
     if "--json" in sys.argv:
+        from maskwright.cli.endings import keep_standard_output
+
         keep_standard_output()
-    leave(main())
+    code = main()
+    from maskwright.cli.endings import leave
+
+    leave(code)
 
 
 if __name__ == "__main__":

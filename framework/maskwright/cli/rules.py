@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskwright.cli.output import print_json, reporter
+from maskwright.cli.output import print_json, refuse, reporter
 from maskwright.cli.reading_options import add_reading_options, reading_options
-from maskwright.foundation.errors import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, InputError
+from maskwright.foundation.exit_codes import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED
 
 if TYPE_CHECKING:
     import argparse
@@ -93,7 +93,7 @@ def _validate(chosen: argparse.Namespace) -> int:
     if chosen.document:
         return _validate_document(chosen)
     if chosen.show_values or chosen.allow_unfired:
-        raise InputError("--show-values and --allow-unfired go with --document, which checks a document as a whole")
+        refuse("--show-values and --allow-unfired go with --document, which checks a document as a whole")
     outcome = validate_file(
         chosen.data[0], chosen.edits, original=chosen.original, svrl=chosen.svrl, fired=chosen.fired or "summary",
         options=reading_options(chosen), reporter=reporter(quiet=chosen.json), allow_unknown=chosen.allow_unknown,
@@ -120,11 +120,11 @@ def _validate_document(chosen: argparse.Namespace) -> int:
     }  # fmt: skip
     said = [flag for flag, value in about_records.items() if value]
     if said:
-        raise InputError(f"{said[0]} is about records, and --document checks a document as a whole")
+        refuse(f"{said[0]} is about records, and --document checks a document as a whole")
     if len(chosen.data) > 1:
-        raise InputError("--document checks one document: name one")
+        refuse("--document checks one document: name one")
     if len(chosen.edits) > 1:
-        raise InputError("--document takes one schema: name one file with --edits")
+        refuse("--document takes one schema: name one file with --edits")
     found = validate_document_file(
         chosen.data[0], chosen.edits[0], document_options(reading_options(chosen)), svrl=chosen.svrl,
         show_values=chosen.show_values, allow_unfired=chosen.allow_unfired, reporter=reporter(quiet=chosen.json),
@@ -144,7 +144,7 @@ def _edits(chosen: argparse.Namespace) -> int:
     if chosen.suggest:
         return _suggest(chosen)
     if not chosen.files:
-        raise InputError("no rule file is named; to find rules in a data file: maskwright edits --data FILE --suggest")
+        refuse("no rule file is named; to find rules in a data file: maskwright edits --data FILE --suggest")
     if chosen.to is not None:
         text = convert_rules(
             chosen.files, chosen.to, language=chosen.language, data=chosen.data, record=chosen.record,
@@ -171,7 +171,7 @@ def _suggest(chosen: argparse.Namespace) -> int:
     from maskwright.edits.suggestions.as_yaml import as_yaml
 
     if chosen.to is not None or (chosen.data is None and chosen.pipeline is None):
-        raise InputError("--suggest finds rules in a data file: name it with --data, and leave --to out")
+        refuse("--suggest finds rules in a data file: name it with --data, and leave --to out")
     found = suggest_for_file(
         chosen.data, chosen.files, share=chosen.share, language=chosen.language, options=reading_options(chosen),
         reporter=reporter(quiet=chosen.json), limit=chosen.limit, show_values=chosen.show_values,

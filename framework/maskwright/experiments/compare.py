@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 
 
 CACHE = ".cache"
-RESULTS = ("table.csv", "table.parquet", "map.svg", "map.png", "score.svg", "score.png", "summary.txt")
+PNG = ("map.png", "score.png")
+RESULTS = ("table.csv", "table.parquet", "map.svg", "score.svg", *PNG, "summary.txt")
 
 
 @reads_noted()
@@ -63,7 +65,8 @@ def compare(
     -------
     Compared
         Its files are in the folder of the experiment: ``table.csv``, ``table.parquet``, ``map.svg``, ``map.png``,
-        ``summary.txt`` and ``pipelines/``.
+        ``summary.txt`` and ``pipelines/``. Without matplotlib (``pip install 'maskwright[figures]'``) there is no PNG,
+        and `Compared.not_drawn`, a notice and the summary say so.
 
     Raises
     ------
@@ -101,8 +104,7 @@ def compare(
     reporter = reporter or Logged()
     described = read_experiment(experiment)
     compared = run_cells(described, described.cells(), reporter, workers=workers, fresh=fresh)
-    write_results(compared, reporter, draw=draw)
-    return compared
+    return write_results(compared, reporter, draw=draw)
 
 
 def run_cells(
@@ -312,7 +314,19 @@ def _front(described: Experiment, points: pd.DataFrame, risk: str | None, loss: 
     return tuple(str(points.index[position]) for position in on[np.argsort(x[on], kind="stable")])
 
 
-def write_results(compared: Compared, reporter: Reporter, *, draw: bool = True) -> None:
+def _remove_pictures(folder: Path) -> None:
+    """Remove those of an earlier run: they would show other figures than the table beside them."""
+    for name in PNG:
+        try:
+            (folder / name).unlink(missing_ok=True)
+        except OSError as error:
+            message = f"the picture {name} of an earlier run cannot be removed: {error.strerror}"
+            raise InputError(
+                Problem(message, hint="Remove it, or draw anew: pip install 'maskwright[figures]'.")
+            ) from None
+
+
+def write_results(compared: Compared, reporter: Reporter, *, draw: bool = True) -> Compared:
     """Write table, map, text and the pipelines of the best cell and of the front.
 
     Parameters
@@ -323,6 +337,11 @@ def write_results(compared: Compared, reporter: Reporter, *, draw: bool = True) 
     draw : bool, default True
         Whether to draw the risk-utility map.
 
+    Returns
+    -------
+    Compared
+        The same, with the reason where no map could be drawn.
+
     Raises
     ------
     InputError
@@ -331,10 +350,14 @@ def write_results(compared: Compared, reporter: Reporter, *, draw: bool = True) 
     folder = compared.experiment.folder
     compared.files.update(write_tables(compared.runs, folder))
     if draw and compared.risk is not None and compared.loss is not None:
-        from maskwright.experiments.drawing import draw_map
+        from maskwright.experiments.drawing import draw_map, why_no_png
 
+        compared = replace(compared, not_drawn=why_no_png())
         with stage(reporter, "Drawing the map"):
-            compared.files.update(draw_map(compared, folder))
+            compared.files.update(draw_map(compared, folder, png=compared.not_drawn is None))
+        if compared.not_drawn is not None:
+            _remove_pictures(folder)
+            reporter.notice(f"the map was drawn as SVG only: {compared.not_drawn}")
     masking = {cell.name for cell in compared.cells if cell.active.steps}
     for name in dict.fromkeys((compared.best, *compared.front)):
         if name is not None and name in masking:
@@ -342,3 +365,4 @@ def write_results(compared: Compared, reporter: Reporter, *, draw: bool = True) 
     path = folder / "summary.txt"
     write_text(path, summary_text(compared))
     compared.files["summary"] = path
+    return compared

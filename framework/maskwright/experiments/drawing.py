@@ -2,45 +2,62 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.experiments.labels import name_points
+from maskwright.experiments.pictures.figure import Figure, Panel, Series, Shape
+from maskwright.experiments.pictures.png import write_png
+from maskwright.experiments.pictures.svg import svg_text
 from maskwright.experiments.results import Compared, request_of, sign_of
-from maskwright.foundation.whole_files import write_whole
+from maskwright.foundation.whole_files import write_text
 from maskwright.plugins.parameter_markers import PromisesK
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
-    from numpy.typing import NDArray
+
+    from maskwright.experiments.pictures.figure import Line
 
 # Colours that are told apart also by people who do not see red or green (Okabe and Ito), then shapes.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7F7F7F")
-SHAPES = ("o", "s", "^", "D", "v", "P", "X")
+SHAPES: tuple[Shape, ...] = ("circle", "square", "triangle", "diamond", "triangle_down", "plus", "cross")
 MOST_NAMED = 8
 """Cells of the front that are named on a map of many."""
 PANELS = 3
 """Side by side."""
 FEW = 24
 """Of so few cells, each is named where there is room."""
-RADIUS = 4.5
-"""Of a drawn point, with the room around it, in points."""
+STAR, RING = 7.7, 12.2
+"""Sizes of the points of the original data and of the best cell, in points."""
+IN_CURVES = 3.5
+"""Size of a point on a curve, in points."""
+INCH = 72.0
+LIBRARY = "matplotlib"
+NO_LIBRARY = f"PNG needs {LIBRARY}, which is not installed; pip install 'maskwright[figures]'"
 Scale = tuple[str, ...]
 """A setting, and the method whose it is: parameters of one name are comparable where they are the cluster size."""
-# With a fixed salt and no date the same map has the same bytes.
-SETTINGS: Any = {"svg.hashsalt": "maskwright", "svg.fonttype": "none", "font.size": 9.0, "axes.spines.top": False,
-            "axes.spines.right": False}  # fmt: skip
 
 
-def draw_map(compared: Compared, folder: Path) -> dict[str, Path]:
+def why_no_png() -> str | None:
+    """Say what is missing for pictures as PNG, and what installs it; None when nothing is."""
+    return NO_LIBRARY if importlib.util.find_spec(LIBRARY) is None else None
+
+
+def draw_map(compared: Compared, folder: Path, *, png: bool = True) -> dict[str, Path]:
     """Draw ``map.svg`` and ``map.png``: a point for each cell, the front as a line, the best cell by score as a star.
 
     Families that set one number also get ``score.svg`` and ``score.png``: the score over that number.
+
+    Parameters
+    ----------
+    compared : Compared
+    folder : Path
+    png : bool, default True
+        Whether PNG is written too; it needs matplotlib.
 
     Returns
     -------
@@ -51,85 +68,69 @@ def draw_map(compared: Compared, folder: Path) -> dict[str, Path]:
     InputError
         What the disk refuses.
     """
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    with rc_context(SETTINGS):
-        figure = Figure(figsize=(9.0, 5.6), layout="constrained")
-        axes = figure.add_subplot()
-        points = _map(axes, compared)
-        dots = points[[compared.risk, compared.loss]].to_numpy(np.float64)
-        name_points(figure, axes, _names(compared, points), dots, RADIUS)
-        files = _save(figure, folder, "map")
-        numbers = _numbers(compared)
-        if compared.score is not None and numbers:
-            scales = list(dict.fromkeys(numbers.values()))
-            rows = -(-len(scales) // PANELS)
-            columns = -(-len(scales) // rows)
-            figure = Figure(figsize=(5.0 + 4.0 * columns, 1.0 + 4.0 * rows), layout="constrained")
-            panels = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
-            _curves(figure, panels, compared, numbers, scales)
-            files |= _save(figure, folder, "score")
+    files = _save(_map(compared), folder, "map", png=png)
+    numbers = _numbers(compared)
+    if compared.score is not None and numbers:
+        files |= _save(_curves(compared, compared.score, numbers), folder, "score", png=png)
     return files
 
 
-def _save(figure: Any, folder: Path, stem: str) -> dict[str, Path]:
-    files: dict[str, Path] = {}
-    for form, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
-        path = folder / f"{stem}.{form}"
-        write_whole(path, partial(figure.savefig, format=form, dpi=150, metadata=metadata))
-        files[path.name] = path
+def _save(figure: Figure, folder: Path, stem: str, *, png: bool) -> dict[str, Path]:
+    files = {f"{stem}.svg": folder / f"{stem}.svg"}
+    write_text(files[f"{stem}.svg"], svg_text(figure))
+    if png:
+        files[f"{stem}.png"] = folder / f"{stem}.png"
+        write_png(figure, files[f"{stem}.png"])
     return files
 
 
-def _map(axes: Any, compared: Compared) -> pd.DataFrame:
-    """Draw all but names; the cells that are drawn."""
+def _map(compared: Compared) -> Figure:
     risk, loss = compared.risk, compared.loss
     assert risk is not None
     assert loss is not None
     points = compared.points[compared.points[[risk, loss]].notna().all(axis=1)]
     masking = {cell.name for cell in compared.cells if cell.active.steps}
     identity = ~points.index.isin(masking)
-    for (family, cells), style in zip(_families(points[~identity]), _styles(), strict=False):
-        if cells[f"{risk} sd"].notna().any() or cells[f"{loss} sd"].notna().any():
-            axes.errorbar(
-                cells[risk], cells[loss], xerr=cells[f"{risk} sd"].fillna(0), yerr=cells[f"{loss} sd"].fillna(0),
-                fmt="none", ecolor=style["color"], elinewidth=0.6, alpha=0.6,
-            )  # fmt: skip
-        axes.scatter(
-            cells[risk], cells[loss], s=26, linewidths=0.4, edgecolors="white", label=family, zorder=3, **style
-        )
+    series = [
+        _series(cells, risk, loss, family, colour=colour, shape=shape)
+        for (family, cells), (colour, shape) in zip(_families(points[~identity]), _styles(), strict=False)
+    ]
     if identity.any():
-        original = points[identity]
-        axes.scatter(original[risk], original[loss], s=60, marker="*", color="black", label="original data", zorder=3)
+        series.append(_series(points[identity], risk, loss, "original data", shape="star", size=STAR, spread=False))
     front = points.loc[list(compared.front)]
     if len(front) > 1:
-        axes.step(
-            front[risk], front[loss], where=_step(compared), color="black", linewidth=0.9, label="not beaten in both"
-        )
+        # From one point of the front the best that is known stays until the next.
+        line: Line = "level_after" if sign_of(compared.experiment, risk) > 0 else "level_before"
+        series.append(_series(front, risk, loss, "not beaten in both", shape=None, line=line, spread=False))
     if compared.best is not None and compared.best in points.index:
-        best = points.loc[compared.best]
-        axes.scatter([best[risk]], [best[loss]], s=150, facecolors="none", edgecolors="black", zorder=4,
-                     label=f"best by {compared.score}")  # fmt: skip
-    _scale(axes, points[loss])
-    axes.set_xlabel(_title(compared, risk, "risk"))
-    axes.set_ylabel(_title(compared, loss, "loss"))
-    axes.grid(linewidth=0.3, alpha=0.5)
-    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
-    return points
+        best = points.loc[[compared.best]]
+        label = f"best by {compared.score}"
+        series.append(_series(best, risk, loss, label, size=RING, hollow=True, spread=False))
+    panel = Panel(
+        tuple(series), _title(compared, risk, "risk"), _title(compared, loss, "loss"),
+        linear_up_to=_linear_up_to(points[loss]), names=_names(compared, points),
+    )  # fmt: skip
+    return Figure(f"{loss} over {risk} of {len(points)} cells", 9.0 * INCH, 5.6 * INCH, ((panel,),))
 
 
-def _step(compared: Compared) -> str:
-    """From one point of the front the best that is known stays until the next."""
-    assert compared.risk is not None
-    return "post" if sign_of(compared.experiment, compared.risk) > 0 else "pre"
+def _series(cells: pd.DataFrame, x: str, y: str, label: str, *, spread: bool = True, **looks: Any) -> Series:
+    """Cells as points; with the standard deviations of their runs, where there are several."""
+    spreads: dict[str, Any] = {}
+    if spread and (cells[f"{x} sd"].notna().any() or cells[f"{y} sd"].notna().any()):
+        spreads = {
+            side: cells[f"{column} sd"].fillna(0).to_numpy(np.float64)
+            for side, column in (("x_spread", x), ("y_spread", y))
+        }
+    values = [cells[column].to_numpy(np.float64) for column in (x, y)]
+    return Series(values[0], values[1], label, **looks, **spreads)
 
 
-def _scale(axes: Any, loss: pd.Series[float]) -> None:
+def _linear_up_to(loss: pd.Series[float]) -> float | None:
     """Losses that differ a hundredfold are drawn on a logarithmic scale, linear near 0."""
     positive = loss[loss > 0]
     if len(positive) > 2 and positive.max() > 100 * positive.median():
-        axes.set_yscale("symlog", linthresh=max(float(positive.quantile(0.1)), 1e-9))
+        return max(float(positive.quantile(0.1)), 1e-9)
+    return None
 
 
 def _names(compared: Compared, points: pd.DataFrame) -> dict[str, tuple[float, float]]:
@@ -145,31 +146,29 @@ def _names(compared: Compared, points: pd.DataFrame) -> dict[str, tuple[float, f
     return {name: (compared.value(name, compared.risk), compared.value(name, compared.loss)) for name in named}
 
 
-def _curves(
-    figure: Any, panels: NDArray[Any], compared: Compared, numbers: dict[str, Scale], scales: list[Scale]
-) -> None:
-    """Draw a panel for each scale, with the families that vary along it; the others are named below."""
-    score = compared.score
-    assert score is not None
+def _curves(compared: Compared, score: str, numbers: dict[str, Scale]) -> Figure:
+    """A panel for each scale, with the families that vary along it; the others are named below."""
     families = _families(compared.points)
-    for axes, scale in zip(panels, scales, strict=False):
-        integer = True
-        for (family, cells), style in zip(families, _styles(), strict=False):
+    scales = list(dict.fromkeys(numbers.values()))
+    panels = []
+    for scale in scales:
+        curves = []
+        for (family, cells), (colour, shape) in zip(families, _styles(), strict=False):
             if numbers.get(family) == scale:
                 shown = cells.assign(at=cells[scale[0]].astype(np.float64)).dropna(subset=[score]).sort_values("at")
-                axes.plot(shown["at"], shown[score], linewidth=0.9, markersize=3.5, label=family, **style)
-                integer = integer and bool((shown["at"] % 1 == 0).all())
-        if integer:
-            axes.xaxis.get_major_locator().set_params(integer=True)
-        axes.set_xlabel(" of ".join(scale))
-        axes.grid(linewidth=0.3, alpha=0.5)
-    for axes in panels[len(scales) :]:
-        axes.remove()
-    figure.supylabel(_title(compared, score, "score"), fontsize=9)
-    figure.legend(loc="outside right center", frameon=False, fontsize=8)
+                x, y = (shown[column].to_numpy(np.float64) for column in ("at", score))
+                curves.append(Series(x, y, family, colour, shape, IN_CURVES, line="straight"))
+        whole = all(bool((each.x % 1 == 0).all()) for each in curves)
+        panels.append(Panel(tuple(curves), " of ".join(scale), whole_x=whole))
+    rows = -(-len(panels) // PANELS)
+    columns = -(-len(panels) // rows)
     others = [family for family, _ in families if family not in numbers]
-    if others:
-        figure.supxlabel(f"not drawn, as not one number alone varies: {', '.join(others)}", fontsize=7)
+    note = f"not drawn, as not one number alone varies: {', '.join(others)}" if others else ""
+    return Figure(
+        f"{score} of {len(numbers)} families", (5.0 + 4.0 * columns) * INCH, (1.0 + 4.0 * rows) * INCH,
+        tuple(tuple(panels[row * columns : (row + 1) * columns]) for row in range(rows)),
+        y_title=_title(compared, score, "score"), note=note,
+    )  # fmt: skip
 
 
 def _numbers(compared: Compared) -> dict[str, Scale]:
@@ -195,8 +194,8 @@ def _families(points: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     return [(str(name), cells) for name, cells in points.groupby(keys, sort=False)]
 
 
-def _styles() -> list[dict[str, Any]]:
-    return [{"color": colour, "marker": shape} for shape in SHAPES for colour in COLOURS]
+def _styles() -> list[tuple[str, Shape]]:
+    return [(colour, shape) for shape in SHAPES for colour in COLOURS]
 
 
 def _title(compared: Compared, column: str, what: str) -> str:

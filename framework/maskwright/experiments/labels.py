@@ -20,12 +20,45 @@ LINE_FROM = 9.0
 DIRECTIONS = 16
 
 
+def places_of(
+    names: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]],
+    frame: NDArray[np.float64],
+    dots: NDArray[np.float64],
+    radius: float,
+) -> dict[str, tuple[float, NDArray[np.float64]]]:
+    """Find places for names; one for which none is free is left out.
+
+    Greedy: one name after the other, at each distance in sixteen directions, to the upper right first.
+
+    Parameters
+    ----------
+    names : mapping of name to (ndarray of shape (2,), ndarray of shape (2,))
+        Its point, and width and height of the text; the most important first. All in points, upwards.
+    frame : ndarray of shape (2, 2)
+        Lower left and upper right corner of what may be written on.
+    dots : ndarray of shape (n, 2)
+        All points drawn.
+    radius : float
+        Of the largest point.
+
+    Returns
+    -------
+    dict of name to (float, ndarray of shape (2, 2))
+        Distance from the point, and lower left and upper right corner of the text.
+    """
+    found: dict[str, tuple[float, NDArray[np.float64]]] = {}
+    for name, (point, size) in names.items():
+        for distance, box in _places(point, size, radius):
+            if _is_free(box, frame, dots, [taken for _, taken in found.values()], radius):
+                found[name] = (distance, box)
+                break
+    return found
+
+
 def name_points(
     figure: Any, axes: Any, names: Mapping[str, tuple[float, float]], dots: NDArray[np.float64], radius: float
 ) -> tuple[str, ...]:
-    """Write names beside their points; one for which no place is free is left out.
-
-    Greedy: one name after the other, at each distance in sixteen directions, to the upper right first.
+    """Write names beside their points in a drawing of matplotlib; one for which no place is free is left out.
 
     Parameters
     ----------
@@ -53,27 +86,22 @@ def name_points(
     unit = figure.dpi / 72.0
     inside = axes.get_window_extent(renderer)
     frame = np.array([[inside.x0, inside.y0], [inside.x1, inside.y1]]) / unit
-    pixels = axes.transData.transform(dots) / unit
-    taken: list[NDArray[np.float64]] = []
-    written: list[str] = []
+    measured = {}
     for name, at in names.items():
         label = axes.text(0, 0, name, fontsize=SIZE)
         extent = label.get_window_extent(renderer)
         label.remove()
-        size = np.array([extent.width, extent.height]) / unit
-        point = axes.transData.transform(at) / unit
-        for distance, box in _places(point, size, radius):
-            if _is_free(box, frame, pixels, taken, radius):
-                line = {"arrowstyle": "-", "linewidth": 0.4, "shrinkA": 0, "shrinkB": radius, "relpos": (0.5, 0.5)}
-                axes.annotate(
-                    name, at, xytext=tuple(box[0] - point), textcoords="offset points", fontsize=SIZE, zorder=5,
-                    ha="left", va="bottom", annotation_clip=False, arrowprops=line if distance >= LINE_FROM else None,
-                    path_effects=[withStroke(linewidth=2.0, foreground="white")],
-                )  # fmt: skip
-                taken.append(box)
-                written.append(name)
-                break
-    return tuple(written)
+        measured[name] = (axes.transData.transform(at) / unit, np.array([extent.width, extent.height]) / unit)
+    places = places_of(measured, frame, axes.transData.transform(dots) / unit, radius)
+    for name, (distance, box) in places.items():
+        line = {"arrowstyle": "-", "linewidth": 0.4, "shrinkA": 0, "shrinkB": radius, "relpos": (0.5, 0.5)}
+        axes.annotate(
+            name, names[name], xytext=tuple(box[0] - measured[name][0]), textcoords="offset points", fontsize=SIZE,
+            zorder=5, ha="left", va="bottom", annotation_clip=False,
+            arrowprops=line if distance >= LINE_FROM else None,
+            path_effects=[withStroke(linewidth=2.0, foreground="white")],
+        )  # fmt: skip
+    return tuple(places)
 
 
 def _places(

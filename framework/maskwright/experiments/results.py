@@ -50,6 +50,8 @@ class Compared:
         Masked variables that a loss, and quasi-identifiers that a risk does not look at.
     files : mapping of str to Path
         What was written.
+    not_drawn : str or None
+        Why there are no pictures as PNG, and what to do.
 
     Examples
     --------
@@ -84,6 +86,7 @@ class Compared:
     seconds: float
     leaves_out: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     files: dict[str, Path] = field(default_factory=dict)
+    not_drawn: str | None = None
 
     @property
     def table(self) -> pd.DataFrame:
@@ -217,6 +220,7 @@ class Compared:
             "best": None if self.best is None else self._point(self.best),
             "front": [self._point(name) for name in self.front],
             "files": {key: str(path) for key, path in self.files.items()},
+            **({} if self.not_drawn is None else {"not_drawn": self.not_drawn}),
             "seconds": round(self.seconds, 2),
         }
 

@@ -47,6 +47,8 @@ def _lines(compared: Compared, *, every: bool) -> Iterator[str]:
         yield from (_cell(compared, name) for name in others)
     for column in dict.fromkeys((compared.score, compared.risk, compared.loss)):
         yield from () if column is None else _left_out(compared, column)
+    if compared.not_drawn is not None:
+        yield f"The map was drawn as SVG only: {compared.not_drawn}."
     if compared.at_random:
         yield (
             f"{compared.risk} is counted in the masked file alone. Of {_cells(compared, compared.at_random)}, which "

@@ -16,16 +16,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from maskwright.foundation import exit_codes
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-EXIT_FINE = 0
-EXIT_REFUSED = 1
-EXIT_INPUT = 2
-EXIT_BUG = 3
-EXIT_UNTOLD = 4
-"""All was done, but standard output could not be written to the end."""
+# Whoever knows the errors knows these too.
+EXIT_FINE = exit_codes.EXIT_FINE
+EXIT_REFUSED = exit_codes.EXIT_REFUSED
+EXIT_INPUT = exit_codes.EXIT_INPUT
+EXIT_BUG = exit_codes.EXIT_BUG
+EXIT_UNTOLD = exit_codes.EXIT_UNTOLD
 
 
 @dataclass(frozen=True)

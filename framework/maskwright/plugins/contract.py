@@ -15,6 +15,7 @@ from maskwright.plugins.constraint_kind import ConstraintKind
 from maskwright.plugins.edit_reader import EditReader
 from maskwright.plugins.engine import Engine
 from maskwright.plugins.legal_values import illegal_value_error
+from maskwright.plugins.libraries import libraries_error
 from maskwright.plugins.measure import Measure
 from maskwright.plugins.method import Method
 from maskwright.plugins.parameter_markers import PromisesK, marking_error
@@ -139,7 +140,7 @@ def contract_error(kind: str, plugin: object) -> str | None:
     if not _NAME.fullmatch(str(plugin.name)):
         return "the name must be letters, digits, '_' and '-', starting with a letter"
     wrong = _functions_error(plugin) or _params_error(plugin) or _suffixes_error(plugin) or illegal_value_error(plugin)
-    wrong = wrong or reserved_name_error(kind, plugin) or _second_reader_error(plugin)
+    wrong = wrong or reserved_name_error(kind, plugin) or _second_reader_error(plugin) or libraries_error(plugin)
     if wrong is None and isinstance(plugin, (Method, Remover)):
         return _promise_error(plugin)
     if wrong is None and isinstance(plugin, Measure):

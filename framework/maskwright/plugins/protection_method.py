@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from maskwright.plugins.legal_values import frozen_sets
@@ -59,6 +59,10 @@ class ProtectionMethod:
     variant : callable or None
         ``(params) -> `` the record as it is with these parameters, where what it preserves (of a method: also its
         scope) depends on them. Defined at the top of a module.
+    libraries : mapping of str to str
+        Libraries that it needs and its package does not always install, by the name under which they are imported:
+        what installs each (``{"PIL": "pip install 'maskwright[compression]'"}``). Where one is missing, the method is
+        listed as unavailable, and whoever names it is told what to install.
     reference : str
         Paper, section.
     summary : str
@@ -73,6 +77,7 @@ class ProtectionMethod:
     deterministic: bool = False
     counts_households: bool = False
     variant: Callable[[Any], Self] | None = None
+    libraries: Mapping[str, str] = field(default_factory=dict)
     reference: str = ""
     summary: str = ""
     example: str = ""

@@ -43,10 +43,10 @@ class PluginInfo:
         that broke before it said what it offers.
     distribution, version : str
         Of the package it comes from.
-    status : {"ok", "broken", "not allowed"}
-        The last: of a package that was not even imported.
+    status : {"ok", "broken", "unavailable", "not allowed"}
+        Unavailable: a library that it needs is not installed. Not allowed: of a package that was not even imported.
     error : str or None
-        One line: why it is broken, or not allowed.
+        One line: why it is broken, unavailable or not allowed.
     conflict : str or None
         Of a source or an edit reader that works: endings that it claims and others have.
     """
@@ -55,7 +55,7 @@ class PluginInfo:
     kind: str
     distribution: str
     version: str
-    status: Literal["ok", "broken", "not allowed"] = "ok"
+    status: Literal["ok", "broken", "unavailable", "not allowed"] = "ok"
     error: str | None = None
     conflict: str | None = None
 
@@ -99,12 +99,12 @@ class Registry:
     observers: Mapping[str, tuple[Callable[..., None], ...]] = field(default_factory=dict)
 
     def unknown(self, kind: str, name: str, valid: Iterable[str]) -> str:
-        """Sentence about a name that cannot be had: broken and why, or unknown and the nearest one.
+        """Sentence about a name that cannot be had: broken or unavailable and why, or unknown and the nearest one.
 
         Parameters
         ----------
         kind : str
-            As in `PluginInfo`.
+            As in `PluginInfo`; ``plugin`` is any kind.
         name : str
         valid : iterable of str
             Names that would have been right.
@@ -113,6 +113,8 @@ class Registry:
         for info in self.infos:
             if info.status == "broken" and info.kind == kind and info.name == name:
                 return f"the {label} {name!r} (package {info.distribution}) is broken: {info.error}"
+            if info.status == "unavailable" and kind in (info.kind, "plugin") and info.name == name:
+                return f"the {info.kind.replace('_', ' ')} {name!r} is unavailable: {info.error}"
         return unknown_name(label, name, valid) + about_absent(self.absent, name)
 
     def packages(self, kind: str) -> dict[str, str]:

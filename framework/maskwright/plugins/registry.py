@@ -33,6 +33,7 @@ from maskwright.plugins.guarding.origin import BUILT_IN, Origin
 from maskwright.plugins.guarding.standard_output import output_apart
 from maskwright.plugins.guarding.wrapping import guarded
 from maskwright.plugins.hooks import HOOKS, PROJECT, Hooks
+from maskwright.plugins.libraries import what_is_missing
 from maskwright.plugins.registered import PluginInfo, Registry
 from maskwright.plugins.suffixes import KindWithEndings, conflicts_of, rivals, said_by_name
 
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.source import Source
 
 UNKNOWN_KIND = "plugin"
+OWNING = ("ok", "unavailable")
 
 
 class Named(Protocol):
@@ -317,12 +319,16 @@ class _Collection:
         name = getattr(plugin, "name", None)
         shown = name if isinstance(name, str) and name else entry_point
         wrong = contract_error(kind, plugin)
-        if wrong is None and name in self.offered[kind]:
-            first = next(info for info in self.infos if (info.kind, info.name, info.status) == (kind, name, "ok"))
+        # A name stays its owner's where a library is missing: else what it means would depend on what is installed.
+        taken = (each for each in self.infos if (each.kind, each.name) == (kind, name) and each.status in OWNING)
+        if wrong is None and (first := next(taken, None)) is not None:
             owner = "built in" if first.distribution == BUILT_IN else f"offered by {first.distribution}"
             wrong = f"the {kind.replace('_', ' ')} {name!r} is already {owner}; choose another name"
         if wrong is not None:
             self.broken(shown, kind, distribution, version, wrong)
+            return
+        if (missing := what_is_missing(plugin)) is not None:
+            self.infos.append(PluginInfo(plugin.name, kind, distribution, version, "unavailable", missing))
             return
         self.offered[kind][plugin.name] = guarded(plugin, kind, distribution, version)
         self.infos.append(PluginInfo(plugin.name, kind, distribution, version))

@@ -110,6 +110,7 @@ LOSSY_COMPRESSION = Method(
     handles_missing=True,
     preserves={"range"},
     deterministic=True,
+    libraries={"PIL": "pip install 'maskwright[compression]'"},
     reference="Domingo-Ferrer and Torra (2001), Disclosure control methods and information loss for microdata, "
     "Confidentiality, Disclosure and Data Access, Elsevier, 91-110",
     summary="Compresses the table as a grey JPEG picture and reads it again.",

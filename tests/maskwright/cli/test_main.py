@@ -351,12 +351,43 @@ def test_one_record_is_refused_and_the_smallest_file_that_works_works(tmp_path: 
     assert main(["run", str(_write(tmp_path, HEADER + _records(3) + "</Data>")), "--quiet"]) == 0
 
 
-def test_help_is_quick_and_needs_no_heavy_import() -> None:
-    """`--help` and `validate` import neither pandas nor numba."""
-    code = (
-        "import sys; from maskwright.cli.main import build_parser; build_parser().format_help();"
-        "import maskwright.release.check_file; print([m for m in ('pandas', 'numba') if m in sys.modules])"
-    )
+IMPORTED = """
+import sys
+before = set(sys.modules)
+from maskwright.cli.main import main
+try:
+    main({words})
+except SystemExit:
+    pass
+print(*sorted(set(sys.modules) - before), file=sys.stderr)
+"""
+
+
+def imported_by(*words: str) -> set[str]:
+    """Modules that a command imports in a process of its own, beyond those that Python starts with."""
+    code = IMPORTED.format(words=list(words))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stderr.split())
+
+
+@pytest.mark.parametrize("words", ["--help", "--version", "run --help", "completion bash"])
+def test_what_needs_no_data_imports_no_library(words: str) -> None:
+    roots = {name.partition(".")[0] for name in imported_by(*words.split())}
+    assert "argparse" in roots
+    assert roots - sys.stdlib_module_names == {"maskwright"}
+
+
+@pytest.mark.parametrize("words", ["--help", "--version", "run --help"])
+def test_help_imports_the_parser_alone(words: str) -> None:
+    """Of Maskwright nothing but the command line, of Python none of the modules that take long."""
+    found = imported_by(*words.split())
+    own = {name for name in found if name.startswith("maskwright.") and not name.startswith("maskwright.cli")}
+    assert own == {"maskwright.foundation", "maskwright.foundation.exit_codes"}
+    assert not found & {"dataclasses", "inspect", "json", "logging", "multiprocessing", "socket", "tempfile"}
+
+
+def test_checking_a_file_imports_neither_pandas_nor_numba() -> None:
+    code = "import sys, maskwright.release.check_file; print([m for m in ('pandas', 'numba') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -85,6 +85,28 @@ def test_processes_and_cache_do_not_change_a_byte(study) -> None:
     assert {name: (folder / name).read_bytes() for name in names} == before
 
 
+def test_without_matplotlib_there_is_no_png_and_it_is_said(study, monkeypatch, capsys) -> None:
+    """Nor one of an earlier run, which would show other figures than the table beside it."""
+    path = study.experiment()
+    folder = study.folder / "results"
+    compare(path, workers=1)
+    assert (folder / "map.png").exists()
+    drawn = {name: (folder / name).read_bytes() for name in ("map.svg", "score.svg")}
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    compared = compare(path, workers=1)
+    said = "PNG needs matplotlib, which is not installed; pip install 'maskwright[figures]'"
+    assert compared.not_drawn == said
+    assert compared.to_json()["not_drawn"] == said
+    assert f"The map was drawn as SVG only: {said}." in (folder / "summary.txt").read_text()
+    assert not [*folder.glob("*.png")]
+    assert {name: (folder / name).read_bytes() for name in drawn} == drawn
+    assert set(compared.files) >= {"csv", "parquet", "map.svg", "score.svg", "summary"}
+    assert main(["compare", str(path), "--workers", "1"]) == 0
+    told = capsys.readouterr()
+    assert f"the map was drawn as SVG only: {said}" in " ".join(told.err.split())
+    assert f"The map was drawn as SVG only: {said}." in told.out
+
+
 def test_a_new_measure_is_added_to_what_is_known(study) -> None:
     compare(study.experiment(), workers=1, draw=False)
     more = compare(study.experiment(("measure: [pil,", "measure: [sse, pil,")), workers=1, draw=False)
@@ -340,7 +362,9 @@ def test_edit_sets_are_compared(study) -> None:
     assert mw.run(pipeline).ok
 
 
-@pytest.mark.parametrize("limited", ["cache", "table.csv", "table.parquet", "map.svg", "summary.txt", "pipelines"])
+@pytest.mark.parametrize(
+    "limited", ["cache", "table.csv", "table.parquet", "map.svg", "map.png", "summary.txt", "pipelines"]
+)
 def test_a_full_disk_is_said_and_leaves_no_torn_file(study, limited: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of the process are limited to a few bytes while one kind of result is written."""
     from maskwright.foundation import whole_files as files
@@ -363,7 +387,7 @@ def test_a_full_disk_is_said_and_leaves_no_torn_file(study, limited: str, monkey
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
             signal.signal(signal.SIGXFSZ, ignored)
 
-    for module in ("table", "drawing"):
+    for module in ("table", "pictures.png"):
         monkeypatch.setattr(f"maskwright.experiments.{module}.write_whole", full)
     monkeypatch.setattr(files, "write_whole", full)
     with pytest.raises(mw.InputError, match="cannot be written: File too large"):

@@ -290,7 +290,8 @@ class Watch:
     def find_spec(self, name, path=None, target=None):
         if name in {heavy}:
             askers = [frame for frame in traceback.extract_stack() if "maskwright" in frame.filename]
-            if askers:
+            # Whether a library is there is looked up, and that imports nothing.
+            if askers and askers[-1].name != "what_is_missing":
                 print(name, "is imported by", askers[-1].filename, "line", askers[-1].lineno)
 sys.meta_path.insert(0, Watch())
 {statement}
