@@ -1,6 +1,7 @@
 """Random households and persons, rules across both, and pipelines of all methods: judged by pandas and lxml.
 
-A world of each method here, more with ``pytest -m slow``, and by hand with ``python benchmarks/worlds_of_levels.py 2000``.
+A world of each method here, more with ``pytest -m slow``, and by hand with
+``python benchmarks/worlds_of_levels.py 2000``.
 """
 
 from __future__ import annotations
