@@ -13,6 +13,9 @@ import numpy as np
 import pandas as pd
 
 import maskwright as mw
+from maskwright.commands.protect import mask_request
+from maskwright.commands.requests import masking_request
+from maskwright.data.frame_libraries import taken_in
 from maskwright_builtin.key_counts.counts import count_keys
 from maskwright_builtin.key_counts.negative_binomial_risk import individual_risk
 from maskwright_builtin.numerics.ordering import WORTH_COMPILING, stable_order
@@ -34,6 +37,30 @@ def partitions() -> None:
     microaggregate({"refine": {"start": "kd_cut"}})
     microaggregate("univariate", group_size=1)
     mw.measure(DATA, MASKED, ["microaggregation_gap"])
+
+
+def categories() -> None:
+    """Methods that recode, empty or exchange categories; whether this file could be released does not matter."""
+    letters = np.array(list("pqrs"))[RNG.integers(0, 4, (60, 3))]
+    texts = taken_in(pd.DataFrame(letters, columns=list("abc")).assign(d=np.arange(60) % 4)).data
+    keys = {name: {"type": "nominal", "role": "quasi_identifier"} for name in "abc"}
+    for method, params in (
+        ("generalisation", {"k": 3, "suppression_limit": 1, "l": {"c": 2}}),
+        ("local_suppression", {"k": 3}),
+        ("local_suppression", {"k": 3, "count": "wildcard"}),
+        ("pram", {"retain": 0.5}),
+        ("pram", {"joint": True, "retain": 0.5}),
+        ("targeted_swapping", {"geography": ["a"], "risk_variables": ["b"], "profiles": [[]]}),
+    ):
+        names = ["a"] if method == "targeted_swapping" else ["a", "b"]
+        mask_request(
+            masking_request(texts, method, seed=1, params=params, variables=names, declared=keys), is_released=False
+        )
+    numbers = {name: {"type": "integer", "role": "quasi_identifier"} for name in "ab"}
+    asked = masking_request(
+        taken_in(DATA).data, "mondrian", seed=1, params={"k": 3}, variables=["a", "b"], declared=numbers
+    )
+    mask_request(asked, is_released=False)
 
 
 def others() -> None:
@@ -72,4 +99,5 @@ def households() -> None:
 
 
 if __name__ == "__main__":
-    {"partitions": partitions, "others": others}[sys.argv[1]]()
+    for each in {"partitions": (partitions, categories), "others": (others,)}[sys.argv[1]]:
+        each()

@@ -25,9 +25,10 @@ TARRAGONA = Path(__file__).resolve().parents[2] / "shared" / "data" / "tarragona
 
 # The same examples on every machine and in every run; other work on the machine is no failure.
 settings.register_profile(
-    "maskwright", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "maskwright", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], max_examples=50
 )  # fmt: skip
-settings.load_profile("maskwright")
+settings.register_profile("slow", settings.get_profile("maskwright"), max_examples=200)
+settings.load_profile("slow" if os.environ.get("SLOW") else "maskwright")
 
 
 @pytest.fixture(scope="session")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
+import io
 import json
 import re
 import signal
 import subprocess
 import sys
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from maskwright.cli.main import main
 
 
 @dataclass
@@ -38,7 +41,7 @@ class Running:
             "Host": self.address, "Origin": f"http://{self.address}", "Sec-Fetch-Site": "same-origin",
             "Authorization": f"Studio {self.key}",
         } | {name.replace("_", "-"): value for name, value in headers.items()}  # fmt: skip
-        with closing(http.client.HTTPConnection(self.address, timeout=30)) as connection:
+        with contextlib.closing(http.client.HTTPConnection(self.address, timeout=30)) as connection:
             connection.putrequest(method or ("GET" if form is None else "POST"), path, skip_host=True)
             for name, value in sent.items():
                 for each in value if isinstance(value, list) else [] if value is None else [value]:
@@ -84,6 +87,19 @@ def studio():
         if each.process.poll() is None:
             each.end()
         each.process.stderr.close()
+
+
+@pytest.fixture(scope="session")
+def command():
+    """Function that runs a command in a folder, as in a process of its own: its exit code, and what it prints."""
+
+    def run(folder, *words):
+        printed = io.StringIO()
+        with contextlib.chdir(folder), contextlib.redirect_stdout(printed):
+            code = main(words)
+        return code, printed.getvalue()
+
+    return run
 
 
 @pytest.fixture(scope="module")

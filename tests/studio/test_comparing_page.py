@@ -3,8 +3,6 @@
 import html
 import json
 import re
-import subprocess
-import sys
 import time
 
 import pytest
@@ -13,12 +11,6 @@ import pytest
 @pytest.fixture(scope="module")
 def running(studio, office):
     return studio(office / "pipeline.yaml")
-
-
-def command(folder, *words):
-    return subprocess.run(
-        [sys.executable, "-m", "maskwright", *words], cwd=folder, capture_output=True, text=True, check=True
-    ).stdout
 
 
 def map_of(running, query=""):
@@ -33,7 +25,7 @@ FORM = {"name": "experiment.yaml", "step": "0", "k": "3, 6", "methods": ["indivi
         "risk": "interval_disclosure"}  # fmt: skip
 
 
-def test_an_experiment_is_made_compared_and_a_point_chosen(running, office):
+def test_an_experiment_is_made_compared_and_a_point_chosen(running, office, command):
     assert "A new experiment from pipeline.yaml" in running.view("/map")
     shown = html.unescape(running.act("/map/propose", **FORM)["html"])
     assert not (office / "experiment.yaml").exists()
@@ -45,7 +37,9 @@ def test_an_experiment_is_made_compared_and_a_point_chosen(running, office):
     running.act("/map/compare", experiment="experiment.yaml")
     shown = map_of(running)
     front = re.search(r'class="front"', shown)
-    found = json.loads(command(office, "compare", "experiment.yaml", "--json"))
+    code, said = command(office, "compare", "experiment.yaml", "--json")
+    found = json.loads(said)
+    assert code == 0
     assert found["computed"] == len(found["failed"]) == 2, "what the page computed is known to the command"
     assert html.escape(found["failed"][0]["problem"]) in html.escape(shown)
     assert bool(front) == (len(found["front"]) > 1)
@@ -65,7 +59,7 @@ def test_an_experiment_is_made_compared_and_a_point_chosen(running, office):
     text = written.read_text()
     assert text in shown
     written.unlink()
-    command(office, "compare", "experiment.yaml", "--choose", cell)
+    assert command(office, "compare", "experiment.yaml", "--choose", cell)[0] == 0
     assert written.read_text() == text
     written.write_text(text + "# mine\n")
     assert "left as it is" in running.act("/map/choose", experiment="experiment.yaml", cell=cell)["say"]

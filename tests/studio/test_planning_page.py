@@ -3,8 +3,6 @@
 import html
 import json
 import re
-import subprocess
-import sys
 import time
 
 import pytest
@@ -28,13 +26,14 @@ def plan_of(running):
     return html.unescape(shown)
 
 
-def planned(folder):
-    command = [sys.executable, "-m", "maskwright", "plan", "pipeline.yaml", "--json"]
-    return json.loads(subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stdout)
+@pytest.fixture
+def planned(office, command):
+    """Function that plans on the command line."""
+    return lambda: json.loads(command(office, "plan", "pipeline.yaml", "--json")[1])
 
 
-def test_it_equals_the_plan_of_the_command_line(running, office):
-    shown, plan = plan_of(running), planned(office)
+def test_it_equals_the_plan_of_the_command_line(running, office, planned):
+    shown, plan = plan_of(running), planned()
     assert plan["edits"]
     for edit in plan["edits"]:
         for said in (edit["name"], edit["text"], edit["kept_by"].replace("_", " "), edit["how"]):
@@ -48,8 +47,8 @@ def test_it_equals_the_plan_of_the_command_line(running, office):
         assert text in shown
 
 
-def test_a_doubt_is_waived_by_name_and_with_a_reason(running, office):
-    doubt = next(each for each in planned(office)["doubts"] if each["because"] is None)
+def test_a_doubt_is_waived_by_name_and_with_a_reason(running, office, planned):
+    doubt = next(each for each in planned()["doubts"] if each["because"] is None)
     plan_of(running)
     number = f"{doubt['id']} {doubt['subject']}"
     assert running.act("/plan/waive", doubt=number, because=" . ")["wrong"]
@@ -59,9 +58,7 @@ def test_a_doubt_is_waived_by_name_and_with_a_reason(running, office):
     assert "because: 'two regions, each of a million'" in (office / "pipeline.yaml").read_text("utf-8")
     shown = plan_of(running)
     assert "Waivers in the pipeline" in shown
-    assert number.split(maxsplit=1)[0] not in {
-        each["id"] for each in planned(office)["doubts"] if each["because"] is None
-    }
+    assert number.split(maxsplit=1)[0] not in {each["id"] for each in planned()["doubts"] if each["because"] is None}
     answer = running.act("/plan/withdraw", at="0")
     assert "<del>" in answer["html"]
     running.act("/open/undo")

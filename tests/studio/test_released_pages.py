@@ -3,22 +3,14 @@
 import html
 import json
 import re
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
 
 
-def command(folder, *words):
-    return subprocess.run(
-        [sys.executable, "-m", "maskwright", *words], cwd=folder, capture_output=True, text=True, check=True
-    ).stdout
-
-
 @pytest.fixture(scope="module")
-def running(studio, office):
+def running(studio, office, command):
     """A studio on a folder in which the pipeline was run."""
     rows = (office / "people.csv").read_text("utf-8").splitlines()
     with_region = [f"{row},{'region' if not at else 'north' if at % 3 else 'south'}" for at, row in enumerate(rows)]
@@ -32,7 +24,7 @@ def running(studio, office):
     shown = html.unescape(running.act("/risk/keep", measure="interval_disclosure")["html"])
     sent = {key: re.search(f'name="{key}" value="([^>]*)">', shown)[1] for key in ("operations", "seen")}
     assert running.act("/pipeline/save", **sent)["say"].startswith("pipeline.yaml is saved")
-    command(office, "run", "pipeline.yaml", "--quiet")
+    assert command(office, "run", "pipeline.yaml", "--quiet")[0] == 0
     return running
 
 
@@ -62,12 +54,12 @@ def numbers(office, name, file):
     return np.array([float(row[head.index(name)]) for row in rows])
 
 
-def test_figures_equal_those_of_the_command(running, office):
+def test_figures_equal_those_of_the_command(running, office, command):
     shown = cells(part(running, "before-and-after/figures"))
     words = ("--measure", "pil", "--measure", "kolmogorov_smirnov", "--measure", "contingency_tables")
-    found = json.loads(
-        command(office, "measure", "people.csv", "masked.csv", *words, "--pipeline", "pipeline.yaml", "--json")
-    )["measures"]
+    code, said = command(office, "measure", "people.csv", "masked.csv", *words, "--pipeline", "pipeline.yaml", "--json")
+    found = json.loads(said)["measures"]
+    assert code == 0
     for label, each in found.items():
         assert [label, "all", six(each["value"]), each["unit"]] in shown
         for name, value in (each["parts"] | each["per_variable"]).items():

@@ -1,6 +1,7 @@
 """Random households and persons, rules across both, and pipelines of all methods: judged by pandas and lxml.
 
-50 worlds here; more by hand with ``python benchmarks/worlds_of_levels.py 2000``.
+A world of each method here, 50 with ``pytest -m slow``, and by hand with
+``python benchmarks/worlds_of_levels.py 2000``.
 """
 
 from __future__ import annotations
@@ -11,21 +12,36 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from worlds.judged import judged
+from worlds.judged import Tally, judged
+from worlds.pipelines import methods
 from worlds.refusals import why
 
-WORLDS = range(3000, 3050)
+FIRST = 3000
+
+
+def expect_nothing_wrong(worlds: range, folder: Path) -> Tally:
+    """Releases are right, refusals justified, and enough is released."""
+    tally = judged(worlds, folder)
+    assert tally.wrong == []
+    assert tally.worlds == len(worlds)
+    assert tally.verdicts > len(worlds)
+    assert [said for said in tally.refused if why(said) is None] == []
+    assert set(tally.forms) == {"flat", "linked", "nested"}
+    assert tally.forms.total() > len(worlds) / 4
+    assert tally.alike > 0
+    return tally
 
 
 @pytest.mark.timeout(900)
 def test_releases_are_right_refusals_justified_and_enough_is_released(tmp_path: Path) -> None:
-    """All forms, two forms of the same worlds, and most of the methods."""
-    tally = judged(WORLDS, tmp_path)
-    assert tally.wrong == []
-    assert tally.worlds == len(WORLDS)
-    assert tally.verdicts > len(WORLDS)
-    assert [said for said in tally.refused if why(said) is None] == []
-    assert set(tally.forms) == {"flat", "linked", "nested"}
-    assert tally.forms.total() > len(WORLDS) / 4
-    assert tally.alike > 0
+    """All forms, two forms of the same worlds, and pipelines that name each of the methods."""
+    tally = expect_nothing_wrong(range(FIRST, FIRST + len(methods())), tmp_path)
+    assert set(tally.tried) == set(methods())
+    assert len(tally.released) > 8
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_many_releases_are_right_refusals_justified_and_enough_is_released(tmp_path: Path) -> None:
+    tally = expect_nothing_wrong(range(FIRST, FIRST + 50), tmp_path)
     assert len(tally.released) > 12

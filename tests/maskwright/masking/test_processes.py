@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from maskwright.cli.main import main
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "plugins"))
+from installing import in_folder
+
+# Pipes to processes that are killed are left to the collector of what nobody needs.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 PLUGIN = '''
 """Methods in pure Python."""
@@ -41,7 +47,7 @@ def noisy(block, params, rng):
 
 
 def dies(block, params, rng):
-    if block.values[0, 0] > 0:
+    if block.values[0, 0] > 0 and os.getpid() != int(os.environ["TESTS"]):
         os.kill(os.getpid(), signal.SIGKILL)
     return mw.Masked(block.values, block.missing)
 
@@ -73,14 +79,6 @@ def register_methods():
     return [*found, mw.Method(name="closure", protect=closure)]
 '''
 
-RUN = """
-import sys
-sys.path.insert(0, {folder!r})
-from maskwright.cli.main import command_line
-sys.argv = ["maskwright", "run", "pipeline.yaml", "--quiet"]
-command_line()
-"""
-
 PIPELINE = """
 maskwright: 1
 data: {{source: data.csv}}
@@ -104,34 +102,53 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, method: str, execution: str) -> subprocess.CompletedProcess[str]:
-    """Run a pipeline as the command does; the masked file of an earlier run is gone."""
-    (folder / "masked.csv").unlink(missing_ok=True)
-    (folder / "pipeline.yaml").write_text(PIPELINE.format(method=method, execution=execution))
-    return subprocess.run(
-        [sys.executable, "-c", RUN.format(folder=str(folder))], cwd=folder, capture_output=True, text=True,
-        check=False, timeout=300, env={**os.environ, "SEEN": str(folder / "seen.txt")},
-    )  # fmt: skip
+@dataclass(frozen=True)
+class Done:
+    """What a command came to."""
+
+    returncode: int
+    stderr: str
+
+
+Run = Callable[[str, str], Done]
+
+
+@pytest.fixture
+def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Function that runs a pipeline as the command does; the masked file of an earlier run is gone."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("SEEN", str(folder / "seen.txt"))
+    monkeypatch.setenv("TESTS", str(os.getpid()))
+
+    def ran(method: str, execution: str) -> Done:
+        (folder / "masked.csv").unlink(missing_ok=True)
+        (folder / "pipeline.yaml").write_text(PIPELINE.format(method=method, execution=execution))
+        capsys.readouterr()
+        with in_folder(monkeypatch, folder):
+            code = main(["run", "pipeline.yaml", "--quiet"])
+        return Done(code, capsys.readouterr().err)
+
+    return ran
 
 
 def left(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()} - {"__pycache__"}
 
 
-def test_threads_and_processes_give_the_same_bytes(folder: Path) -> None:
+def test_threads_and_processes_give_the_same_bytes(folder: Path, run: Run) -> None:
     found = set()
     for execution in (
         "block_size: 40", "block_size: 40, workers: 3", "block_size: 40, processes: true",
         "block_size: 40, workers: 2, processes: true", "block_size: 40, workers: 5, processes: true",
     ):  # fmt: skip
-        done = run(folder, "noisy", execution)
+        done = run("noisy", execution)
         assert done.returncode == 0, done.stderr
         found.add((folder / "masked.csv").read_bytes())
     assert len(found) == 1
 
 
-def test_the_blocks_are_masked_in_processes_of_their_own(folder: Path) -> None:
-    done = run(folder, "counts", "block_size: 40, workers: 2, processes: true")
+def test_the_blocks_are_masked_in_processes_of_their_own(folder: Path, run: Run) -> None:
+    done = run("counts", "block_size: 40, workers: 2, processes: true")
     assert done.returncode == 0, done.stderr
     seen = (folder / "seen.txt").read_text().split()
     assert len(seen) >= 6
@@ -139,30 +156,30 @@ def test_the_blocks_are_masked_in_processes_of_their_own(folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are killed by a signal")
-def test_a_killed_worker_names_its_step_and_leaves_nothing(folder: Path) -> None:
+def test_a_killed_worker_names_its_step_and_leaves_nothing(folder: Path, run: Run) -> None:
     before = left(folder)
-    done = run(folder, "dies", "block_size: 40, workers: 2, processes: true")
+    done = run("dies", "block_size: 40, workers: 2, processes: true")
     assert done.returncode == 3
     assert "step 1 (dies): a process that masked a block ended by signal 9, and nothing is released" in done.stderr
     assert left(folder) == before | {"pipeline.yaml"}
 
 
-def test_what_a_method_raises_is_raised_here(folder: Path) -> None:
-    done = run(folder, "refuses", "block_size: 40, workers: 2, processes: true")
+def test_what_a_method_raises_is_raised_here(folder: Path, run: Run) -> None:
+    done = run("refuses", "block_size: 40, workers: 2, processes: true")
     assert done.returncode == 2
     assert "step 1 (refuses): this block is not for me" in done.stderr
-    done = run(folder, "writes", "block_size: 40, workers: 2, processes: true")
+    done = run("writes", "block_size: 40, workers: 2, processes: true")
     assert done.returncode != 0
     assert "read-only" in done.stderr
-    done = run(folder, "fails", "block_size: 40, workers: 2, processes: true")
+    done = run("fails", "block_size: 40, workers: 2, processes: true")
     assert done.returncode == 3
     assert "4711" not in done.stderr
 
 
-def test_a_method_that_cannot_be_sent_is_refused_by_name(folder: Path) -> None:
-    done = run(folder, "closure", "block_size: 40, workers: 2, processes: true")
+def test_a_method_that_cannot_be_sent_is_refused_by_name(folder: Path, run: Run) -> None:
+    done = run("closure", "block_size: 40, workers: 2, processes: true")
     assert done.returncode == 2
     assert "step 1: method 'closure' of package slowly 1.2 cannot be run in processes: it cannot be pickled" in (
         " ".join(done.stderr.split())
     )
-    assert run(folder, "closure", "block_size: 40, workers: 2").returncode != 2
+    assert run("closure", "block_size: 40, workers: 2").returncode != 2

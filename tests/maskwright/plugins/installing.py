@@ -1,7 +1,8 @@
-"""Plugins that are in memory, as if a package had them."""
+"""Plugins that are in memory, as if a package had them, and packages in a folder, as an installer writes them."""
 
 from __future__ import annotations
 
+import sys
 import types
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
@@ -12,6 +13,7 @@ from maskwright.plugins import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     import pytest
 
@@ -62,4 +64,18 @@ def installed(monkeypatch: pytest.MonkeyPatch, *packages: EntryPoint) -> Iterato
         patch.setattr(registry, "entry_points", lambda group: (*there, *packages))
         registry.plugins.cache_clear()
         yield
+    registry.plugins.cache_clear()
+
+
+@contextmanager
+def in_folder(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[None]:
+    """Packages that an installer has put into a folder; what is imported from there is forgotten."""
+    before = set(sys.modules)
+    with monkeypatch.context() as patch:
+        patch.syspath_prepend(str(folder))
+        registry.plugins.cache_clear()
+        yield
+    for name in set(sys.modules) - before:
+        if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
     registry.plugins.cache_clear()

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from typing import TYPE_CHECKING
 
 from bad_formats import CLAIMS, SHADOWED, BadPlugin, Grouped, Patterns, protect, source, write_nothing
-from installing import installed, package
+from installing import in_folder, installed, package
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -202,63 +203,87 @@ def real_package(folder: Path, name: str, fault: str = "") -> Path:
     return marker
 
 
-def called(folder: Path, *words: str, allowed: str | None = None) -> subprocess.CompletedProcess[str]:
-    environment = {key: value for key, value in os.environ.items() if key != "MASKWRIGHT_PLUGINS"}
-    environment["PYTHONPATH"] = os.pathsep.join([str(folder), environment.get("PYTHONPATH", "")])
-    if allowed is not None:
-        environment["MASKWRIGHT_PLUGINS"] = allowed
-    return subprocess.run(
-        [sys.executable, "-m", "maskwright", *words], capture_output=True, text=True, env=environment, cwd=folder,
-        check=False, timeout=200,
-    )  # fmt: skip
+Called = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Called:
+    """Function that runs a command beside the packages of the folder: exit code, output, and errors in one line."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: str, allowed: str | None = None) -> tuple[int, str, str]:
+        with monkeypatch.context() as patch, in_folder(monkeypatch, tmp_path):
+            if allowed is None:
+                patch.delenv("MASKWRIGHT_PLUGINS", raising=False)
+            else:
+                patch.setenv("MASKWRIGHT_PLUGINS", allowed)
+            code = main(words)
+        told = capsys.readouterr()
+        return code, told.out, " ".join(told.err.split())
+
+    return call
+
+
+def statuses(listed: str, package: str) -> set[str]:
+    return {each["status"] for each in json.loads(listed)["plugins"] if each["distribution"] == package}
 
 
 @pytest.mark.parametrize(
     ("allowed", "status"), [(None, "ok"), ("", "not allowed"), ("Zeal_Package, other", "ok"), ("other", "not allowed")]
 )
-def test_the_environment_names_packages(tmp_path: Path, allowed: str | None, status: str) -> None:
+def test_the_environment_names_packages(tmp_path: Path, called: Called, allowed: str | None, status: str) -> None:
     marker = real_package(tmp_path, "zeal-package")
-    done = called(tmp_path, "plugins", "--json", allowed=allowed)
-    infos = json.loads(done.stdout)["plugins"]
-    assert {each["status"] for each in infos if each["distribution"] == "zeal-package"} == {status}
+    code, out, _ = called("plugins", "--json", allowed=allowed)
+    assert code == 0
+    assert statuses(out, "zeal-package") == {status}
     assert marker.exists() == (status == "ok")
     if allowed and "other" in allowed:
-        (other,) = [each for each in infos if each["distribution"] == "other"]
+        (other,) = [each for each in json.loads(out)["plugins"] if each["distribution"] == "other"]
         assert (other["status"], other["error"]) == (
             "broken", "MASKWRIGHT_PLUGINS names this package, and it offers no plugins here"
         )  # fmt: skip
 
 
+def test_the_environment_of_a_process_names_packages(tmp_path: Path) -> None:
+    marker = real_package(tmp_path, "zeal-package")
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-m", "maskwright", "plugins", "--json"], capture_output=True, text=True, cwd=tmp_path,
+        check=False, timeout=200, env={**os.environ, "PYTHONPATH": path, "MASKWRIGHT_PLUGINS": "other"},
+    )  # fmt: skip
+    assert statuses(done.stdout, "zeal-package") == {"not allowed"}
+    assert not marker.exists()
+
+
 def test_a_pipeline_names_packages_and_a_name_that_they_would_have_offered_is_explained(
-    pipeline: Path, tmp_path: Path
+    pipeline: Path, tmp_path: Path, called: Called
 ) -> None:
     marker = real_package(tmp_path, "zeal-package")
     measured = PIPELINE + "measure: [zeal]\n"
     pipeline.write_text(measured + "plugins: {allow: []}\n", encoding="utf-8")
-    done = called(tmp_path, "run", "p.yaml")
-    assert done.returncode == 2
-    said = " ".join(done.stderr.split())
+    code, _, said = called("run", "p.yaml")
+    assert code == 2
     assert "no measure called 'zeal'" in said
     assert "package zeal-package 2.0 would have offered it: not loaded, since `plugins: {allow: [...]}`" in said
     assert not marker.exists()
     pipeline.write_text(measured + "plugins: {allow: [Zeal.Package]}\n", encoding="utf-8")
-    assert called(tmp_path, "run", "p.yaml").returncode == 0
+    assert called("run", "p.yaml")[0] == 0
+    assert marker.exists()
     pipeline.write_text(measured + "plugins: {allow: [zeel-package]}\n", encoding="utf-8")
-    done = called(tmp_path, "run", "p.yaml")
-    assert done.returncode == 2
-    assert "no package with plugins called 'zeel-package'; did you mean 'zeal-package'?" in " ".join(
-        done.stderr.split()
-    )
+    code, _, said = called("run", "p.yaml")
+    assert code == 2
+    assert "no package with plugins called 'zeel-package'; did you mean 'zeal-package'?" in said
     pipeline.write_text(measured + "plugins: {alow: []}\n", encoding="utf-8")
-    assert "did you mean 'allow'" in " ".join(called(tmp_path, "run", "p.yaml").stderr.split())
+    assert "did you mean 'allow'" in called("run", "p.yaml")[2]
 
 
-def test_a_name_that_a_broken_package_would_have_offered_is_explained(pipeline: Path, tmp_path: Path) -> None:
+def test_a_name_that_a_broken_package_would_have_offered_is_explained(
+    pipeline: Path, tmp_path: Path, called: Called
+) -> None:
     real_package(tmp_path, "zeal-package", "import no_such_module_anywhere")
     pipeline.write_text(PIPELINE + "measure: [zeal]\n", encoding="utf-8")
-    done = called(tmp_path, "run", "p.yaml")
-    assert done.returncode == 2
-    said = " ".join(done.stderr.split())
+    code, _, said = called("run", "p.yaml")
+    assert code == 2
     assert "package zeal-package 2.0 would have offered it: ModuleNotFoundError" in said
 
 

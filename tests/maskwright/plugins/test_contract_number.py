@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from maskwright import Method, Removed, Remover
+from maskwright.cli.main import main
 from maskwright.plugins.contract import contract_error
 from maskwright.plugins.legal_values import LEGAL_VALUES
 
+sys.path.insert(0, str(Path(__file__).parent))
+from installing import in_folder
+
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
 PLUGIN = """
 import maskwright as mw
@@ -35,13 +40,24 @@ def install(folder: Path, contract: str, version: str = "2.0") -> None:
     (info / "entry_points.txt").write_text("[maskwright]\np = p\n")
 
 
-def errors(folder: Path) -> list[str | None]:
+@pytest.fixture
+def listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[[], dict[str, Any]]:
+    """Function that lists plugins, with those of the package."""
+
+    def asked() -> dict[str, Any]:
+        with in_folder(monkeypatch, tmp_path):
+            assert main(["plugins", "--json"]) == 0
+        told: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return told
+
+    return asked
+
+
+def errors(listed: dict[str, Any]) -> list[str | None]:
     """What `maskwright plugins` says of what the package offers; it lists the others too."""
-    code = f"import sys; sys.path.insert(0, {str(folder)!r}); from maskwright.cli.main import main; "
-    code += "sys.exit(main(['plugins', '--json']))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)["plugins"]
+    found = listed["plugins"]
     assert any(plugin["name"] == "microaggregation" and plugin["status"] == "ok" for plugin in found)
     return [plugin["error"] for plugin in found if plugin["distribution"] == "p"]
 
@@ -59,16 +75,18 @@ def errors(folder: Path) -> list[str | None]:
         ("CONTRACT = True", "CONTRACT = True; it is a whole number"),
     ],
 )
-def test_a_package_for_another_contract_is_refused_in_one_sentence(tmp_path: Path, contract: str, said: str) -> None:
+def test_a_package_for_another_contract_is_refused_in_one_sentence(
+    tmp_path: Path, listed: Callable[[], dict[str, Any]], contract: str, said: str
+) -> None:
     install(tmp_path, contract)
-    (error,) = errors(tmp_path)
+    (error,) = errors(listed())
     assert error is not None
     assert said in error
 
 
-def test_a_package_for_this_contract_works(tmp_path: Path) -> None:
+def test_a_package_for_this_contract_works(tmp_path: Path, listed: Callable[[], dict[str, Any]]) -> None:
     install(tmp_path, "CONTRACT = 1")
-    assert errors(tmp_path) == [None]
+    assert errors(listed()) == [None]
 
 
 def protect(block: Any, params: Any, rng: Any) -> Any:

@@ -97,6 +97,21 @@ def test_a_new_package_is_whole(packages: Path, kind: str) -> None:
     assert yaml.safe_load((folder / ".github/workflows/tests.yml").read_text("utf-8"))["jobs"]["tests"]["steps"]
 
 
+def test_their_own_tests_pass(packages: Path) -> None:
+    """All in one process: what a package asks of pytest is the same in each."""
+    folders = [packages / name for name in NAMES.values()]
+    settings = [tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["tool"]["pytest"] for folder in folders]
+    assert settings == [settings[0]] * len(NAMES)
+    done = python(
+        "-m", "pytest", "-v", "-p", "no:cacheprovider", "-c", str(folders[0] / "pyproject.toml"),
+        *(str(folder / "tests") for folder in folders), path=[folder / "src" for folder in folders], folder=packages,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    for kind, name in NAMES.items():
+        assert f"test_{plugin_names(name, kind).plugin}.py" in done.stdout
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_its_own_tests_pass(packages: Path, kind: str) -> None:
     folder = packages / NAMES[kind]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import sys
-import time
 from typing import Any
 
+import bad_plugins
 from bad_plugins import BadPlugin
 from pydantic import BaseModel, Field
 
@@ -39,7 +39,7 @@ def says_no(*arguments: object) -> Any:
 
 
 def hangs(*arguments: object) -> Any:
-    time.sleep(3600)
+    bad_plugins.hangs_asleep()
 
 
 # Rule writers.

@@ -14,6 +14,7 @@ from maskwright.plugins import registry
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
+import bad_plugins
 from bad_pipelines import write_data, write_pipeline
 
 if TYPE_CHECKING:
@@ -34,6 +35,13 @@ class InMemory(EntryPoint):
 
     def load(self) -> Any:
         return vars(self)["module"]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_hangs_on() -> Iterator[None]:
+    """After a test, plugins that it has left behind return."""
+    yield
+    bad_plugins.end_what_hangs()
 
 
 @pytest.fixture

@@ -104,6 +104,7 @@ def rows() -> Iterator[Row]:
     """Try every bad plugin."""
     for bad in (*BAD_PLUGINS, *HANGING, *HARMLESS, *CLAIMING, *OBSERVERS, *HARMLESS_OBSERVERS, *REPORTS):
         yield _of_plugin(bad)
+        bad_plugins.end_what_hangs()
     yield from map(_of_plugin, SMALLER_KINDS)
     yield from map(_of_source, bad_formats.SOURCES)
     yield from map(_of_claim, bad_formats.CLAIMS)

@@ -164,11 +164,18 @@ def test_a_method_that_hangs_is_named(
     hangs: Callable[..., Masked], install: Install, pipeline: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:
     install(offering("method", Method(name="spoiler", protect=hangs, handles_missing=True)))
-    path = pipeline("method")
+    path, before = pipeline("method"), set(threading.enumerate())
     assert main(["run", str(path), "--json", "--set", "execution.plugin_seconds=0.5"]) == 3
     told = capsys.readouterr()
     assert "method 'spoiler' of package bad 1.2 took longer than 0.5 seconds in step 1" in told.err
     assert told.out == ""
+    assert only_input_is_left(path)
+    left = set(threading.enumerate()) - before
+    assert len(left) == 1
+    bad_plugins.end_what_hangs()
+    for thread in left:
+        thread.join(60)
+        assert not thread.is_alive()
     assert only_input_is_left(path)
 
 

@@ -52,12 +52,10 @@ def risk(f: int, fraction: float) -> float:
     """Sum over h of 1 / h times the probability that F is h, negative binomial."""
     if fraction >= 1:
         return 1.0 / f
-    probability, total, h = fraction**f, 0.0, f
-    while h < f + 40 * f / fraction:
-        total += probability / h
-        probability *= (1 - fraction) * h / (h + 1 - f)
-        h += 1
-    return total
+    h = np.arange(f, math.ceil(f + 40 * f / fraction))
+    rises = (1 - fraction) * h[:-1] / (h[:-1] + 1 - f)
+    probabilities = fraction**f * np.cumprod(np.concatenate(([1.0], rises)))
+    return float((probabilities / h).sum())
 
 
 def on_level(value: float, level: int) -> int:
@@ -76,7 +74,7 @@ def like(people: pd.DataFrame, node: tuple[int, ...], shown: tuple[int, ...]) ->
     match = np.ones(len(people), dtype=bool)
     for name, level, code in zip(NAMES, node, shown, strict=True):
         if code >= 0:
-            match &= np.array([LEVELS[level][int(value)] == code for value in people[name]])
+            match &= np.array(LEVELS[level])[people[name].to_numpy(dtype=np.int64)] == code
     return int(match.sum())
 
 
