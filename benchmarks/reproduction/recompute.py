@@ -42,6 +42,9 @@ def main() -> None:
 
 def compute(table: Table) -> None:
     """Compute one table and write its results."""
+    if table.needs is not None and not table.needs.is_file():
+        print(f"{table.name}: left as it is, {table.needs.name} is not part of the project and is not beside it")
+        return
     begin = time.process_time()
     cells = list(table.compute())
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()

@@ -37,10 +37,12 @@ class Cell:
 
     @property
     def grade(self) -> str:
+        """How well they agree."""
         return grade_of_cell(self.printed, self.computed, self.tolerance, self.scatter)
 
     @property
     def difference(self) -> Decimal | None:
+        """Absolute difference, if there is a computed figure."""
         return abs(Decimal(self.computed) - Decimal(self.printed)) if self.computed not in ("", OPEN) else None
 
 
@@ -63,7 +65,8 @@ def cell(
 class Table:
     """How a table is computed and shown.
 
-    ``by_group``: a page shows one line for each group of cells, for tables of many hundred cells.
+    ``by_group``: a page shows one line for each group of cells, for tables of many hundred cells. ``needs``: a file
+    that is not part of the project.
     """
 
     name: str
@@ -72,13 +75,16 @@ class Table:
     compute: Callable[[], Iterable[Cell]] = field(repr=False)
     slow: bool = False
     by_group: bool = False
+    needs: Path | None = None
 
     @property
     def command(self) -> str:
+        """What computes it."""
         return f"python benchmarks/reproduction/recompute.py {self.name}"
 
     @property
     def file(self) -> Path:
+        """Where its results are."""
         return RESULTS / f"{self.name}.csv"
 
 
@@ -134,13 +140,11 @@ def markdown(table: Table, results: Results) -> str:
     counts = Counter(results.grades)
     graded = ", ".join(f"{counts[grade]} {grade}" for grade in GRADES if counts[grade])
     header = results.header
-    return "\n".join(
-        [
-            f"**{header['table']}** ({header['source']})", "", *body, "",
-            f"{len(results.cells)} figures: {graded}. Maskwright {header['version']}, {header['date']}, "
-            f"`{header['command']}`.",
-        ]
-    )  # fmt: skip
+    footer = (
+        f"{len(results.cells)} figures: {graded}. Maskwright {header['version']}, {header['date']}, "
+        f"`{header['command']}`."
+    )
+    return "\n".join([f"**{header['table']}** ({header['source']})", "", *body, "", footer])
 
 
 def listed(cells: tuple[Cell, ...]) -> list[str]:

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from papers import constrained_fuzzy_c_means, synthetic_data, thesis
+from papers import (
+    categorical,
+    constrained_fuzzy_c_means,
+    edit_constraints,
+    hybrid_data,
+    partition_bounds,
+    synthetic_data,
+    thesis,
+)
 
 PAPERS = (
     constrained_fuzzy_c_means.PAPER,
     synthetic_data.REGRESSION,
     synthetic_data.DEGREE_PROJECT,
+    hybrid_data.PAPER,
+    edit_constraints.PAPER,
     thesis.METHODS,
     thesis.SECURITY,
+    partition_bounds.PAPER,
+    categorical.PAPER,
 )
 
 __all__ = ["PAPERS"]
