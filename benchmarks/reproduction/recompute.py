@@ -1,8 +1,8 @@
 """Recompute published tables and write them into the reproduction book.
 
-``python benchmarks/reproduction/recompute.py [TABLE ...]``: results go to ``results/TABLE.csv``, with the version and the
-date, and from there into the pages of ``docs/reproduction``. Without a name all tables that take seconds are computed;
-``--slow`` adds those that take minutes, ``--list`` names all, ``--pages`` only writes the pages anew.
+``python benchmarks/reproduction/recompute.py [TABLE ...]``: results go to ``results/TABLE.csv``, with the version and
+the date, and from there into the pages of ``docs/reproduction``. Without a name all tables that take seconds are
+computed; ``--slow`` adds those that take minutes, ``--list`` names all, ``--pages`` only writes the pages anew.
 
 Numbers come from the methods and measures of Maskwright; grades are those of ``grades.py``.
 """
@@ -10,7 +10,7 @@ Numbers come from the methods and measures of Maskwright; grades are those of ``
 from __future__ import annotations
 
 import argparse
-import datetime
+import datetime as dt
 import time
 
 from papers import PAPERS
@@ -47,7 +47,7 @@ def compute(table: Table) -> None:
         return
     begin = time.process_time()
     cells = list(table.compute())
-    today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    today = dt.datetime.now(tz=dt.UTC).date().isoformat()
     write(table, cells, maskwright.__version__, today)
     print(f"{table.name}: {len(cells)} figures, {time.process_time() - begin:.1f} s of the processor", flush=True)
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from papers.categorical_protection import post_randomisation, recoding
 from tables import GOLDEN, REFERENCE, Cell, Paper, Table, cell
 
 import maskwright as mw
 from maskwright_builtin.key_counts.counts import count_keys
 from maskwright_builtin.measures.key_variables.class_size_models import pitman, zayatz
 from maskwright_builtin.measures.key_variables.individual_risk import outlying
+from papers.categorical_protection import post_randomisation, recoding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from maskwright import FloatArray
 
-SOURCE = "Torra (2020), Fuzzy clustering-based microaggregation to achieve probabilistic k-anonymity for data with constraints"
+SOURCE = "Torra (2020), Fuzzy clustering-based microaggregation [...] for data with constraints"
 NORMAL = np.array([1.16, 1.07, -1.0])
 RULE = (NORMAL[None], np.zeros(1))
 STARTS = ([0, 1, 3], [2, 8, 10], [4, 6, 9], [5, 7, 11])

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 SOURCE = "independent prototypes"
 FILES = ("census", "eia")
-NOT_NUMBERS = ["UTILITYID", "UTILNAME", "YEAR", "MONTH", "STATE"]
+LEFT_OUT = ["UTILNAME", "YEAR", "MONTH", "STATE"]
+"""Of EIA; the number of the utility is a variable of the prototypes."""
 TARRAGONA = next(
     (path for folder in HERE.parents if (path := folder / "shared" / "data" / "tarragona.csv").is_file()),
     REFERENCE / "tarragona.csv",
@@ -33,7 +34,7 @@ PRECISION = 0.002
 
 def values_of(name: str) -> npt.NDArray[np.float64]:
     table = pd.read_csv(TARRAGONA if name == "tarragona" else REFERENCE / f"{name}.csv")
-    return table.drop(columns=[each for each in NOT_NUMBERS if each in table]).to_numpy(float)
+    return table.drop(columns=[each for each in LEFT_OUT if each in table]).to_numpy(float)
 
 
 def block_of(values: npt.NDArray[np.float64]) -> Block:
@@ -68,11 +69,7 @@ def losses(files: tuple[str, ...]) -> Iterator[Cell]:
         block = block_of(values_of(name))
         for column, partition, params in (("mdav", "mdav", {}), ("descent", "refine", {"effort": "fast"})):
             for _, k, printed in stated((name,), column):
-                # Neighbours are searched another way for the descent: it may end in another valley.
-                tolerance = NEAR_THE_BEST * float(printed) if column == "descent" else 0.0
-                yield cell(
-                    f"{name}, k = {k}", column, printed, clustered(block, k, partition, **params), tolerance=tolerance
-                )
+                yield cell(f"{name}, k = {k}", column, printed, clustered(block, k, partition, **params))
 
 
 def best(files: tuple[str, ...]) -> Iterator[Cell]:

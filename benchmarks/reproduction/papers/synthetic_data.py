@@ -77,7 +77,10 @@ def cells_of_single_dependents() -> Iterator[Cell]:
 
 
 def mean_of_single_dependents(c: int, n: int) -> float:
-    """PIL of three parts, mean over the dependents; those that the independents determine are refused, and left out."""
+    """PIL of three parts, mean over the dependents.
+
+    Dependents that the independents determine are refused, as their values would come out as they were: a loss of 0.
+    """
     data, losses = census(), []
     names = list(data.columns)
     for position, name in enumerate(names):
@@ -86,6 +89,7 @@ def mean_of_single_dependents(c: int, n: int) -> float:
         try:
             masked = protected(data, "fuzzy_c_regression", 1, params)
         except mw.InputError:
+            losses.append(0.0)
             continue
         losses.append(mw.measure(data, masked, ["pil"], variables=[name])["pil"].value)
     return float(np.mean(losses))

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 from grades import STATED, STOCHASTIC, columns_of, parameter_of
-from papers import order_statistics, variable_partitions
 from tables import GOLDEN, HERE, REFERENCE, Cell, Paper, Table, cell
 
 from maskwright.experiments.compare import compare
+from papers import order_statistics, variable_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,8 @@ FOLDER = Path("thesis")
 """The experiment runs here, as by thesis.py, and goes on where it was stopped."""
 EXACT = 0.02
 TITLES = {
-    1: "summary", 2: "information loss", 3: "record linkage", 4: "rank intervals", 5: "intervals of standard deviations",
+    1: "summary", 2: "information loss", 3: "record linkage", 4: "rank intervals",
+    5: "intervals of standard deviations",
 }  # fmt: skip
 COLUMNS = {
     1: ("PI", "ERD", "ICN", "ICD", "MG"),

@@ -93,7 +93,9 @@ def cells_of_appendix_b() -> Iterator[Cell]:
 
 
 TABLES = (
-    Table("thesis_4_4", "Section 4.4, groups of nine points by DM and DMM", f"{SOURCE}, chapter 4", cells_of_the_example),
+    Table(
+        "thesis_4_4", "Section 4.4, groups of nine points by DM and DMM", f"{SOURCE}, chapter 4", cells_of_the_example
+    ),
     Table("thesis_7_counts", "Section 7.1, partitions of 13 variables", f"{SOURCE}, chapter 7", cells_of_counts),
     Table(
         "thesis_7", "Tables 7.1 to 7.15, measures over all partitions", f"{SOURCE}, chapter 7", cells_of_chapter_7,
