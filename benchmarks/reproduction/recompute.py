@@ -14,7 +14,7 @@ import datetime as dt
 import time
 
 from papers import PAPERS
-from tables import PAGES, Table, filled, markdown, overview, read, write
+from tables import OVERVIEWS, PAGES, Table, filled, markdown, overview, read, write
 
 import maskwright
 
@@ -60,9 +60,11 @@ def write_pages() -> None:
         for table in paper.tables:
             page = filled(page, table.name, markdown(table, read(table)))
         path.write_text(page, encoding="utf-8")
-    index = PAGES / "index.md"
-    shown = overview(PAPERS, lambda paper: f"[{paper.title}]({paper.page}.md)")
-    index.write_text(filled(index.read_text(encoding="utf-8"), "overview", shown), encoding="utf-8")
+    path = PAGES / "index.md"
+    index = path.read_text(encoding="utf-8")
+    for name, of_papers in OVERVIEWS.items():
+        index = filled(index, name, overview(PAPERS, of_papers=of_papers))
+    path.write_text(index, encoding="utf-8")
 
 
 if __name__ == "__main__":

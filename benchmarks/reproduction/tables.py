@@ -22,6 +22,9 @@ HEADER = ("table", "source", "command", "version", "date")
 WIDE = 3
 """Columns up to which each has a column of its own for what was computed."""
 
+OVERVIEWS = {"overview": True, "other_programs": False}
+"""Tables of the index, and whether they are of what papers print."""
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -58,7 +61,7 @@ def cell(
     # Of zero the sign is noise of rounding.
     ours = ours.removeprefix("-") if not float(ours) else ours
     # Digits beyond the fourth of a scatter hang on the machine.
-    return Cell(str(row), str(column), text, ours, tolerance, float(f"{scatter:.3g}"), group)
+    return Cell(str(row), str(column), text, ours, float(f"{tolerance:.6g}"), float(f"{scatter:.3g}"), group)
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,11 @@ class Table:
     def command(self) -> str:
         """What computes it."""
         return f"python benchmarks/reproduction/recompute.py {self.name}"
+
+    @property
+    def of_a_paper(self) -> bool:
+        """Whether its figures are printed in the source, and not those of another program or recomputation."""
+        return not self.source.startswith("independent")
 
     @property
     def file(self) -> Path:
@@ -212,8 +220,13 @@ def worst(cells: Iterable[Cell]) -> str:
     return max(computed, key=GRADES.index) + (f" ({', '.join(missing)})" if missing else "")
 
 
-def overview(papers: Iterable[Paper], link: Callable[[Paper], str]) -> str:
-    """The table over all papers."""
+def linked(paper: Paper) -> str:
+    """Link from the index."""
+    return f"[{paper.title}]({paper.page}.md)"
+
+
+def overview(papers: Iterable[Paper], *, of_papers: bool) -> str:
+    """The table over all papers: of what they print, or of what other programs found."""
     lines = [
         _line(["source", "tables", "figures", *GRADES]),
         _line(["---", *(["---:"] * (len(GRADES) + 2))]),
@@ -221,16 +234,18 @@ def overview(papers: Iterable[Paper], link: Callable[[Paper], str]) -> str:
     total: Counter[str] = Counter()
     tables = 0
     for paper in papers:
-        counts: Counter[str] = Counter()
-        for table in paper.tables:
-            counts.update(read(table).grades)
+        chosen = [table for table in paper.tables if table.of_a_paper == of_papers]
+        if not chosen:
+            continue
+        counts = Counter(grade for table in chosen for grade in read(table).grades)
         total += counts
-        tables += len(paper.tables)
-        lines.append(
-            _line([link(paper), str(len(paper.tables)), str(counts.total()), *(str(counts[each]) for each in GRADES)])
-        )
-    lines.append(_line(["all", str(tables), str(total.total()), *(str(total[grade]) for grade in GRADES)]))
-    return "\n".join(lines)
+        tables += len(chosen)
+        lines.append(_counted(linked(paper), len(chosen), counts))
+    return "\n".join([*lines, _counted("all", tables, total)])
+
+
+def _counted(name: str, tables: int, counts: Counter[str]) -> str:
+    return _line([name, str(tables), str(counts.total()), *(str(counts[grade]) for grade in GRADES)])
 
 
 def filled(page: str, name: str, block: str) -> str:

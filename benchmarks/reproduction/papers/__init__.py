@@ -7,6 +7,7 @@ from papers import (
     constrained_fuzzy_c_means,
     edit_constraints,
     hybrid_data,
+    information_loss,
     partition_bounds,
     synthetic_data,
     thesis,
@@ -20,6 +21,7 @@ PAPERS = (
     edit_constraints.PAPER,
     thesis.METHODS,
     thesis.SECURITY,
+    information_loss.PAPER,
     partition_bounds.PAPER,
     categorical.PAPER,
 )
