@@ -57,7 +57,9 @@ def cell(
     text = str(printed)
     if computed is None:
         return Cell(str(row), str(column), text, group=group)
-    ours = f"{computed:.{decimals(text) + SPARE}f}"
+    # Counts are whole numbers on both sides.
+    spare = SPARE if decimals(text) or not float(computed).is_integer() else 0
+    ours = f"{computed:.{decimals(text) + spare}f}"
     # Of zero the sign is noise of rounding.
     ours = ours.removeprefix("-") if not float(ours) else ours
     # Digits beyond the fourth of a scatter hang on the machine.
@@ -144,7 +146,8 @@ def read(table: Table) -> Results:
 
 def markdown(table: Table, results: Results) -> str:
     """What a page shows of a table."""
-    body = grouped(results.cells) if table.by_group else listed(results.cells)
+    printed = "printed" if table.of_a_paper else "stated"
+    body = grouped(results.cells) if table.by_group else listed(results.cells, printed)
     counts = Counter(results.grades)
     graded = ", ".join(f"{counts[grade]} {grade}" for grade in GRADES if counts[grade])
     header = results.header
@@ -155,7 +158,7 @@ def markdown(table: Table, results: Results) -> str:
     return "\n".join([f"**{header['table']}** ({header['source']})", "", *body, "", footer])
 
 
-def listed(cells: tuple[Cell, ...]) -> list[str]:
+def listed(cells: tuple[Cell, ...], printed: str) -> list[str]:
     """One line for each row of the printed table."""
     columns = list(dict.fromkeys(each.column for each in cells))
     rows: dict[tuple[str, str], dict[str, Cell]] = {}
@@ -164,7 +167,7 @@ def listed(cells: tuple[Cell, ...]) -> list[str]:
     wide = len(columns) <= WIDE
     heads = [head for name in columns for head in ((name, f"{name}, computed") if wide else (name,))]
     if wide and columns == [""]:
-        heads = ["printed", "computed"]
+        heads = [printed, "computed"]
     lines = [_line(["", *heads, "largest difference", "grade"]), _line(["---", *(["---:"] * (len(heads) + 1)), "---"])]
     for (group, name), found in rows.items():
         shown = []
@@ -175,7 +178,7 @@ def listed(cells: tuple[Cell, ...]) -> list[str]:
         title = ", ".join(part for part in (group, name) if part)
         lines.append(_line([title, *shown, largest(found.values()), worst(found.values())]))
     if not wide:
-        lines += ["", "Each place: printed / computed."]
+        lines += ["", f"Each place: {printed} / computed."]
     return lines
 
 

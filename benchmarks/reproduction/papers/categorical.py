@@ -153,6 +153,11 @@ def utility() -> Iterator[float]:
     moved = found(*files, "distance_based_loss", ordered).per_variable
     yield from (moved[name] * share for name in ("marital", "occ", "region", "edu"))
     yield found(*files, "distance_based_loss", ordered, ordered="mid_ranks").per_variable["edu"] * share
+
+
+def propensities() -> Iterator[float]:
+    files = survey()[LOST].astype(str), masked_survey()[LOST].astype(str)
+    declared = dict.fromkeys(LOST, NOMINAL)
     for interactions in (False, True):
         propensity = found(*files, "propensity", declared, interactions=interactions)
         yield from (propensity.value, propensity.parts["ratio"])
@@ -166,9 +171,11 @@ COMPUTED: dict[str, tuple[str, Callable[[], Iterator[float]]]] = {
     "diversity": ("l-diversity and t-closeness, region x sex x age10", diversity),
     "linkage": ("record linkage", linkage),
     "utility": ("information loss", utility),
+    "propensity": ("propensity to be masked", propensities),
     "recoding": ("generalisation", recoding),
     "post_randomisation": ("post-randomisation of edu", post_randomisation),
 }
+SLOW = ("propensity",)
 LOOSE = {
     "all pairs, tau1": ITERATED, "all pairs, tau2": ITERATED, "Pitman, theta": 189 * SEARCHED,
     "Pitman, alpha": 0.78 * SEARCHED, "Pitman, uniques of the population": 16_547 * SEARCHED,
@@ -192,7 +199,13 @@ PAPER = Paper(
     "categorical-risk-and-utility",
     "Categorical risk and utility (other programs)",
     tuple(
-        Table(f"categorical_{name}", title[:1].upper() + title[1:], SOURCE, lambda name=name: cells(name))
+        Table(
+            f"categorical_{name}",
+            title[:1].upper() + title[1:],
+            SOURCE,
+            lambda name=name: cells(name),
+            slow=name in SLOW,
+        )
         for name, (title, _) in COMPUTED.items()
     ),
 )

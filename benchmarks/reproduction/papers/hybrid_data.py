@@ -88,6 +88,6 @@ PAPER = Paper(
     "Microaggregation-based hybrid data (Domingo-Ferrer 2009)",
     (
         Table("hybrid_lemmas", "Lemma 1 and the least k", SOURCE, cells_of_the_lemmas),
-        Table("hybrid_k", "Loss and risk as k grows, S1", "independent recomputation", cells_of_growing_k),
+        Table("hybrid_k", "Loss and risk as k grows, S1", "independent recomputation", cells_of_growing_k, slow=True),
     ),
 )
