@@ -49,6 +49,11 @@ class Cell:
         return abs(Decimal(self.computed) - Decimal(self.printed)) if self.computed not in ("", OPEN) else None
 
 
+def as_printed(text: str, places: int) -> str:
+    """A figure with the decimals of its source, where a file of figures has dropped zeros at the end."""
+    return f"{Decimal(text):.{places}f}"
+
+
 def cell(
     row: object, column: object, printed: object, computed: float | None, *, tolerance: float = 0.0,
     scatter: float = 0.0, group: str = "",
@@ -151,10 +156,8 @@ def markdown(table: Table, results: Results) -> str:
     counts = Counter(results.grades)
     graded = ", ".join(f"{counts[grade]} {grade}" for grade in GRADES if counts[grade])
     header = results.header
-    footer = (
-        f"{len(results.cells)} figures: {graded}. Maskwright {header['version']}, {header['date']}, "
-        f"`{header['command']}`."
-    )
+    number = "1 figure" if len(results.cells) == 1 else f"{len(results.cells)} figures"
+    footer = f"{number}: {graded}. Maskwright {header['version']}, {header['date']}, `{header['command']}`."
     return "\n".join([f"**{header['table']}** ({header['source']})", "", *body, "", footer])
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from tables import GOLDEN, Cell, Table, cell
+from tables import GOLDEN, Cell, Table, as_printed, cell
 
 from maskwright_builtin.measures.attribute_disclosure.laws import Normal, Uniform, Weibull
 from maskwright_builtin.measures.attribute_disclosure.order_statistics import posterior_intervals
@@ -90,11 +90,12 @@ def simulated_figure(law: str, row: pd.Series, means: FloatArray, bounds: np.nda
 def simulated_cells(number: int) -> Iterator[Cell]:
     rows = simulated()
     for row in rows[rows["table"] == number].to_dict("records"):
+        printed = as_printed(row["thesis"], 2 if row["stat"] == "width" else 1)
         half = 0.005 if row["stat"] == "width" else 0.05
         # 99 % of the runs of 50 data sets, as the thesis has, beside one of 250.
         scatter = 2.58 * row["se50"] * np.sqrt(1 + 50 / DATA_SETS) + half
         name = row["group"] if row["stat"] == "width" else f"α = {row['alpha']:g}, {row['group']}"
-        yield cell(name, f"k = {row['k']}, n = {row['n']}", row["thesis"], row["ours"], scatter=scatter)
+        yield cell(name, f"k = {row['k']}, n = {row['n']}", printed, row["ours"], scatter=scatter)
 
 
 def table(number: int) -> Table:

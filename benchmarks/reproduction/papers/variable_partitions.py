@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 from partitions import RNG, SHAPES, Masks, figures
-from tables import GOLDEN, REFERENCE, Cell, Table, cell
+from tables import GOLDEN, REFERENCE, Cell, Table, as_printed, cell
 
 from maskwright import Block, Variable, find_partition
 from maskwright.experiments.advice.indicators import coded
@@ -71,11 +71,12 @@ def cells_of_chapter_7() -> Iterator[Cell]:
         for figure in ("mean", "min", "max", "sd"):
             if not row[figure]:
                 continue
+            printed = as_printed(row[figure], 2)
             if found.empty:
-                yield Cell(row["variant"], figure, row[figure], "open", group=group)
+                yield Cell(row["variant"], figure, printed, "open", group=group)
                 continue
             ours = {"mean": found.mean, "min": found.min, "max": found.max, "sd": found.std}[figure]()
-            yield cell(row["variant"], figure, row[figure], ours, tolerance=HALF_A_POINT, group=group)
+            yield cell(row["variant"], figure, printed, ours, tolerance=HALF_A_POINT, group=group)
 
 
 def cells_of_appendix_b() -> Iterator[Cell]:
@@ -89,7 +90,8 @@ def cells_of_appendix_b() -> Iterator[Cell]:
             varies = np.std(indicator) > 1e-9 and not np.isnan(indicator).any()
             ours = float(np.corrcoef(indicator, found[measure])[0, 1]) if varies else None
             name = f"{row['A']}-{row['B']}"
-            yield cell(name, "", row["thesis_corr"], ours, tolerance=OF_A_CORRELATION, group=f"{measure}, {variant}")
+            printed = as_printed(row["thesis_corr"], 4)
+            yield cell(name, "", printed, ours, tolerance=OF_A_CORRELATION, group=f"{measure}, {variant}")
 
 
 TABLES = (
