@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from grades import OPEN
 from tables import GOLDEN, HERE, REFERENCE, Cell, Paper, Table, cell
 
 import maskwright as mw
@@ -28,6 +29,8 @@ TARRAGONA = next(
 """Its licence is not known: it is not part of the project, and lies beside it or is missing."""
 NEAR_THE_BEST = 0.01
 """Relative: a search of seconds beside one of minutes."""
+LONG = {("census", 5), ("eia", 3)}
+"""Bounds that together did not come in three minutes of the processor."""
 PRECISION = 0.002
 """Relative: the bound is sharpened until it is this share below what can be proven."""
 
@@ -85,6 +88,9 @@ def bounds(files: tuple[str, ...]) -> Iterator[Cell]:
         values = values_of(name)
         data = pd.DataFrame(values, columns=[f"x{j}" for j in range(values.shape[1])])
         for _, k, printed in stated((name,), "bound"):
+            if (name, k) in LONG:
+                yield Cell(f"{name}, k = {k}", "", printed, OPEN)
+                continue
             request = {"microaggregation_gap": {"k": k, "precision": PRECISION}}
             ours = mw.measure(data, data, [request])["microaggregation_gap"].parts["lower_bound"]
             yield cell(f"{name}, k = {k}", "", printed, ours, tolerance=PRECISION * float(printed))
