@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,18 @@ import pandas as pd
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+TO_THE_DIGITS = "to the digits"
+WITHIN_TOLERANCE = "within tolerance"
+WITHIN_SCATTER = "within the scatter"
+NOT_REPRODUCED = "not reproduced"
+NOT_REPRODUCIBLE = "not reproducible"
+OPEN = "open"
+GRADES = (TO_THE_DIGITS, WITHIN_TOLERANCE, WITHIN_SCATTER, NOT_REPRODUCED, NOT_REPRODUCIBLE, OPEN)
+"""Grades of one printed figure, from the best; the last two have no computed figure: because none can be had, and
+because nobody has computed it yet."""
+SPARE = 2
+"""Decimals that a computed figure has more than the printed one."""
 
 EXACT = 0.02
 """Two printed decimals, as the specification counts a row as exact."""
@@ -30,6 +43,53 @@ STOCHASTIC = ("Addt", "Distr", "Remost", "Rank")
 # Columns of the tables by those of an experiment. Table A.2 has variances under PI3 and covariances under PI4.
 SUMMARY = {"PI": "mg.PI", "ERD": "mg.ERD", "ICN": "mg.ICN", "ICD": "mg.ICD", "MG": "mg"}
 LOSS = {"PI1": "mg.PI1", "PI2": "mg.PI2", "PI3": "mg.PI4", "PI4": "mg.PI3", "PI5": "mg.PI5"}
+
+
+def decimals(printed: str) -> int:
+    """Decimals of a printed figure, also of one like 1.09E-04."""
+    exponent = Decimal(printed).as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+def grade_of_cell(printed: str, computed: str, tolerance: float = 0.0, scatter: float = 0.0) -> str:
+    """Grade one printed figure by the computed one, both as they are written.
+
+    Parameters
+    ----------
+    printed : str
+        Figure as its source prints it.
+    computed : str
+        Ours, with two decimals more; empty where nothing can be computed, "open" where it could be but is not.
+    tolerance : float, default 0
+        Difference that the table's page explains.
+    scatter : float, default 0
+        Half the width of the 99 % interval of one run, for a figure that hangs on random numbers.
+
+    Returns
+    -------
+    str
+        One of `GRADES`.
+
+    Examples
+    --------
+    >>> grade_of_cell("13.44075", "13.4407481")
+    'to the digits'
+    >>> grade_of_cell("13.44075", "13.4408", tolerance=2e-4)
+    'within tolerance'
+    >>> grade_of_cell("9.583", "")
+    'not reproducible'
+    """
+    if not computed:
+        return NOT_REPRODUCIBLE
+    if computed == OPEN:
+        return OPEN
+    # In decimals: in binary64, 1.005 and half a printed digit are not what they look like.
+    difference = abs(Decimal(computed) - Decimal(printed))
+    if difference <= Decimal(5).scaleb(-decimals(printed) - 1):
+        return TO_THE_DIGITS
+    if difference <= Decimal(repr(tolerance)):
+        return WITHIN_TOLERANCE
+    return WITHIN_SCATTER if difference <= Decimal(repr(scatter)) else NOT_REPRODUCED
 
 
 def published(tables: Path) -> pd.DataFrame:

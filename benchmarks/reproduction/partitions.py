@@ -108,6 +108,23 @@ def dataset(values: np.ndarray, names: tuple[str, ...]) -> Dataset:
     )
 
 
+def figures(
+    census: pd.DataFrame, masks: Masks, shapes: dict[str, tuple[int, ...]], ks: list[int],
+    protocols: tuple[str, ...] = PROTOCOLS,
+) -> pd.DataFrame:  # fmt: skip
+    """Measures of every partition of some shapes, one row for each k and protocol."""
+    names = tuple(census.columns)
+    original = dataset(census.to_numpy(float), names)
+    rows = []
+    for shape, k in itertools.product(shapes, ks):
+        for blocks in partitions(shapes[shape]):
+            masked = masks.masked(blocks, k)
+            for protocol in protocols:
+                found = measured(original, names, masked, protocol)
+                rows.append({"variant": shape, "k": k, "blocks": blocks, "protocol": protocol, **found})
+    return pd.DataFrame(rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--k", type=int, nargs="+", default=[3, 10, 20])
@@ -115,16 +132,8 @@ def main() -> None:
     chosen = parser.parse_args()
     start = time.process_time()
     census = pd.read_csv(TESTS / "reference" / "census.csv")
-    names = tuple(census.columns)
-    original, masks = dataset(census.to_numpy(float), names), Masks(census)
-    rows = []
-    for shape, k in itertools.product(chosen.shapes, chosen.k):
-        for blocks in partitions(SHAPES[shape]):
-            masked = masks.masked(blocks, k)
-            for protocol in PROTOCOLS:
-                found = measured(original, names, masked, protocol)
-                rows.append({"variant": shape, "k": k, "blocks": blocks, "protocol": protocol, **found})
-    found = pd.DataFrame(rows)
+    masks = Masks(census)
+    found = figures(census, masks, {shape: SHAPES[shape] for shape in chosen.shapes}, chosen.k)
     long = found.melt(["variant", "k", "blocks", "protocol"], var_name="measure")
     summary = long.groupby(["variant", "measure", "k", "protocol"])["value"].agg(["mean", "min", "max", "std"])
     wide = summary.unstack("protocol")
