@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import TYPE_CHECKING
 
 from docutils import nodes
@@ -53,7 +54,8 @@ def as_mathml(formula: str, *, as_block: bool) -> str:
         What cannot be shown.
     """
     # The name of three dots that the converter knows.
-    root = etree.fromstring(tex2mathml(re.sub(r"\\dots\b", r"\\ldots", formula), as_block=as_block))
+    shown = tex2mathml(re.sub(r"\\dots\b", r"\\ldots", formula), as_block=as_block)
+    root = etree.fromstring(re.sub(r"&\w+;", _character, shown))
     for both in list(root.iter("{*}munderover")):
         letter, index, over = both
         if (over.text or "").strip() in ACCENTS:
@@ -62,6 +64,11 @@ def as_mathml(formula: str, *, as_block: bool) -> str:
             both.tag = etree.QName(root, "msub").text
             both.extend([accented, index])
     return str(etree.tostring(root, encoding="unicode"))
+
+
+def _character(entity: re.Match[str]) -> str:
+    """What a name of HTML stands for, which XML does not know; its own names stay."""
+    return entity[0] if entity[0] in ("&lt;", "&gt;", "&amp;", "&quot;", "&apos;") else unescape(entity[0])
 
 
 def _write(writer: HTML5Translator, node: nodes.math | nodes.math_block, *, as_block: bool) -> None:

@@ -55,6 +55,7 @@ def test_an_index_stands_beside_a_letter_with_an_accent() -> None:
 
     shown = "".join(as_mathml(r"\bar{x}_c", as_block=False).split())
     assert '<msub><mover><mi>x</mi><mostretchy="false">ˉ</mo></mover><mi>c</mi></msub>' in shown
+    assert "log" in as_mathml(r"\log x < \exp \alpha", as_block=False)
     assert "…" in as_mathml(r"x_1, \dots, x_m", as_block=False)
     assert "munderover" in as_mathml(r"\sum_i^n x", as_block=True)
 
