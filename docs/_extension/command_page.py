@@ -25,7 +25,7 @@ WIDTH = 88
 
 def command_page() -> Mapping[str, str]:
     """Text of the page, by the name of its file."""
-    parts = ["# Commands", "Every command, as `maskwright COMMAND --help` shows it.", "## Exit codes"]
+    parts = ["# Every command", "Usage and options, as `maskwright COMMAND --help` shows it.", "## Exit codes"]
     parts.append(
         "\n".join(["| code | meaning |", "|---|---|", *(f"| {k} | {said} |" for k, said in EXIT_CODES.items())])
     )

@@ -20,7 +20,7 @@ EXAMPLE = "waive:\n  - {doubt: published-undeclared, variable: remarks, because:
 
 def doubt_page() -> Mapping[str, str]:
     """Text of the page, by the name of its file."""
-    parts = ["# Doubts", LEAD, block(EXAMPLE, "yaml")]
+    parts = ["# Every doubt", LEAD, block(EXAMPLE, "yaml")]
     stage = ""
     for kind in DOUBT_KINDS.values():
         if kind.stage != stage:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import TYPE_CHECKING
 
 from docutils import nodes
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
+from lxml import etree
 from sphinx.util import logging
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from sphinx.writers.html5 import HTML5Translator
 
 NAME = "mathml"
+ACCENTS = frozenset("ˉˆ˜˙¨ˇ˘´`→^~¯")
 
 _log = logging.getLogger(__name__)
 
@@ -36,10 +39,41 @@ def _block(writer: HTML5Translator, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def as_mathml(formula: str, *, as_block: bool) -> str:
+    """A formula of TeX as MathML; docutils sets an index below a letter with an accent, and here it stands beside it.
+
+    Parameters
+    ----------
+    formula : str
+    as_block : bool
+        Whether it stands on a line of its own.
+
+    Raises
+    ------
+    docutils.utils.math.MathError
+        What cannot be shown.
+    """
+    # The name of three dots that the converter knows.
+    shown = tex2mathml(re.sub(r"\\dots\b", r"\\ldots", formula), as_block=as_block)
+    root = etree.fromstring(re.sub(r"&\w+;", _character, shown))
+    for both in list(root.iter("{*}munderover")):
+        letter, index, over = both
+        if (over.text or "").strip() in ACCENTS:
+            accented = etree.Element(etree.QName(root, "mover"))
+            accented.extend([letter, over])
+            both.tag = etree.QName(root, "msub").text
+            both.extend([accented, index])
+    return str(etree.tostring(root, encoding="unicode"))
+
+
+def _character(entity: re.Match[str]) -> str:
+    """What a name of HTML stands for, which XML does not know; its own names stay."""
+    return entity[0] if entity[0] in ("&lt;", "&gt;", "&amp;", "&quot;", "&apos;") else unescape(entity[0])
+
+
 def _write(writer: HTML5Translator, node: nodes.math | nodes.math_block, *, as_block: bool) -> None:
-    formula = re.sub(r"\\dots\b", r"\\ldots", node.astext())  # the one that the converter of docutils knows
     try:
-        writer.body.append(tex2mathml(formula, as_block=as_block))
+        writer.body.append(as_mathml(node.astext(), as_block=as_block))
     except MathError as error:
         _log.warning("this formula cannot be shown: %s", error, location=node)
         writer.body.append(writer.encode(node.astext()))

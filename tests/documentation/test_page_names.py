@@ -48,7 +48,7 @@ def test_a_name_that_is_not_there_is_found(text: str, said: str) -> None:
     "text",
     [
         "`maskwright COMMAND --help`, `maskwright explain NAME`, `maskwright run PIPELINE --set a.b=c`, `--json`",
-        "`maskwright advise measures`; `maskwright studio FOLDER`; W402.",
+        "`maskwright advise keys`; `maskwright studio FOLDER`; W402.",
         "```yaml\nmeasure: [pil]\n```",
         "```yaml\nedits: [a >= 0]\n```",
         "```yaml\nthresholds: {linkage7: 5}\n```",
