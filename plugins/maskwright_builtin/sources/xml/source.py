@@ -13,7 +13,7 @@ from maskwright_builtin.sources.xml.nested.documents import NestedXml
 from maskwright_builtin.sources.xml.nested.writing import write_nested
 from maskwright_builtin.sources.xml.parser import ByteProgress, XmlParams
 from maskwright_builtin.sources.xml.published_tags import published_tags
-from maskwright_builtin.sources.xml.sparse import Deviation, NewVariable
+from maskwright_builtin.sources.xml.sparse import Deviation, Unlearnt
 from maskwright_builtin.sources.xml.stream import Found
 from maskwright_builtin.sources.xml.writing import write_xml
 
@@ -66,7 +66,7 @@ class XmlReading:
         try:
             for cut in self._template.cuts(self._path, self._reading):
                 yield pa.record_batch(cut.columns(), schema=schema)
-        except (Deviation, NewVariable):
+        except (Deviation, Unlearnt):
             raise DataError(Problem("the file was changed while it was being read", Place(str(self._path)))) from None
 
     @property
@@ -101,7 +101,7 @@ class XmlReadingOnce:
         try:
             for cut in self._template.cuts(self._path, self._reading):
                 yield pa.record_batch(cut.columns(), schema=schema)
-        except (Deviation, NewVariable):
+        except (Deviation, Unlearnt):
             raise ReadAgain("the file is not written plainly") from None
 
     @property
@@ -155,8 +155,8 @@ def _plain(path: Path, template: RecordTemplate, progress: ByteProgress) -> Foun
     while True:
         try:
             records = sum(cut.n for cut in template.cuts(path, progress))
-        except NewVariable as new:
-            template.extend(new)
+        except Unlearnt as new:
+            template.learn(new)
             continue
         return Found(list(template.columns), records)
 

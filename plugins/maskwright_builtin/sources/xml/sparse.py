@@ -1,7 +1,7 @@
 """Cutting of a block of XML records that do not all have the same cells.
 
 As in `template`, every byte of the block is accounted for. What may differ between records is which of the known
-variables are there; their order may not.
+variables are there; their order may not, once it is learnt.
 """
 
 from __future__ import annotations
@@ -24,13 +24,25 @@ class Deviation(Exception):  # noqa: N818 - not an error: the other reader takes
     """The file is not what the template says."""
 
 
-class NewVariable(Exception):  # noqa: N818 - not an error: the template is extended
+class Unlearnt(Exception):  # noqa: N818 - not an error: the template learns it
+    """Records have something that the template does not know yet."""
+
+
+class NewVariable(Unlearnt):
     """An element that the template does not know yet, and the cell before it in its record (None: it is first)."""
 
     def __init__(self, name: str, after: int | None) -> None:
         super().__init__(name)
         self.name = name
         self.after = after
+
+
+class NewOrder(Unlearnt):
+    """Cells that stand in another order than in the template: pairs of neighbours, by their places there."""
+
+    def __init__(self, neighbours: tuple[tuple[int, int], ...]) -> None:
+        super().__init__("order")
+        self.neighbours = neighbours
 
 
 def cut_sparse(
@@ -62,6 +74,8 @@ def cut_sparse(
     ------
     NewVariable
         A record has an element that is not among `tags`.
+    NewOrder
+        Cells of a record are in another order.
     Deviation
         Anything else that is not a flat record.
     """
@@ -83,14 +97,23 @@ def cut_sparse(
     n = int(np.count_nonzero(code == 0))
     row = np.cumsum(code == 0)[starts] - 1
     column = (code[starts] - 2) // 2
-    # A cell twice in a record, or out of order, is left to the parser.
-    if np.any(np.diff(row * len(tags) + column) <= 0):
-        raise Deviation
+    _check_order(row, column, len(tags))
     positions = np.full((n, len(tags)), -1, dtype=np.int64)
     positions[row, column] = 2 * (starts + 1)
     lengths = np.zeros((n, len(tags)), dtype=np.int64)
     lengths[row, column] = opens[starts + 1] - closes[starts] - 1
     return pa.Array.from_buffers(pa.string(), count, buffers), positions, lengths
+
+
+def _check_order(row: NDArray[np.int64], column: NDArray[np.int64], p: int) -> None:
+    if not np.any(np.diff(row * p + column) <= 0):
+        return
+    # A cell twice in a record is left to the parser.
+    if len(np.unique(row * p + column)) < len(row):
+        raise Deviation
+    beside = np.flatnonzero(np.diff(row) == 0)
+    pairs = np.unique(column[beside] * p + column[beside + 1])
+    raise NewOrder(tuple((int(pair) // p, int(pair) % p) for pair in pairs))
 
 
 def _tag_codes(found: Any, record: bytes, tags: list[bytes]) -> NDArray[np.int64]:

@@ -6,11 +6,13 @@ grow with the file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from maskwright_builtin.sources.xml.element_order import in_order
 from maskwright_builtin.sources.xml.parser import (
     WHITE_SPACE,
     ByteProgress,
@@ -37,7 +39,8 @@ class Found:
     Attributes
     ----------
     columns : list of Name
-        Every variable, in file order; one that is new in a later record stands after the one before it there.
+        Every variable, in the order that the records show; of two that no record has both of, in the order in which
+        they were found.
     records : int
     left_out : dict of str to int
         Elements outside the records, which are not part of the data.
@@ -66,6 +69,7 @@ class Records:
         self.declares_namespace = False
         self.names: dict[str, str] = {}
         self.seen: dict[str, int] = {}
+        self.neighbours: set[tuple[str, str]] = set()
         guarded.expat.StartElementHandler = self.start
         guarded.expat.EndElementHandler = self.end
         guarded.expat.CharacterDataHandler = self.text
@@ -150,6 +154,7 @@ class Records:
             self.cell = None
         elif self.in_record:
             self.in_record = False
+            self.neighbours.update(pairwise(self.seen))
             self.end_record()
         elif self.skipped_depth == depth:
             self.skipped_depth = 0
@@ -174,6 +179,12 @@ class Records:
         """Take the declaration of a namespace."""
         del prefix, uri
         self.declares_namespace = True
+
+    def in_order(self) -> Found:
+        """What was found, with the variables in the order that the records show."""
+        columns = {column.local: column for column in self.found.columns}
+        ordered, _ = in_order(tuple(columns), self.neighbours)
+        return replace(self.found, columns=[columns[name] for name in ordered])
 
     def _refuse(self, what: str, hint: str) -> DataError:
         return self.guarded.refuse(f"record {self.found.records}: {what}", hint)
@@ -236,7 +247,7 @@ def examine(path: Path, params: XmlParams, opening: Opening, progress: ByteProgr
     examination = _Examination(guarded, opening)
     for _ in guarded.feed(progress):
         pass
-    return examination.found
+    return examination.in_order()
 
 
 def stream(

@@ -18,8 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright_builtin.sources.files import BLOCK, reading
+from maskwright_builtin.sources.xml.element_order import in_order
 from maskwright_builtin.sources.xml.parser import ByteProgress, Name
-from maskwright_builtin.sources.xml.sparse import Deviation, NewVariable, cut_sparse
+from maskwright_builtin.sources.xml.sparse import Deviation, NewOrder, NewVariable, Unlearnt, cut_sparse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,7 +104,7 @@ class Part(Protocol):
 
 
 class RecordTemplate:
-    """The form of a file's records: `columns`, learnt from its opening and extended where records have more.
+    """The form of a file's records: `columns`, learnt from its opening, and from records that show more.
 
     Parameters
     ----------
@@ -121,6 +122,7 @@ class RecordTemplate:
         if opening.encoding not in ("utf-8", "us-ascii", "ascii"):
             raise Deviation
         self.columns = list(opening.cells)
+        self._neighbours: set[tuple[str, str]] = set()
         self._only_ascii = opening.encoding != "utf-8"
         self._max_text = max_text
         self._first_byte = opening.first_byte
@@ -144,28 +146,39 @@ class RecordTemplate:
             for left, right in pairwise(tags)
         ]
 
-    def extend(self, new: NewVariable) -> None:
-        """Take up a variable that the records so far did not have; the file is then cut from its start again.
+    def learn(self, new: Unlearnt) -> None:
+        """Take up what the records so far did not show; the file is then cut from its start again.
 
         Raises
         ------
         Deviation
-            A variable has that name in another namespace.
+            A variable has that name in another namespace; records do not agree in the order of their cells.
         """
+        if isinstance(new, NewVariable):
+            self._extend(new)
+        if isinstance(new, NewOrder):
+            self._neighbours |= {(self.columns[a].local, self.columns[b].local) for a, b in new.neighbours}
+            columns = {name.local: name for name in self.columns}
+            ordered, agree = in_order(tuple(columns), self._neighbours)
+            if not agree:
+                raise Deviation
+            self.columns = [columns[name] for name in ordered]
+        self._learn()
+
+    def _extend(self, new: NewVariable) -> None:
         if new.name in {name.local for name in self.columns} or self._record.endswith(b":" + new.name.encode()):
             raise Deviation
         if self._part is not None and new.name in self._part.foreign:
             raise Deviation
         self.columns.insert(0 if new.after is None else new.after + 1, Name(new.name, new.name))
-        self._learn()
 
     def cuts(self, path: Path, progress: ByteProgress) -> Iterator[Cut]:
         """Cut the file block by block.
 
         Raises
         ------
-        NewVariable
-            Records have an element that the template does not know yet: `extend` it and start again.
+        Unlearnt
+            Records have an element that the template does not know yet, or another order: `learn` it and start again.
         Deviation
             Anything else in the file differs from the template.
         """

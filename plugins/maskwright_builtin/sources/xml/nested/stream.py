@@ -33,6 +33,10 @@ class Rows(Protocol):
     rows: list[dict[str, str]]
     found: Found
 
+    def in_order(self) -> Found:
+        """What was found, with the variables in the order that the records show."""
+        ...
+
 
 class GroupRecords(Records):
     """Records of the upper level: what is in their members is skipped."""
@@ -239,4 +243,4 @@ def examine_nested(
     level = handlers(guarded)
     for _ in guarded.feed(progress):
         level.rows.clear()
-    return level.found
+    return level.in_order()
