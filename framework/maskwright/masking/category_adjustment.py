@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.record_chunk import RecordChunk, column_cells
@@ -202,6 +201,8 @@ class _Search:
 
     def _kinds(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """One of the rows that are alike in all that the edits read, and for each row which one."""
+        import pandas as pd  # heavy: workers of a large run do without
+
         codes = np.zeros(len(rows), dtype=np.int64)
         for column in self.columns.values():
             values = np.where(column.missing[rows], np.nan, column.values[rows].astype(np.float64))

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from maskwright.edits.category_equalities import with_category_equalities
 from maskwright.edits.edit_set import EditSet
@@ -15,6 +14,7 @@ from maskwright.planning.recoded_edits import settled
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import pandas as pd
     from numpy.typing import NDArray
 
     from maskwright.data.band import Band
@@ -152,6 +152,8 @@ def _is_whole(names: tuple[str, ...], original: Dataset, reference: Dataset) -> 
 
 def _distinct(data: Dataset, names: tuple[str, ...], also: Dataset | None = None) -> pd.DataFrame:
     """Combinations that occur, without missing cells."""
+    import pandas as pd  # heavy: workers of a large run do without
+
     complete = ~np.logical_or.reduce([data[name].missing for name in names])
     columns = {name: (also or data)[name].values[complete] for name in names}
     if also is not None:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from maskwright.foundation.errors import InputError
 from maskwright.planning.criteria import cut, label
@@ -206,6 +205,8 @@ def _merge_many(
     k: int,
 ) -> None:
     """Merge thousands of small strata at once, each into the nearest large one, or all into the largest."""
+    from scipy.spatial import cKDTree
+
     small = np.flatnonzero(sizes < k)
     large = np.flatnonzero(sizes >= k)
     if not len(large):

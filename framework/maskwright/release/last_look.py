@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from maskwright.data.written_cells import rows_of
 from maskwright.foundation.doubts import Doubt
@@ -81,7 +82,7 @@ def _compared(before: Column, after: Column, origin: NDArray[np.int64] | slice) 
     else:
         same = _codes(after, before.variable.categories) == values
     same &= telling & ~after.missing
-    different = len(pd.unique(values[telling]))
+    different = int(pc.count_distinct(pa.array(values[telling])).as_py())
     return UnchangedCells(before.variable, int(np.count_nonzero(telling)), int(np.count_nonzero(same)), different)
 
 

@@ -22,7 +22,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import Progress, silent
@@ -373,6 +372,8 @@ def _take_nearest(search: GridSearch, rows: _Rows, donors: Donors | None) -> NDA
     given = Donors.among(rows.rounded[rows.satisfied]).rows if donors is None else donors.rows
     if not len(given):
         return helped
+    from scipy.spatial import cKDTree  # heavy, and hardly ever needed
+
     scale = search.system.scale
     count = min(_NEAREST_DONORS, len(given))
     _, nearest = cKDTree(given / scale).query(np.nan_to_num(rows.start[index] / scale), k=list(range(1, count + 1)))

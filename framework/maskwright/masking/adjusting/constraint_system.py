@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from maskwright.masking.adjusting.chunks import by_chunks
 from maskwright.masking.adjusting.constraints import (
@@ -22,6 +21,8 @@ from maskwright.masking.adjusting.constraints import (
 )
 
 if TYPE_CHECKING:
+    from scipy.spatial import cKDTree
+
     from maskwright.edits.edit_set import EditSet
     from maskwright.masking.adjusting.targets import Targets
 
@@ -62,6 +63,8 @@ class ConstraintSystem:
     def tree(self, membership: Membership) -> cKDTree:
         """Search tree of a finite set, in standard deviations."""
         if membership not in self._trees:
+            from scipy.spatial import cKDTree
+
             columns = [self.position[name] for name in membership.variables]
             self._trees[membership] = cKDTree(self.sets[membership] / self.scale[columns])
         return self._trees[membership]

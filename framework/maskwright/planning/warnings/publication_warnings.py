@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from maskwright.data.undeclared_dates import date_remedy
 from maskwright.edits.edit import GoverningPart, LinearPart, Part, ProductPart, RangePart
@@ -77,6 +76,8 @@ def _is_text(data: Dataset, name: str) -> bool:
     variable = data[name].variable
     if variable.is_numeric:
         return False
+    import pandas as pd  # heavy: workers of a large run do without
+
     numbers = pd.to_numeric(pd.Series(variable.categories, dtype="object"), errors="coerce")
     return bool(numbers.isna().mean() > SUSPICIOUS_SHARE)
 
@@ -130,6 +131,8 @@ def _unmasked_violation_notices(plan: Plan, broken: Mapping[str, int]) -> Iterat
 
 
 def _unique_records(data: Dataset, names: Iterable[str]) -> int:
+    import pandas as pd  # heavy: workers of a large run do without
+
     codes = np.zeros(len(data), dtype=np.int64)
     for name in names:
         column = data[name]

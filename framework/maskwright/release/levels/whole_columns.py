@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from maskwright.edits.evaluation.plain_numbers import CannotTell
 from maskwright.release.plain_blocks import BinaryColumn, TextColumn, text_column
@@ -222,6 +221,8 @@ def _of_texts(
     columns: Sequence[Readable], counts: Sequence[int], words: NDArray[np.uint64] | None
 ) -> tuple[NDArray[np.int64], Booleans, Booleans]:
     """Numbers of texts without the spaces around them, and which are empty and 0; of equal words one text is read."""
+    import pandas as pd
+
     ends, n = np.cumsum(counts), int(sum(counts))
     codes = np.arange(n) if words is None else _numbered(words)
     firsts = np.full(int(codes.max(initial=-1)) + 1, n, dtype=np.int64)
@@ -237,6 +238,8 @@ def _of_texts(
 
 def _numbered(words: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Rows of words, numbered by what they are."""
+    import pandas as pd
+
     codes = np.zeros(len(words), dtype=np.int64)
     for word in words.T:
         own, distinct = pd.factorize(word)

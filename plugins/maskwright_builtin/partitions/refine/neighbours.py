@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial import KDTree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,6 +41,8 @@ def nearest_records(points: NDArray[np.float64], count: int, progress: Progress)
         Nearest first. Exact up to `FEW` records; beyond, each is at most 3 (5 from `MANY` on) times as far away as the
         true one, in practice a few per cent.
     """
+    from scipy.spatial import KDTree
+
     n = len(points)
     eps = 0.0 if n <= FEW else 2.0 if n < MANY else 4.0
     if _crowded(points):
