@@ -90,6 +90,9 @@ class DateNumbers:
                 return Comparison(operator, Arithmetic("-", self._days(left), self._days(right)), ZERO)
             case InInterval() if bounds := interval_comparisons(node):
                 return self(bounds[0]) if len(bounds) == 1 else self(And(bounds))
+            case InSet(VariableReference() as operand, members) if all(isinstance(each, Date) for each in members):
+                # A text that is no date is none of them, as a text is none of some numbers.
+                return InSet(self._dated(operand), tuple(_ymd_of(each) for each in members if isinstance(each, Date)))
             case InSet(operand, members):
                 found: tuple[Expression, ...] = tuple(self(Comparison("==", operand, each)) for each in members)
                 return found[0] if len(found) == 1 else Or(found)

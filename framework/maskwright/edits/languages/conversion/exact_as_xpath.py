@@ -235,7 +235,8 @@ class XPathWriter:
                 for member in node.members
             ]
         )
-        return and_([not_(_blank(variable)), members if holds else not_(members)])
+        (cell,) = self.cells.get(variable.name, (variable.name,))
+        return and_([not_(_blank(VariableReference(cell))), members if holds else not_(members)])
 
     def known(self, node: Expression) -> Expression:
         """XPath for "the number is known"."""
