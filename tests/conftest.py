@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import subprocess
 import sys
+import warnings
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 # A package of its own: its tests run where it is installed, from test_example_plugin.py.
 collect_ignore = ["example_plugin"]
@@ -49,6 +51,15 @@ def reference_file() -> Callable[[str], Path]:
         return TARRAGONA
 
     return find
+
+
+@pytest.fixture(scope="module")
+def no_sockets_of_dask() -> Iterator[None]:
+    """Sockets that Dask leaves open are let go with the tests that used it, not in the middle of others."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

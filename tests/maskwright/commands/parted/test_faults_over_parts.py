@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from maskwright import Receipt, Stage
 
+pytestmark = pytest.mark.usefixtures("no_sockets_of_dask")
+
 STAGES = ("scan", "strata", "shuffle-1", "mask-0", "mask-1", "mask-2", "finish", "classes")
 RECORDS = 900
 EXECUTION = {"engine": "local", "block_size": 300}

@@ -23,7 +23,7 @@ from maskwright_builtin.engines.dask_checks import check_processors, processor
 from maskwright_builtin.engines.dask_engine import _attempt
 
 pytest.importorskip("distributed")
-pytestmark = pytest.mark.filterwarnings("default")
+pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.usefixtures("no_sockets_of_dask")]
 
 
 def started(scratch, workers=2, packages=None, **params):

@@ -18,6 +18,7 @@ from maskwright.testing import engine_checks
 
 BUILT_IN = [engine for name, engine in plugins().engines.items() if name != "dask"]
 CLUSTERS = [plugins().engines["dask"]] if find_spec("distributed") else []
+pytestmark = pytest.mark.usefixtures("no_sockets_of_dask")
 
 
 @pytest.mark.parametrize("check", engine_checks(BUILT_IN))

@@ -14,6 +14,7 @@ from test_local_engines import files_in
 from toy_run import KEYS
 
 HERE = Path(__file__).parent
+pytestmark = pytest.mark.usefixtures("no_sockets_of_dask")
 
 
 def begin(folder, name, workers, *more):
