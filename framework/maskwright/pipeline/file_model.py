@@ -246,7 +246,11 @@ class SingleSettings(BaseModel, extra="forbid", frozen=True):
         "leaves them out, 'localize' first adjusts the smallest set of fields with which all edits can hold.",
     )
     seed: int | None = Field(
-        default=None, ge=0, lt=2**63, description="The same seed gives the same bytes; left out, a fresh one is drawn."
+        default=None,
+        ge=0,
+        lt=2**63,
+        description="The same seed gives the same bytes; left out, a fresh one is drawn. Secret: who guesses it can "
+        "subtract the noise, and small numbers are guessed first.",
     )
 
 
