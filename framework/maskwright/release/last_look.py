@@ -117,7 +117,8 @@ def unchanged_doubts(found: Iterable[UnchangedCells], plan: Plan, told: Iterable
 
     Steps that only remove records or cells may find nothing to remove: what no other step masks is no doubt here. Of a
     variable with one value nothing can be told. A step that promises k hides records among others, not values: where
-    like records are many, most stay. But a number with few values of which nothing is declared may be a code.
+    like records are many, most stay. But a number with few values of which nothing is declared may be a code. A total
+    that is derived across levels is as it was where nothing that it is computed from is masked.
 
     Parameters
     ----------
@@ -128,6 +129,7 @@ def unchanged_doubts(found: Iterable[UnchangedCells], plan: Plan, told: Iterable
         Of masking: a variable that a step left as it was is not told twice.
     """
     said = {doubt.subject for doubt in told if doubt.kind == "step-changed-nothing"}
+    derived = {each.name for each in plan.derived}
     changed_by: dict[str, list[Step]] = {}
     for group in plan.groups:
         step = plan.steps[group.step - 1]
@@ -135,17 +137,18 @@ def unchanged_doubts(found: Iterable[UnchangedCells], plan: Plan, told: Iterable
             changed_by.setdefault(name, []).append(step)
     for seen in found:
         variable, share, steps = seen.variable, seen.percent, changed_by.get(seen.variable.name, ())
-        if share is None or not steps or variable.as_is or variable.name in said or seen.values == 1:
+        is_masked = bool(steps) or variable.name in derived
+        if share is None or not is_masked or variable.as_is or variable.name in said or seen.values == 1:
             continue
         allowed = variable.unchanged
         if allowed is None:
-            allowed = MOST_UNCHANGED if variable.role == "confidential" and not _may_stay(seen, steps) else 100.0
+            may_stay = bool(steps) and _may_stay(seen, steps)
+            allowed = MOST_UNCHANGED if variable.role == "confidential" and not may_stay else 100.0
         if share > allowed or (share == 100 and variable.unchanged is None):
             limit = "" if allowed == 100 else f", and at most {allowed:g} % may be"
             message = f"{seen.unchanged} of {seen.cells} cells with a value are as they were{limit}"
-            hint = (
-                f"Mask it more strongly, or declare the percentage that may stay: `{variable.name}: {{unchanged: 80}}`."
-            )
+            instead = "Mask it more strongly" if steps else "It is derived from others: mask these"
+            hint = f"{instead}, or declare the percentage that may stay: `{variable.name}: {{unchanged: 80}}`."
             yield Doubt("values-unchanged", variable.name, message, seen.unchanged, seen.cells, hint=hint)
 
 

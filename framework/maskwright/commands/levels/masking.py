@@ -15,7 +15,7 @@ from maskwright.foundation.randomness import generator
 from maskwright.masking.equivalence_classes import smallest_classes
 from maskwright.masking.levels.derived import with_derived
 from maskwright.masking.levels.derived_instead import derived_instead
-from maskwright.masking.levels.emptied import Emptied, emptied_cells
+from maskwright.masking.levels.emptied import Emptied, codes_taken, emptied_cells
 from maskwright.masking.levels.repair import Repaired, repaired
 from maskwright.masking.levels.together import MovedTogether, moved_together
 from maskwright.masking.standardisation import Standardisation
@@ -237,6 +237,7 @@ def _counted_again(masked: MaskedLevels, linked: LinkedData, planned: PlannedLev
     for name, result in masked.results.items():
         moved = {column.name: column for column in linked[name].data if column.name in result.masked}
         gone = {each: result.masked[each].missing & ~column.missing for each, column in moved.items()}
+        gone |= {each: gone.get(each, np.False_) | own for each, own in codes_taken(result).items()}
         data = without_cells(result.masked.with_columns(moved), {each: own for each, own in gone.items() if own.any()})
         results[name] = replace(result, masked=data, k=smallest_classes(data, planned.ready[name].plan))
     return results

@@ -290,7 +290,10 @@ class _LevelsRun:
         doubts: list[Doubt] = list(masked.emptied.doubts)
         for name, ready in self.planned.ready.items():
             result = masked.results[name]
-            unchanged = unchanged_cells(ready.original, self._level_data(released, arranged, name))
+            totals = [each.name for each in ready.plan.derived]
+            original = with_totals(ready.original, self.planned.arrived.linked[name].data, totals)
+            masked_level = with_totals(self._level_data(released, arranged, name), released[name].data, totals)
+            unchanged = unchanged_cells(original, masked_level)
             found_of_level = (
                 *result.doubts,
                 *ready.order_doubts(result),

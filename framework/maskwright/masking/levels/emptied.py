@@ -95,8 +95,10 @@ def emptied_cells(
                 gone = column.missing & ~shown[name].data[column.name].missing
                 if gone.any():
                     cells[name, column.name] = gone
+    uncoded = {name: codes_taken(result) for name, result in results.items()}
     if not cells:
-        return Emptied(shown, shown, results)
+        linked = shown.with_data({name: without_cells(shown[name].data, gone) for name, gone in uncoded.items()})
+        return Emptied(linked, shown, results)
     published = _in_published_terms(bound, results)
     levels = {
         level.name: _Level.of(level.data.without(level.key_columns), originals, results, plans, published, level.name)
@@ -116,7 +118,12 @@ def emptied_cells(
             break
         cells, besides = _joined(cells, more), _joined(besides, more)
     hidden = {name: {variable: gone for (where, variable), gone in cells.items() if where == name} for name in levels}
-    linked = shown.with_data({level.name: without_cells(level.data, hidden[level.name]) for level in shown})
+    linked = shown.with_data(
+        {
+            level.name: without_cells(level.data, _both(hidden[level.name], uncoded.get(level.name, {})))
+            for level in shown
+        }
+    )
     return Emptied(
         linked,
         shown,
@@ -129,6 +136,22 @@ def emptied_cells(
             for (_, name), gone in besides.items()
         ),
     )
+
+
+def codes_taken(result: MaskingResult) -> dict[str, NDArray[np.bool_]]:
+    """Cells of a level whose missing code a method took away: k counts them with the suppressed ones.
+
+    Parameters
+    ----------
+    result : MaskingResult
+    """
+    return {} if result.removal is None else lost_codes(result.masked, result.removal.shown, {})
+
+
+def _both(
+    cells: Mapping[str, NDArray[np.bool_]], more: Mapping[str, NDArray[np.bool_]]
+) -> dict[str, NDArray[np.bool_]]:
+    return {**cells, **{name: cells.get(name, np.False_) | gone for name, gone in more.items()}}
 
 
 @dataclass(frozen=True, eq=False)
