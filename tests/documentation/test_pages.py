@@ -17,9 +17,6 @@ PAGES = sorted(
     if not {"_build", "generated", "_extension", "_static"} & set(path.relative_to(DOCS).parts)
 )  # fmt: skip
 
-NOT_YET: dict[str, str] = {}
-"""Pages, by name, that are not yet written so that they can be run; to be emptied."""
-
 
 def name_of(path: Path) -> str:
     return path.relative_to(DOCS.parent).as_posix()
@@ -28,8 +25,6 @@ def name_of(path: Path) -> str:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
 def test_the_page_does_what_it_shows(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if path.name in NOT_YET:
-        pytest.skip(f"not yet under the conventions of pages: {NOT_YET[path.name]}")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     said = mistake_on(path)
@@ -44,10 +39,6 @@ def mistake_on(path: Path) -> str | None:
     except PageError as mistake:
         return str(mistake)
     return None
-
-
-def test_the_list_of_pages_that_are_not_run_names_pages() -> None:
-    assert set(NOT_YET) <= {path.name for path in PAGES}, "take it out of NOT_YET"
 
 
 # What the tests of pages themselves do, on pages of their own.

@@ -16,8 +16,8 @@ from maskwright_studio.refusal import Refusal
 COUNTED = Counter()
 """Changes by what became of them."""
 
-LEAST = {"set": 250, "add": 40, "remove": 80, "insert": 60, "move": 6}
-"""Applied changes of each kind, of a thousand, at least."""
+LEAST = {"set": 350, "add": 60, "remove": 120, "insert": 100, "move": 9}
+"""Applied changes of each kind, at least, in a run that counts as a thousand."""
 
 texts = st.sampled_from(
     ["sse", "gross == net + tax", "no", "012x", "2020-01-01", "a: b", "a # b", "it's", 'say "x"', "", "é ñ", "- x", "[",
@@ -245,11 +245,12 @@ def check_changes(data):
         assert comments_of(text) <= comments_of(new)
 
 
-@pytest.mark.parametrize("examples", [300, pytest.param(2000, marks=pytest.mark.slow)])
-def test_random_changes(examples):
+# How often each kind is drawn varies with what else is imported: of more examples, as many as of 300 are wanted.
+@pytest.mark.parametrize(("examples", "counts_as"), [(600, 300), pytest.param(2000, 2000, marks=pytest.mark.slow)])
+def test_random_changes(examples, counts_as):
     COUNTED.clear()
     settings(
         max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None
     )(check_changes)()
     for kind, least in LEAST.items():
-        assert COUNTED[kind] >= least * examples / 1000, COUNTED
+        assert COUNTED[kind] >= least * counts_as / 1000, COUNTED

@@ -15,7 +15,7 @@ from maskwright.masking.suppressing.complementary import Complement, complement,
 from maskwright.masking.suppressing.following_doubts import following_doubts
 from maskwright.masking.suppressing.presence import not_applicable, when_present
 from maskwright.masking.suppressing.read_off import Readable, Reader
-from maskwright.masking.suppressing.steps import lost_codes
+from maskwright.masking.suppressing.steps import joined_cells, lost_codes
 from maskwright.planning.model import key_names
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def emptied_cells(
     hidden = {name: {variable: gone for (where, variable), gone in cells.items() if where == name} for name in levels}
     linked = shown.with_data(
         {
-            level.name: without_cells(level.data, _both(hidden[level.name], uncoded.get(level.name, {})))
+            level.name: without_cells(level.data, joined_cells(hidden[level.name], uncoded.get(level.name, {})))
             for level in shown
         }
     )
@@ -146,12 +146,6 @@ def codes_taken(result: MaskingResult) -> dict[str, NDArray[np.bool_]]:
     result : MaskingResult
     """
     return {} if result.removal is None else lost_codes(result.masked, result.removal.shown, {})
-
-
-def _both(
-    cells: Mapping[str, NDArray[np.bool_]], more: Mapping[str, NDArray[np.bool_]]
-) -> dict[str, NDArray[np.bool_]]:
-    return {**cells, **{name: cells.get(name, np.False_) | gone for name, gone in more.items()}}
 
 
 @dataclass(frozen=True, eq=False)

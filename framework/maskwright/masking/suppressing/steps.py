@@ -124,11 +124,11 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
     context = in_published_terms(context, state.shown)
     edits = context.edits
     lost = state.lost_codes()
-    counts = not_applicable(edits, _joined(state.hidden, lost))
+    unsaid = joined_cells(state.hidden, lost)
     return Removal(
         state.data, tuple(results), state.rows,
-        when_present(edits, [name for name, gone in _joined(state.hidden, lost).items() if gone.any()]), state.shown,
-        counts, tuple(state.suppressed()), tuple(state.said()),
+        when_present(edits, [name for name, gone in unsaid.items() if gone.any()]), state.shown,
+        not_applicable(edits, unsaid), tuple(state.suppressed()), tuple(state.said()),
         (
             *following_doubts(state.hidden, state.by_edits, state.read_off, edits, state.shown),
             *lost_code_doubts(lost, edits),
@@ -177,16 +177,16 @@ class _State:
 
     def with_complement(self, found: Complement) -> _State:
         """After cells were suppressed that edits would give others away by."""
-        state = replace(self, for_edits=_joined(self.for_edits, found.cells), by_edits=found)
+        state = replace(self, for_edits=joined_cells(self.for_edits, found.cells), by_edits=found)
         return state._without(found.cells)
 
     def with_read_off(self, found: Readable) -> _State:
         """After cells were suppressed by which others could be read off."""
-        state = replace(self, for_dependencies=_joined(self.for_dependencies, found.cells), read_off=found)
+        state = replace(self, for_dependencies=joined_cells(self.for_dependencies, found.cells), read_off=found)
         return state._without(found.cells)
 
     def _without(self, cells: Mapping[str, NDArray[np.bool_]]) -> _State:
-        return replace(self, data=without_cells(self.data, cells), hidden=_joined(self.hidden, cells))
+        return replace(self, data=without_cells(self.data, cells), hidden=joined_cells(self.hidden, cells))
 
     def suppressed(self) -> list[dict[str, Any]]:
         return [
@@ -241,9 +241,10 @@ def lost_codes(data: Dataset, shown: Dataset, hidden: Mapping[str, NDArray[np.bo
     return found
 
 
-def _joined(
+def joined_cells(
     cells: Mapping[str, NDArray[np.bool_]], more: Mapping[str, NDArray[np.bool_]]
 ) -> dict[str, NDArray[np.bool_]]:
+    """Cells of each variable that are in either, arrays of shape (n,)."""
     return {**cells, **{name: cells.get(name, np.False_) | gone for name, gone in more.items()}}
 
 
