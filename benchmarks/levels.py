@@ -1,7 +1,7 @@
 """Figures of runs on households and persons, recounted by pandas; time and memory of a million persons.
 
     python benchmarks/levels.py [--households 6000]
-    python benchmarks/levels.py --scale 1000000
+    python benchmarks/levels.py --scale 1000000 [--only TEXT]
 
 The survey of ``maskwright demo --levels``. Without `--scale`: violations on arrival and after each way to keep sums
 across members (1 derive, 2 adjust, 3 whole households), constancy, totals in decimals and in binary64, the four counts
@@ -247,7 +247,7 @@ print(json.dumps({
 """
 
 
-def scale(persons, folder):
+def scale(persons, folder, only):
     """Print time and memory of masking so many persons, in each form of file and without households."""
     made = write_levels_demo(folder, round(persons * 0.46))
     print(f"{made.household_count} households, {made.person_count} persons")
@@ -276,6 +276,8 @@ def scale(persons, folder):
         "linked, whole": linked | {"protect": steps(3), "output": _two("whole")},
     }
     for name, each in told.items():
+        if only is not None and only not in name:
+            continue
         (folder / "own.yaml").write_text(yaml.safe_dump(each, sort_keys=False), encoding="utf-8")
         done = subprocess.run([sys.executable, "-c", WORK, str(folder / "own.yaml")], capture_output=True, text=True,
                               check=False)  # fmt: skip
@@ -295,9 +297,10 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--households", type=int, default=6_000)
     parser.add_argument("--scale", type=int, metavar="PERSONS")
+    parser.add_argument("--only", metavar="TEXT", help="with --scale: runs with this in their name")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         if asked.scale:
-            scale(asked.scale, Path(temporary))
+            scale(asked.scale, Path(temporary), asked.only)
         else:
             figures(asked.households, Path(temporary))

@@ -59,7 +59,7 @@ def protect(
     groups: Sequence[Sequence[str]] = (),
     declared: DeclaredVariables | None = None,
     cluster: str | None = None,
-    workers: int = 1,
+    workers: int | None = None,
     block_size: int | None = None,
     processes: bool = False,
     waive: Sequence[Mapping[str, object]] = (),
@@ -93,7 +93,7 @@ def protect(
         For a data frame: types, roles, decimals.
     cluster : str, optional
         For a data frame: variable that identifies households; k then counts households.
-    workers : int, default 1
+    workers : int, optional
         Blocks masked at the same time; they never change a result.
     block_size : int, optional
         Largest block; by default all records at once.

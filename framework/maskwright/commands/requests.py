@@ -54,7 +54,7 @@ def masking_request(
     groups: Sequence[Sequence[str]] = (),
     declared: DeclaredVariables | None = None,
     cluster: str | None = None,
-    workers: int = 1,
+    workers: int | None = None,
     block_size: int | None = None,
     processes: bool = False,
     waive: Sequence[Mapping[str, object]] = (),

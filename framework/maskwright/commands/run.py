@@ -10,6 +10,7 @@ from maskwright.commands.levels.running import run_levels
 from maskwright.commands.parted.running import run_parted
 from maskwright.commands.running.after_release import act_after_release
 from maskwright.commands.running.arrive import Clock
+from maskwright.commands.running.beside import beside
 from maskwright.commands.running.plan_checks import heed_checks
 from maskwright.commands.running.publish import publish, refuse_doubts, refuse_release, write_release_codebook
 from maskwright.commands.running.ready import prepare
@@ -177,10 +178,15 @@ def _run(described: Pipeline, listener: Reporter, clock: Clock) -> RunRecord:
         folders_that_tell(ready.original.layout, output, ready.plan.masked, ready.original.names)
         result = running.mask()
         result = running.arrange(result)
-        released = running.read_back(result, running.write(result))
-        result = result.without_data()  # measuring needs the memory
-        outcome = running.validate(result)
-        found = running.measure(released)
+        held = running.write(result)
+        published = result.without_data()
+        # What anyone reads in the file and what the rules say of it have nothing to do with each other.
+        with beside(lambda progress: running.validate(published, progress), "Validating") as validating:
+            released = running.read_back(result, held)
+            result = published  # measuring needs the memory
+            found = running.measure(released)
+            outcome, said = validating.awaited(listener)
+        running.tell(said)
         with clock("last look"):
             unchanged = unchanged_cells(ready.original, released)
             seen = tuple(unchanged_doubts(unchanged, ready.plan, result.doubts))

@@ -46,7 +46,7 @@ class Execution:
     @classmethod
     def of(cls, section: ExecutionSection) -> Execution:
         """How a pipeline says that it is run."""
-        return cls(section.workers, section.block_size, section.processes)
+        return cls(section.at_once, section.block_size, section.processes)
 
 
 @dataclass(frozen=True, eq=False)

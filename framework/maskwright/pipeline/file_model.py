@@ -15,6 +15,7 @@ from maskwright.data.declaration import CodeMeanings, VariableDeclaration
 from maskwright.data.levels.declaration import LevelDeclaration
 from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.foundation.memory_sizes import MemorySize
+from maskwright.foundation.processes.processors import processors
 from maskwright.pipeline.waivers import Waiver
 
 FORMAT = 1
@@ -184,11 +185,13 @@ OUTPUT_SETTINGS = ("format", "formulas", "numbers", "parts")
 class ExecutionSection(BaseModel, extra="forbid", frozen=True):
     """How the work is done. `block_size` changes results, and `engine` being there; the others never do."""
 
-    workers: int = Field(
-        default=1,
+    workers: int | None = Field(
+        default=None,
         ge=1,
         le=1024,
-        description="Blocks masked at the same time. Compiled loops use the processors given to the process.",
+        description="Blocks masked at the same time, or workers of an engine. Left out: where `block_size` cuts the "
+        "file into blocks in memory, one for each processor given to the process; else 1. Compiled loops use these "
+        "processors in any case.",
     )
     block_size: int | None = Field(
         default=None,
@@ -224,6 +227,13 @@ class ExecutionSection(BaseModel, extra="forbid", frozen=True):
         description="Seconds that one call of a plugin may take, built-in ones among them; a run that waits longer "
         "ends, and says for which plugin and step. Left out: each takes what it takes.",
     )
+
+    @property
+    def at_once(self) -> int:
+        """Blocks masked at the same time, or workers of an engine."""
+        if self.workers is not None:
+            return self.workers
+        return processors() if self.block_size is not None and self.engine is None else 1
 
 
 class PluginsSection(BaseModel, extra="forbid", frozen=True):

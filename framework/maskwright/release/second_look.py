@@ -21,6 +21,7 @@ from maskwright.edits.evaluation.second_opinion import Opinion, combination
 from maskwright.edits.evaluation.second_vectors import DIGITS, Cells, ExactVectors, XPathVectors
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import EvaluationsDisagree, Problem
+from maskwright.foundation.progress import Progress, silent
 from maskwright.plugins.registry import plugins
 from maskwright.release.in_parts import first_file, plain_parts
 
@@ -63,6 +64,7 @@ def second_look(
     outcome: Outcome,
     original: Dataset,
     sample: int = SAMPLE,
+    progress: Progress = silent,
 ) -> tuple[str, ...]:
     """Evaluate the edits of a written file a second time.
 
@@ -80,6 +82,7 @@ def second_look(
         Its declarations, and its values for domain edits.
     sample : int
         Records that all rules are evaluated on.
+    progress : callable
 
     Returns
     -------
@@ -116,6 +119,7 @@ def second_look(
             here = wanted[(wanted >= done) & (wanted < done + n)] - done
             look(block, n, done, here.tolist(), looked, opinion, decimals)
             done += n
+            progress(min(1.0, done / max(outcome.records, 1)))
     except CannotTell:
         raise EvaluationsDisagree(Problem("the written file cannot be cut into records a second time")) from None
     if done != outcome.records:

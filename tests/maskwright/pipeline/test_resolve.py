@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from maskwright.foundation.errors import PipelineError
+from maskwright.foundation.processes.processors import processors
 from maskwright.pipeline.resolve import resolve_file
 from maskwright.pipeline.resolved import RuleFile, RuleText
 
@@ -65,9 +66,26 @@ def test_a_short_file_has_the_documented_defaults(folder) -> None:
         )
     )
     assert (read.edits, read.measures, read.thresholds) == ((), (), {})
-    assert (read.on_input_violation, read.seed, read.execution.workers) == ("mask", None, 1)
+    assert (read.on_input_violation, read.seed, read.execution.at_once) == ("mask", None, 1)
     assert read.output.source.name == "csv"
     assert read.steps[0].planning.grouping == "all_edits"
+
+
+@pytest.mark.parametrize(
+    ("execution", "at_once"),
+    [
+        ("{}", 1), ("{workers: 3}", 3), ("{block_size: 50}", processors()), ("{workers: 1, block_size: 50}", 1),
+        ("{engine: local, block_size: 50}", 1), ("{engine: local, workers: 3, block_size: 50}", 3),
+    ],
+)  # fmt: skip
+def test_blocks_in_memory_are_masked_on_all_processors(folder, execution, at_once) -> None:
+    read = resolve_file(
+        folder.pipeline(
+            "maskwright: 1\ndata: {source: census16.xml}\nprotect: [{method: noise, params: }]\n"
+            f"output: {{data: m.csv}}\nexecution: {execution}\n"
+        )
+    )
+    assert read.execution.at_once == at_once
 
 
 def test_a_relative_path_is_relative_to_the_file_not_to_the_working_directory(folder, monkeypatch, tmp_path_factory):

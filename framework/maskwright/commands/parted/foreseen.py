@@ -43,7 +43,7 @@ def costs_of_parted_plan(request: Pipeline, plan: Plan, variables: int, records:
     """
     block = request.execution.block_size or BLOCK_SIZE
     largest = min(part or block, records)
-    shape = Shape(records, variables, largest, block, sample_size(request, records), request.execution.workers)
+    shape = Shape(records, variables, largest, block, sample_size(request, records), request.execution.at_once)
     return costs_over_parts(shape, masked_by_steps(plan), plan.steps, request.measures)
 
 
@@ -82,7 +82,7 @@ def refuse_unscannable(request: Pipeline, parts: Parts) -> None:
     """
     largest = max(parts, key=lambda each: each.records)
     variables = len(parts.schema or ())
-    costs = costs_over_parts(Shape(parts.records, variables, largest.records, 1, 1, request.execution.workers), [])
+    costs = costs_over_parts(Shape(parts.records, variables, largest.records, 1, 1, request.execution.at_once), [])
     need = StageCost("scan", BASE + READ.memory * largest.records * variables, 0.0)
     _refuse(need, worker_limit(request, costs), request, largest.name)
 
@@ -122,7 +122,7 @@ def _refuse(peak: StageCost, limit: int | None, request: Pipeline, part: str) ->
         return
     said = request.execution.memory_limit
     there = f"this machine leaves {_gigabytes(limit)} for each" if said is None else f"memory_limit is {said}"
-    workers = request.execution.workers
+    workers = request.execution.at_once
     shared = f" for {workers} workers in one process" if said is not None and limit < (limit_of(request) or 0) else ""
     raise InputError(
         Problem(

@@ -164,7 +164,7 @@ def _scratch_of(described: Pipeline, chosen: ChosenEngine) -> Path:
 
 
 def _terms(described: Pipeline, scratch: Path) -> EngineTerms:
-    return EngineTerms(described.execution.workers, scratch, needed_packages())
+    return EngineTerms(described.execution.at_once, scratch, needed_packages())
 
 
 def _identity(described: Pipeline, parts: Parts) -> str:

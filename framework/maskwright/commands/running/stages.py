@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.running.read_back import read_as_meant
-from maskwright.foundation.progress import Reporter, stage
+from maskwright.foundation.progress import Progress, Reporter, part, stage
 from maskwright.masking.context import Execution, Observer
 from maskwright.masking.mask import mask
 from maskwright.masking.protecting.compiling import report_compilation
@@ -129,16 +129,19 @@ class PipelineRun:
         escapes = output.source.is_opened_in_spreadsheets and output.escapes_formulas
         return unescaped(released, result.edits, self.ready.original) if escapes else released
 
-    def validate(self, result: MaskingResult) -> Outcome:
-        """Verdict of every edit on every record of the masked file, as if nothing were known of how it was made."""
+    def validate(self, result: MaskingResult, progress: Progress) -> tuple[Outcome, list[str]]:
+        """Verdict of every edit on every record of the masked file, as if nothing were known of how it was made.
+
+        Told as well is which edits nobody has judged a second time. Works in a thread, so it tells nobody by itself.
+        """
         file = written_file(self.release.temporary("data"), self.pipeline, ())
         original = self.ready.original
         reference = result.reference(original)
         known = {variable.name: variable for variable in reference.variables}
         published = (each for each in result.masked.variables if each.name in known)  # new keys are no variables
         known |= {each.name: _with_codes_of(known[each.name], each) for each in published}
+        twice = is_read_twice(file.source)
         with contextlib.ExitStack() as stack:
-            progress = stack.enter_context(stage(self.reporter, "Validating"))
             stack.enter_context(self.clock("validate"))
             svrl = None
             if self.pipeline.output.svrl is not None:
@@ -146,15 +149,17 @@ class PipelineRun:
                 svrl = stack.enter_context(self.release.temporary("svrl").open("wb"))
             outcome = check_file(
                 file.path, file.source, file.params, result.edits, domain=result.domain(original), variables=known,
-                svrl=svrl,
-                progress=progress,
+                svrl=svrl, progress=part(progress, 0.0, 0.5 if twice else 1.0),
             )  # fmt: skip
-        if is_read_twice(file.source):
-            with self.clock("second look"), stage(self.reporter, "Validating a second time"):
-                alone = second_look(file.path, file.source, result.masked, result.edits, outcome, reference)
-            if alone:
-                self.tell([f"{len(alone)} of {len(outcome.edits)} edits have no second opinion: {', '.join(alone)}"])
-        return outcome
+        if not twice:
+            return outcome, []
+        with self.clock("second look"):
+            alone = second_look(
+                file.path, file.source, result.masked, result.edits, outcome, reference,
+                progress=part(progress, 0.5, 1.0),
+            )  # fmt: skip
+        said = f"{len(alone)} of {len(outcome.edits)} edits have no second opinion: {', '.join(alone)}"
+        return outcome, [said] if alone else []
 
     def measure(self, released: Dataset) -> dict[str, Measurement]:
         """Loss and risk of what was read back, by label."""
