@@ -13,6 +13,7 @@ from lxml import etree
 
 import maskwright as mw
 from maskwright import DataError, Layout, Variable
+from maskwright_builtin.sources.xml import template
 from maskwright_builtin.sources.xml.parser import XmlParams
 from maskwright_builtin.sources.xml.source import XML, XmlReading, XmlReadingOnce
 
@@ -22,6 +23,15 @@ PLAIN = (
     + "<Microdata>\n  <Record><V1>1</V1><V2>two</V2></Record>\n  <Record><V1>3</V1><V2></V2></Record>\n</Microdata>\n"
 )
 ROWS = [{"V1": "1", "V2": "two"}, {"V1": "3", "V2": ""}]
+
+
+@pytest.fixture(params=["as a short file", "as a long file"], scope="module", autouse=True)
+def _both_passes(request: pytest.FixtureRequest):
+    """Everything is read by array operations, and by the compiled pass that is for long files."""
+    with pytest.MonkeyPatch.context() as patched:
+        if request.param == "as a long file":
+            patched.setattr(template, "WORTH_COMPILING", 0)
+        yield
 
 
 def opened(path: Path, **params: object) -> XmlReading:

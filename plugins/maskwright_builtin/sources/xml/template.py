@@ -36,6 +36,8 @@ NOT_CHARACTERS = re.compile(rb"\xef\xbf[\xbe\xbf]")
 COMMENT = re.compile(rb"<!--(?:(?!--).)*-->", re.DOTALL)
 WHITE = rb"[ \t\r\n]*"
 LONGEST_RECORD = 4 * BLOCK
+WORTH_COMPILING = 32 * 1024 * 1024
+"""Bytes of a file after which the compiled pass is loaded for the rest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +184,7 @@ class RecordTemplate:
         Deviation
             Anything else in the file differs from the template.
         """
-        rest = b""
+        rest, before = b"", 0
         with reading(path) as file:
             file.seek(self._first_byte)
             while piece := file.read(BLOCK):
@@ -194,15 +196,20 @@ class RecordTemplate:
                         raise Deviation
                     continue
                 rest = block[cut:]
-                yield self._cut(block[:cut])
+                yield self._cut(block[:cut], long_file=before >= WORTH_COMPILING)
+                before += cut
                 progress(file.tell())
         if not self._tail.fullmatch(_without_comments(rest)):
             raise Deviation
 
-    def _cut(self, block: bytes) -> Cut:
+    def _cut(self, block: bytes, *, long_file: bool) -> Cut:
+        if long_file and self._part is None and (whole := self._cut_alike(block)) is not None:
+            return whole
         block = self._checked_characters(block)
         if self._part is not None and not (block := self._part(block)):
             return Cut(pa.array([], pa.string()), *(np.zeros((0, len(self._tags)), dtype=np.int64) for _ in range(2)))
+        if long_file and self._part is not None and (whole := self._cut_alike(block)) is not None:
+            return whole
         data = np.frombuffer(block, dtype=np.uint8)
         opens = np.flatnonzero(data == ord("<"))
         if (cut := self._cut_literal(block, opens)) is not None:
@@ -222,6 +229,42 @@ class RecordTemplate:
         if b"\r" in block and any(pc.any(pc.match_substring(column, "\r")).as_py() for column in cut.columns()):
             raise Deviation
         return cut
+
+    def _cut_alike(self, block: bytes) -> Cut | None:
+        """Cut a block in which all records are written as the first one is, in one pass; None: they are not."""
+        # The compiler takes half a second to import: short files are cut without it.
+        from maskwright_builtin.sources.xml.literal_kernel import text_bounds
+
+        p = len(self._tags)
+        if (learnt := self._markup_of_first(block)) is None:
+            return None
+        first, markup = learnt
+        if (bounds := text_bounds(block, first, markup)) is None:
+            return None
+        offsets, has_more = bounds
+        if not self._last.fullmatch(block, int(offsets[-2])) or (has_more and not self._is_text(block)):
+            return None
+        ends = offsets[1:-1].reshape(-1, p, 2)
+        lengths = ends[:, :, 1] - ends[:, :, 0]
+        if np.any(lengths > self._max_text):
+            raise Deviation
+        pieces = pa.Array.from_buffers(
+            pa.string(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(block)]
+        )
+        return Cut(pieces, np.arange(1, len(offsets) - 1, 2, dtype=np.int64).reshape(-1, p), lengths)
+
+    def _markup_of_first(self, block: bytes) -> tuple[int, list[bytes]] | None:
+        """Where the first text begins, what follows a record, and what is between its cells; None: it is not so."""
+        if (opening := self._first.match(block)) is None:
+            return None
+        first = at = opening.end()
+        between: list[bytes] = []
+        for expected in (*self._between_cells, self._between_records):
+            if (found := expected.match(block, block.find(b"<", at))) is None:
+                return None
+            between.append(found.group())
+            at = found.end()
+        return first, [between[-1], *between[:-1]]
 
     def _cut_literal(self, block: bytes, opens: NDArray[np.int64]) -> Cut | None:
         """Cut a block in which all records have every cell and the same markup, byte for byte; None: it is not so.
@@ -275,18 +318,21 @@ class RecordTemplate:
     def _checked_characters(self, block: bytes) -> bytes:
         if block.translate(None, PLAIN_BYTES):
             raise Deviation
-        if not block.isascii():
-            try:
-                block.decode("utf-8")
-            except UnicodeDecodeError:
-                raise Deviation from None
-            if self._only_ascii or NOT_CHARACTERS.search(block):
-                raise Deviation
+        if not block.isascii() and not self._is_text(block):
+            raise Deviation
         block = _without_comments(block)
         if b"/>" in block:
             for tag in self._tags:
                 block = block.replace(b"<%b/>" % tag, b"<%b></%b>" % (tag, tag))
         return block
+
+    def _is_text(self, block: bytes) -> bool:
+        """Whether a block with bytes above ASCII holds characters of XML, in the encoding of the file."""
+        try:
+            block.decode("utf-8")
+        except UnicodeDecodeError:
+            return False
+        return not self._only_ascii and not NOT_CHARACTERS.search(block)
 
     def _has_its_markup(self, pieces: Any, n: int) -> bool:
         p = len(self._tags)
