@@ -43,11 +43,14 @@ class Complements:
         Cells that follow from the edits alone, whatever is suppressed.
     undecided : mapping of (level, name) to int
         Cells of which it was neither shown that they follow nor that they do not.
+    told : mapping of (level, name) to ndarray of shape (n,), bool
+        Cells that follow from what is empty beside them.
     """
 
     cells: Mapping[Source, NDArray[np.bool_]] = field(default_factory=dict)
     known: Mapping[Source, int] = field(default_factory=dict)
     undecided: Mapping[Source, int] = field(default_factory=dict)
+    told: Mapping[Source, NDArray[np.bool_]] = field(default_factory=dict)
 
 
 def complement_across(
@@ -115,6 +118,7 @@ class _Problem:
 
     def solved(self) -> Complements:
         cells: Cells = {}
+        told: Cells = {}
         known: Counter[Source] = Counter()
         undecided: Counter[Source] = Counter()
         for groups, pattern in self._alike():
@@ -124,17 +128,18 @@ class _Problem:
             found = complement(
                 joined, hidden, edits, last=self._named(self._last, pattern), never=self._named(self._never, pattern)
             )
-            for joined_name, gone in found.cells.items():
-                level, name, place = names[joined_name]
-                own = cells.setdefault((level, name), np.zeros(len(self._shown[level]), dtype=np.bool_))
-                own[self._rows(groups, place)] |= gone
+            for all_cells, more_cells in ((cells, found.cells), (told, found.told)):
+                for joined_name, gone in more_cells.items():
+                    level, name, place = names[joined_name]
+                    own = all_cells.setdefault((level, name), np.zeros(len(self._shown[level]), dtype=np.bool_))
+                    own[self._rows(groups, place)] |= gone
             for counts, more in ((known, found.known), (undecided, found.undecided)):
                 for joined_name, count in more.items():
                     counts[names[joined_name][:2]] += count
             for joined_name, gone in hidden.items():
                 if names[joined_name][:2] in unsaid:
                     undecided[names[joined_name][:2]] += int(gone.sum())
-        return Complements(cells, known, undecided)
+        return Complements(cells, known, undecided, told)
 
     def _rows(self, groups: NDArray[np.int64], place: int | None) -> NDArray[np.int64]:
         return groups if place is None else self._shown.starts(self._low)[groups] + place
