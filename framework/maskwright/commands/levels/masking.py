@@ -110,7 +110,7 @@ def mask_levels(
     """
     if planned.whole is not None:
         whole = mask_whole_groups(described, planned.arrived, planned.whole, seed, reporter)
-        own = results_of_levels(whole.linked, planned.ready)
+        own = results_of_levels(whole, planned.ready)
         nothing = Emptied(whole.linked, whole.linked, own)
         return MaskedLevels(
             whole.linked, planned, own, {}, nothing, by_edit=whole.adjusted, failing=whole.infeasible
