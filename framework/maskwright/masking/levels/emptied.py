@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.foundation.progress import stage
 from maskwright.masking.equivalence_classes import smallest_classes
 from maskwright.masking.levels.housemates import Complements, complement_across
 from maskwright.masking.suppressing.complementary import Complement, complement, without_cells
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.edits.levels.sources import Source
     from maskwright.foundation.doubts import Doubt
+    from maskwright.foundation.progress import Reporter
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.planning.plan import Plan
 
@@ -69,6 +72,7 @@ def emptied_cells(
     results: Mapping[str, MaskingResult],
     plans: Mapping[str, Plan],
     bound: BoundEdits,
+    reporter: Reporter,
 ) -> Emptied:
     """Empty the cells that steps suppress, and those by which edits across records would give them back.
 
@@ -82,6 +86,7 @@ def emptied_cells(
     plans : mapping of level name to Plan
         Of these.
     bound : BoundEdits
+    reporter : Reporter
 
     Raises
     ------
@@ -109,7 +114,8 @@ def emptied_cells(
     besides: Cells = {}
     told: Cells = {}
     while True:
-        found = complement_across(shown, cells, published, last, never)
+        with stage(reporter, "Suppressing across records") as progress:
+            found = complement_across(shown, cells, published, last, never, progress)
         told = _joined(told, found.told)
         more: Cells = dict(found.cells)
         if more:
@@ -193,7 +199,9 @@ class _Level:
         weights = tuple(each.name for each in shown.variables if each.role == "weight")
         return cls(name, shown, edits, domain, tuple(keys), weights, plan)
 
+    @cached_property
     def reader(self) -> Reader:
+        """Of the records of this level; what it finds in them it remembers."""
         dropped = () if self.plan is None else self.plan.dropped
         names = [each for each in self.shown.names if each not in dropped]
         return Reader(self.shown, names, self.keys, self.weights, ())
@@ -203,7 +211,7 @@ class _Level:
 
         And cells that follow from what is empty beside them.
         """
-        read = self.reader().complement(hidden)
+        read = self.reader.complement(hidden)
         read_off = read.cells
         hidden = {**hidden, **{name: hidden.get(name, np.False_) | gone for name, gone in read_off.items()}}
         found = complement(
@@ -286,6 +294,6 @@ def _doubts(
             for counts in (found.known, found.undecided)
         )
         grown = any(where == name for where, _ in besides)
-        left = level.reader().left(hidden[name]) if grown else Readable()
+        left = level.reader.left(hidden[name]) if grown else Readable()
         told = {variable: gone for (where, variable), gone in found.told.items() if where == name}
         yield from following_doubts(hidden[name], Complement({}, known, undecided, told), left, EditSet(()), level.shown)

@@ -105,6 +105,8 @@ class Derivation:
         self._records = Records(self.records, self._edits, clauses, told, domain)
         self._clauses = [*self._records.bound(clauses), *self._occurring] if used else []
         self._known: dict[object, Given | None] = {}
+        self._last: tuple[int, dict[str, Value]] | None = None
+        self._reached: dict[tuple[str, frozenset[str]], list[Clause]] = {}
         self._names = frozenset(self.records.names)
         self._alike = {name: reads_suppressed(self.records[name]) for name in states.of}
 
@@ -119,7 +121,7 @@ class Derivation:
         hidden : frozenset of str
             Suppressed variables of the record, `name` among them.
         """
-        return self._given(record, self._records.values(record), name, hidden)
+        return self._given(record, self._values(record), name, hidden)
 
     def given_if(self, record: int, cells: dict[str, Value], name: str, hidden: frozenset[str]) -> Given | None:
         """Say why a cell would follow if the cells of the record were these, or None when it would not.
@@ -142,7 +144,10 @@ class Derivation:
         if asked is None or asked not in values:
             return None
         hidden = self._with_states(hidden, asked)
-        clauses = self._linked(asked, {*hidden, *(self._names - values.keys())})
+        free = frozenset({*hidden, *(self._names - values.keys())})
+        clauses = self._reached.get((asked, free))
+        if clauses is None:
+            clauses = self._reached[asked, free] = self._linked(asked, free)
         if not clauses:
             return None
         involved = dict.fromkeys(other for clause in clauses for other in clause.variables)
@@ -156,7 +161,7 @@ class Derivation:
 
     def value(self, record: int, name: str) -> Value | None:
         """Exact value of a cell; where it has none, how it is missing, if edits ask for that."""
-        values = self._records.values(record)
+        values = self._values(record)
         return values.get(name, values.get(self._states.of.get(name, name)))
 
     def worlds(
@@ -176,12 +181,12 @@ class Derivation:
         asked : str, optional
             Variable that has another value than in the record in the last ones.
         """
-        own = self._records.values(record)
+        own = self._values(record)
         gone = self._with_states(hidden, "")
         published = {name: value for name, value in own.items() if name not in gone}
         clauses = [clause for clause in self._clauses if gone & set(clause.variables)]
         for donor in donors:
-            cells = self._records.values(donor)
+            cells = self._values(donor)
             world = published | {name: cells[name] for name in gone if name in cells}
             stated = [self._stated(clause, published, "", "")[0] for clause in clauses]
             if not isinstance(self._question(record, stated, world, {}).answer(), Refutation):
@@ -208,11 +213,17 @@ class Derivation:
     def _with_states(self, hidden: frozenset[str], asked: str) -> frozenset[str]:
         return hidden.union(state for each, state in self._states.of.items() if each in hidden and each != asked)
 
+    def _values(self, record: int) -> dict[str, Value]:
+        # Records are asked about one after the other, each many times.
+        if self._last is None or self._last[0] != record:
+            self._last = (record, self._records.values(record))
+        return self._last[1]
+
     def fixed(self, record: int) -> frozenset[str]:
         """Variables of which the cell is empty, and would look the same if it were suppressed."""
         return frozenset(name for name, alike in self._alike.items() if alike[record])
 
-    def _linked(self, name: str, free: set[str]) -> list[Clause]:
+    def _linked(self, name: str, free: frozenset[str]) -> list[Clause]:
         """Clauses that reach `name` over free variables."""
         reached: set[str] = {name}
         found: list[Clause] = []
