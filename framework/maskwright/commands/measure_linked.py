@@ -101,6 +101,6 @@ def _of_levels(
         if own:
             labelled = [replace(each, label=f"{name}.{each.label}") for each in own]
             both = (files[name][0], original), (files[name][1], masked)
-            for requests, *pair in beside_their_groups(labelled, name, *both):
-                found |= compute_measures(requests, *pair, EditSet(), {}, seed, reporter, asked=asked)
+            for requests, before, after in beside_their_groups(labelled, name, *both):
+                found |= compute_measures(requests, before, after, EditSet(), {}, seed, reporter, asked=asked)
     return found

@@ -58,7 +58,9 @@ def with_group_variables(given: Measurable, of_group: Measurable | None, linked:
         each.name: each for each in top.data.variables
         if each.name not in top.key_columns and each.role != "identifier"
     }  # fmt: skip
-    published = {} if of_group is None else {name: of_group.variables[name] for name in above if name in of_group.variables}
+    published = (
+        {} if of_group is None else {name: of_group.variables[name] for name in above if name in of_group.variables}
+    )
     return replace(given, variables={**above, **published, **given.variables})
 
 

@@ -177,9 +177,7 @@ def _levels_for(
     return [], [Problem(f"{said} no step masks", request.place)]
 
 
-def _given_to(
-    request: MeasureRequest, level: str, linked: LinkedData, given: Mapping[str, Measurable]
-) -> Measurable:
+def _given_to(request: MeasureRequest, level: str, linked: LinkedData, given: Mapping[str, Measurable]) -> Measurable:
     """What a measure is given on a level; variables of its group where it names some."""
     if not names_of_group(request, linked, level):
         return given[level]

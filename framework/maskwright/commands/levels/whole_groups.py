@@ -323,8 +323,11 @@ def results_of_levels(whole: MaskedGroups, ready: Mapping[str, ReadyRun]) -> dic
             moved=(),
             k=k,
             cost=cost_of_level(
-                each.original, data, [name for name in each.plan.masked if data[name].variable.is_numeric],
-                linked[name].groups, whole.costs,
+                each.original,
+                data,
+                [name for name in each.plan.masked if data[name].variable.is_numeric],
+                linked[name].groups,
+                whole.costs,
             ),
             notes=tuple({"step": group.step, "variables": list(group.variables)} for group in each.plan.groups),
             doubts=tuple(promise_doubts(each.plan, each.original, data, k, {})),

@@ -140,9 +140,9 @@ def cost_of_level(
         divisor = max(len(names), 1) * max(cells_there - 1, 1)
         lost += np.bincount(inside[there], 100.0 * squares[there] / divisor, len(parts))
     total = Cost()
-    for amount, (_, own) in zip(lost.tolist(), parts, strict=True):
-        of_part = own.method + own.adjustment + own.rounding
+    for amount, (_, cost) in zip(lost.tolist(), parts, strict=True):
+        of_part = cost.method + cost.adjustment + cost.rounding
         share = amount / of_part if of_part > 0 else 0.0
-        adjustment, rounding = own.adjustment * share, own.rounding * share
+        adjustment, rounding = cost.adjustment * share, cost.rounding * share
         total += Cost(amount - adjustment - rounding, adjustment, rounding)
     return total

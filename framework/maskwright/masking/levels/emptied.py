@@ -214,9 +214,7 @@ class _Level:
         read = self.reader.complement(hidden)
         read_off = read.cells
         hidden = {**hidden, **{name: hidden.get(name, np.False_) | gone for name, gone in read_off.items()}}
-        found = complement(
-            self.shown, hidden, list(self.edits), domain=self.domain, last=self.keys, never=self.weights
-        )
+        found = complement(self.shown, hidden, list(self.edits), domain=self.domain, last=self.keys, never=self.weights)
         return self._of_level(read_off, found.cells), self._of_level(read.told, found.told)
 
     def _of_level(self, *parts: Mapping[str, NDArray[np.bool_]]) -> Cells:
@@ -296,4 +294,6 @@ def _doubts(
         grown = any(where == name for where, _ in besides)
         left = level.reader.left(hidden[name]) if grown else Readable()
         told = {variable: gone for (where, variable), gone in found.told.items() if where == name}
-        yield from following_doubts(hidden[name], Complement({}, known, undecided, told), left, EditSet(()), level.shown)
+        yield from following_doubts(
+            hidden[name], Complement({}, known, undecided, told), left, EditSet(()), level.shown
+        )

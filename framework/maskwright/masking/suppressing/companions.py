@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 MOST_DONORS = 30
 """Records whose cells are tried in another record, and records in which they are."""
 
+MOST_WORLDS = 200
+"""Cells that are tried for the records in which the same cells are suppressed; then a cell counts as told."""
+
 
 class Companions:
     """What goes in the records in which the same cells are suppressed.
@@ -52,6 +55,7 @@ class Companions:
     ) -> None:
         self._derivation, self._gone = derivation, gone
         self._added, self._sizes, self._cost, self._added_if = added, sizes, cost, added_if
+        self._worlds_left = MOST_WORLDS
 
     @cached_property
     def _names(self) -> frozenset[str]:
@@ -116,6 +120,9 @@ class Companions:
 
     def _takes(self, record: int, companion: str, world: dict[str, Value]) -> bool:
         """Whether the same cells would go for these."""
+        self._worlds_left -= 1
+        if self._worlds_left < 0:
+            return False
         added = self._added_if(record, world)
         return companion in added and added <= self._names
 

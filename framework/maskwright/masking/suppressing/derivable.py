@@ -41,7 +41,7 @@ _APPROXIMATE = Fraction(1, 10**6)
 MOST_CHOICES = 2_000
 """Alternatives tried for one cell before records are tried instead."""
 
-MOST_WORLDS = 40
+MOST_OTHERS = 40
 """Categories tried where it is asked which other values a cell may have."""
 
 MOST_TRIED = 1_024
@@ -203,7 +203,7 @@ class Derivation:
     def _others(self, name: str, values: dict[str, Value]) -> Iterator[Clause]:
         """Clauses that each say one other value of a text, or on which side of it another number lies."""
         if isinstance(values[name], str):
-            for text in self._records.space.texts.get(name, ())[:MOST_WORLDS]:
+            for text in self._records.space.texts.get(name, ())[:MOST_OTHERS]:
                 if text != values[name]:
                     yield clause_of("", ((TextSet(name, (text,)),),))
             return

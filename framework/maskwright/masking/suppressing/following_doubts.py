@@ -13,7 +13,6 @@ from maskwright.foundation.doubts import Doubt
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
@@ -73,10 +72,12 @@ def following_doubts(
         told = by_edits.told.get(name, np.False_) | read_off.told.get(name, np.False_)
         if count := int(np.sum(told)):
             said = (
-                f"{count} of {total} suppressed cells follow from what is empty beside them: for no other value, and in "
-                "no other record, would that be empty"
+                f"{count} of {total} suppressed cells follow from what is empty beside them: for no other value, and "
+                "in no other record, would that be empty"
             )
-            hint = f"Leave {name} out of the keys and recode it, or ask for a larger k: with more cells none stands alone."
+            hint = (
+                f"Leave {name} out of the keys and recode it, or ask for a larger k: with more cells none stands alone."
+            )
             yield Doubt("suppressed-cells-follow", name, said, count, total, hint=hint)
         if undecided := by_edits.undecided.get(name, 0):
             said = f"of {undecided} of {total} suppressed cells it is not decided whether edits give them away"

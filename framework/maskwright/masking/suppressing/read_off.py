@@ -84,8 +84,8 @@ class Reader:
         """Choose cells to suppress besides, so that no suppressed cell can be read off other records.
 
         Of a record whose cell can be read off, the cell that gives it away goes; where that names the household, which
-        stays, the same variable goes in the rows of all housemates. What goes beside some suppressed cells of a variable
-        goes beside all, or it would say which value they had.
+        stays, the same variable goes in the rows of all housemates. What goes beside some suppressed cells of a
+        variable goes beside all, or it would say which value they had.
 
         Parameters
         ----------
@@ -140,7 +140,9 @@ class Reader:
                 told[name] = told.get(name, np.False_) | both
         return told
 
-    def _values_shown(self, name: str, given: Collection[tuple[str, ...]], gone: Mapping[str, NDArray[np.bool_]]) -> int:
+    def _values_shown(
+        self, name: str, given: Collection[tuple[str, ...]], gone: Mapping[str, NDArray[np.bool_]]
+    ) -> int:
         """How many values of a variable published records show, by values of the others."""
         found: set[int] = set()
         codes = self._dependencies.codes

@@ -115,13 +115,11 @@ def _said(values: Numbers, groups: NDArray[np.int64], counted: int) -> tuple[NDA
     known = np.isfinite(values)
     np.maximum.at(largest, groups[known], values[known])
     np.minimum.at(smallest, groups[known], values[known])
-    total = np.bincount(groups[known], values[known], counted)
+    total = np.asarray(np.bincount(groups[known], values[known], counted), dtype=np.float64)
     return several, {"sum": total, "max": largest, "min": smallest}
 
 
-def _same(
-    own: Numbers, together: Numbers, several: NDArray[np.bool_], function: str
-) -> tuple[int, int] | None:
+def _same(own: Numbers, together: Numbers, several: NDArray[np.bool_], function: str) -> tuple[int, int] | None:
     """In how many groups two numbers are the same, and of how many; None: in too few."""
     asked = several & np.isfinite(own) & np.isfinite(together) & ((own != 0) | (together != 0))
     own, together = own[asked], together[asked]

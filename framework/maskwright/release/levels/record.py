@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from maskwright.planning.levels.step_numbers import in_pipeline
 from maskwright.release.levels.plan import plan_of_levels
+from maskwright.release.record.adjustment_record import LossByStep
 from maskwright.release.record.run_record import (
     ClassesRecord,
     EditRecord,
     LevelRecord,
     LikeClasses,
-    LossByStep,
     RunRecord,
     VariableRecord,
 )

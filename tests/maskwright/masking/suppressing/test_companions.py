@@ -10,14 +10,10 @@ import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maskwright as mw
-from maskwright.commands.protect import mask_request
-from maskwright.commands.requests import masking_request
 from maskwright.masking.suppressing.complementary import Complement, complement
 
 if TYPE_CHECKING:
