@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from maskwright.commands.levels.joined_keys import beside_their_groups
 from maskwright.commands.levels.measuring import requests_by_level
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError
@@ -65,7 +66,7 @@ def measure_linked(
             for name, one in given.items()
         }
         chosen = {name: _usual(own) for name, own in names.items()}
-        return _of_levels(chosen, files, seed, reporter, asked=False)
+        return _of_levels(chosen, original, masked, files, seed, reporter, asked=False)
     of_groups = [each for each in requests if each.measure.of_levels]
     levels, about = compared_levels(original, masked, {})
     chosen, notices, problems = requests_by_level(requests, original, given)
@@ -75,7 +76,7 @@ def measure_linked(
     for notice in notices:
         reporter.notice(notice)
     groups = compute_level_measures(of_groups, levels, seed, reporter, about=about)
-    found = _of_levels(chosen, files, seed, reporter, asked=True)
+    found = _of_levels(chosen, original, masked, files, seed, reporter, asked=True)
     lowest = [replace(each, label=f"{levels.lowest}.{each.label}") for each in chosen[levels.lowest]]
     return {**groups, **with_group_linkage(found, lowest, groups, of_groups, (levels.top, levels.lowest))}
 
@@ -87,6 +88,8 @@ def _usual(names: Sequence[str]) -> tuple[MeasureRequest, ...]:
 
 def _of_levels(
     chosen: Mapping[str, Sequence[MeasureRequest]],
+    original: LinkedData,
+    masked: LinkedData,
     files: Mapping[str, tuple[Dataset, Dataset]],
     seed: int,
     reporter: Reporter,
@@ -97,5 +100,7 @@ def _of_levels(
     for name, own in chosen.items():
         if own:
             labelled = [replace(each, label=f"{name}.{each.label}") for each in own]
-            found |= compute_measures(labelled, *files[name], EditSet(), {}, seed, reporter, asked=asked)
+            both = (files[name][0], original), (files[name][1], masked)
+            for requests, before, after in beside_their_groups(labelled, name, *both):
+                found |= compute_measures(requests, before, after, EditSet(), {}, seed, reporter, asked=asked)
     return found

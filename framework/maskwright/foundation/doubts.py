@@ -184,7 +184,8 @@ _CATALOGUE = (
         "follows-from-published",
         "variable",
         "The original values of a masked variable can be computed, or read off, what is published as it is: a label of "
-        "the code, a total and its other parts, a date of birth, the order of a file that is sorted by it.",
+        "the code, a total and its other parts or what members add up to, a date of birth, the order of a file that is "
+        "sorted by it.",
         "Mask the variables that give it away too, or leave them out (`role: identifier`); publish the records in "
         "random order.",
     ),
@@ -200,8 +201,8 @@ _CATALOGUE = (
         "suppressed-cells-follow",
         "variable",
         "Suppressed cells can be computed or read off what is published, by an edit, by a dependency in the data, or "
-        "by one value that shows them, such as a missing code, or by the order of the records: in a file sorted by "
-        "region, the neighbours show it.",
+        "by one value that shows them, such as a missing code, by what is empty beside them, or by the order of the "
+        "records: in a file sorted by region, the neighbours show it.",
         "Suppress or leave out the variables that give them away; publish the records in random order; where an empty "
         "cell that looks as suppressed ones do gives them away, declare `suppressed_as`.",
     ),

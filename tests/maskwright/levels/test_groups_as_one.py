@@ -297,3 +297,17 @@ def test_a_total_onto_which_nothing_can_move_is_refused(folder: Path) -> None:
     path = pipeline(folder, steps, "refused", edits=["sum(person.income) + child_benefit + capital == total"])
     with pytest.raises(mw.InputError, match=r"(?s)adjust\}: no step masks anything else.*leave total to be derived"):
         mw.run(path)
+
+
+@pytest.mark.parametrize("name", ["moved", "alike"])
+def test_the_record_tells_the_loss_of_all_levels(folder: Path, name: str, request: pytest.FixtureRequest) -> None:
+    """Of each level the mean over its masked variables; groups of rare compositions are no longer there to lose."""
+    record = request.getfixturevalue(name)
+    found = record["loss_by_step"]
+    total = found["method"] + found["adjustment"] + found["rounding"]
+    masked = {each["name"]: each["level"] for each in record["variables"] if each["masked_by"] is not None}
+    persons, households = lost(folder, name)
+    assert total > 0.5
+    if name == "alike":
+        assert set(masked) == set(EVERY)
+        assert total == pytest.approx((len(INCOMES) * persons + len(ROWS) * households) / len(EVERY), rel=0.02)

@@ -110,7 +110,7 @@ def mask_levels(
     """
     if planned.whole is not None:
         whole = mask_whole_groups(described, planned.arrived, planned.whole, seed, reporter)
-        own = results_of_levels(whole.linked, planned.ready)
+        own = results_of_levels(whole, planned.ready)
         nothing = Emptied(whole.linked, whole.linked, own)
         return MaskedLevels(
             whole.linked, planned, own, {}, nothing, by_edit=whole.adjusted, failing=whole.infeasible
@@ -136,7 +136,7 @@ def mask_levels(
     masked = replace(masked, notices=(*masked.notices, *_lost_by_deriving(masked.linked, arrived.linked, planned)))
     originals = {level.name: level.data for level in arrived.linked}
     plans = {name: ready.plan for name, ready in planned.ready.items()}
-    emptied = emptied_cells(masked.linked, originals, masked.results, plans, arrived.bound)
+    emptied = emptied_cells(masked.linked, originals, masked.results, plans, arrived.bound, reporter)
     return replace(
         masked, linked=emptied.linked, results=emptied.results, emptied=emptied,
         notices=(*masked.notices, *emptied.notices),

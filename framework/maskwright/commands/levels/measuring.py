@@ -5,25 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from maskwright.commands.levels.joined_keys import named_variables, names_of_group, with_group_variables
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.pipeline.names import in_order
 from maskwright.pipeline.steps import judged_figures
 from maskwright.plugins.measure import Measurable
-from maskwright.plugins.parameter_markers import variables_named
 from maskwright.plugins.registry import plugins
 from maskwright.release.measures.measured_variables import measure_problems, names_used, to_be_measured
 from maskwright.release.measures.usual_losses import with_usual_losses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from pydantic import BaseModel
+    from collections.abc import Mapping, Sequence
 
     from maskwright.commands.levels.arriving import ArrivedLevels
     from maskwright.commands.levels.planning import PlannedLevels
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.pipeline.resolved import MeasureRequest, Pipeline
-    from maskwright.plugins.measure import Measure
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +38,7 @@ class LevelMeasures:
     notices : tuple of str
         Which measure is not on which level, and why.
     looked_at : frozenset of str
-        Names of the variables that measures of groups look at.
+        Names of the variables that measures of groups look at, and of those of groups that measures of members do.
     """
 
     of_level: Mapping[str, tuple[MeasureRequest, ...]]
@@ -77,7 +74,10 @@ def measures_of_levels(described: Pipeline, arrived: ArrivedLevels, planned: Pla
     named = {name: _named(described, name, requests, planned) for name, requests in chosen.items()}
     every = (*of_groups, *(each for requests in named.values() for each in requests))
     thresholds = _thresholds(described, every, tuple(given))
-    looked_at = frozenset[str]().union(*(names_used(each.measure, each.params, whole) for each in of_groups))
+    looked_at = frozenset[str]().union(
+        *(names_used(each.measure, each.params, whole) for each in of_groups),
+        *(names_of_group(each, arrived.linked, name) for name, requests in named.items() for each in requests),
+    )
     return LevelMeasures(named, of_groups, thresholds, notices, looked_at)
 
 
@@ -108,7 +108,7 @@ def requests_by_level(
         if each.measure.of_levels:
             continue
         levels, wrong = _levels_for(each, linked, given)
-        wrongs = {name: measure_problems([each], given[name]) for name in levels}
+        wrongs = {name: measure_problems([each], _given_to(each, name, linked, given)) for name in levels}
         fitting = [name for name in levels if not wrongs[name]]
         problems += wrong
         if not fitting:
@@ -151,17 +151,25 @@ def _levels_for(
     request: MeasureRequest, linked: LinkedData, given: Mapping[str, Measurable]
 ) -> tuple[list[str], list[Problem]]:
     """Levels on which a measure can run: those that have the variables it names, or all where it names none."""
-    named = tuple(dict.fromkeys(_variables_named(request.measure, request.params)))
+    named = tuple(dict.fromkeys(named_variables(request.measure, request.params)))
     if not named:
         return list(given), []
     owner = {name: level.name for level in linked for name in level.data.names if name not in level.key_columns}
     levels = list(dict.fromkeys(owner[name] for name in named if name in owner))
-    if len(levels) > 1:
+    lowest = linked.names[-1]
+    if len(levels) > 1 and request.measure.kind == "risk" and lowest in given:
+        # Whoever seeks a member knows the group as well.
+        above = _given_to(request, lowest, linked, given).variables
+        levels = [lowest] if all(name in above for name in named) else levels
+    elif len(levels) > 1:
         first = {level: next(name for name in named if owner.get(name) == level) for level in levels}
         shown = " and ".join(f"{name} of {level}" for level, name in first.items())
         hint = "Take a measure for each level, with labels of their own: {name: {as: label, ...}}."
         return [], [Problem(f"{request.label}: {shown} are variables of different levels", request.place, hint)]
-    there = [level for level in levels if all(name in given[level].variables for name in named)] if given else []
+    there = [
+        level for level in levels
+        if level in given and all(name in _given_to(request, level, linked, given).variables for name in named)
+    ]  # fmt: skip
     if there:
         return there, []
     absent = [name for name in named if not any(name in each.variables for each in given.values())]
@@ -169,10 +177,11 @@ def _levels_for(
     return [], [Problem(f"{said} no step masks", request.place)]
 
 
-def _variables_named(measure: Measure, params: BaseModel) -> Iterator[str]:
-    yield from variables_named(params)
-    for part, own in () if measure.components is None else measure.components(params):
-        yield from _variables_named(part, own)
+def _given_to(request: MeasureRequest, level: str, linked: LinkedData, given: Mapping[str, Measurable]) -> Measurable:
+    """What a measure is given on a level; variables of its group where it names some."""
+    if not names_of_group(request, linked, level):
+        return given[level]
+    return with_group_variables(given[level], given.get(linked.names[0]), linked)
 
 
 def _named(

@@ -33,6 +33,8 @@ from maskwright.data.dataset import Column, Dataset
 from maskwright.data.variable import Variable
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.column_values import with_linked_columns
+from maskwright.edits.levels.linked_columns import MembersColumn
+from maskwright.edits.levels.sources import sources_of_edit
 from maskwright.edits.levels.structure import Structure
 from maskwright.foundation.errors import Problem
 from maskwright.foundation.refusals import EditViolation
@@ -42,6 +44,7 @@ from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
 from maskwright.planning.applicable_edits import NO_EDITS
 from maskwright.planning.levels.across import AcrossLevels, across_levels
 from maskwright.planning.levels.promises import adjusted_totals, require_k_of_groups, require_what_moves
+from maskwright.planning.levels.read_off_members import read_off_members
 from maskwright.planning.levels.removal import refuse_given_back, treatment, without_recoded
 from maskwright.planning.levels.step_numbers import in_pipeline, told_by_pipeline
 from maskwright.planning.recoded_edits import recoded_edit_notices
@@ -76,6 +79,8 @@ class PlannedLevels:
         Of the levels that steps mask; their data hold no keys, and no variables that are derived.
     dropped : tuple of Edit
         Edits across levels that steps drop, because what they read is published as categories.
+    told : tuple of Doubt
+        Masked variables that the other level shows.
     otherwise : AcrossLevels or None
         Where totals stand: who would keep each edit if all of them were derived; for groups that cannot be moved.
     whole : WholeGroups or None
@@ -89,6 +94,7 @@ class PlannedLevels:
     otherwise: AcrossLevels | None = None
     whole: WholeGroups | None = None
     dropped: tuple[Edit, ...] = ()
+    told: tuple[Doubt, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """One plan of all levels, as plain data."""
@@ -100,9 +106,8 @@ class PlannedLevels:
     @property
     def doubts(self) -> tuple[Doubt, ...]:
         """Of all levels, by the numbers of the steps in the pipeline."""
-        return tuple(
-            doubt for name, ready in self.ready.items() for doubt in self.steps[name].in_pipeline(ready.doubts)
-        )
+        own = (doubt for name, ready in self.ready.items() for doubt in self.steps[name].in_pipeline(ready.doubts))
+        return (*own, *self.told)
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -165,7 +170,24 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
         for level in linked
         if steps[level.name].steps
     }
-    return replace(planned, ready=ready)
+    return _with_what_is_told(replace(planned, ready=ready))
+
+
+def _with_what_is_told(planned: PlannedLevels) -> PlannedLevels:
+    """The plan with the doubts about variables of one level that the other shows."""
+    linked, bound = planned.arrived.linked, planned.arrived.bound
+    masked = {
+        name: {each for each in ready.plan.masked if not ready.plan.variables[each].as_is}
+        for name, ready in planned.ready.items()
+    }
+    edits = [edit for own in bound.edits.values() for edit in own]
+    counts = {
+        each.name for each in bound.columns[linked.names[0]]
+        if isinstance(each, MembersColumn) and each.function == "count"
+    }  # fmt: skip
+    sizes = {name for edit in edits if not counts.isdisjoint(edit.variables) for name in edit.variables}
+    tied = [frozenset(sources_of_edit(bound, edit)) for edit in edits]
+    return replace(planned, told=tuple(read_off_members(linked, masked, tied, sizes)))
 
 
 def ready_level(described: Pipeline, planned: PlannedLevels, name: str, reporter: Reporter, clock: Clock) -> ReadyRun:
@@ -211,7 +233,7 @@ def _plan_whole_groups(
         if own:
             # What is masked of the level is told; its edits are kept, and judged, with those of whole groups.
             ready[level.name] = _ready(described, arrived, level, steps[level.name], EditSet(), (), reporter, clock)
-    return PlannedLevels(arrived, across, steps, ready, whole=whole)
+    return _with_what_is_told(PlannedLevels(arrived, across, steps, ready, whole=whole))
 
 
 def _ready(

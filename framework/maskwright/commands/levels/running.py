@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, outcomes
 from maskwright.commands.levels.counting_alike import alike_notices, alike_of
 from maskwright.commands.levels.derived_totals import with_totals
+from maskwright.commands.levels.joined_keys import beside_their_groups
 from maskwright.commands.levels.last_word import EngineRules, asked_of_engine, engine_rules, last_word
 from maskwright.commands.levels.masking import MaskedLevels, mask_levels
 from maskwright.commands.levels.measuring import LevelMeasures, measures_of_levels
@@ -235,8 +236,12 @@ class _LevelsRun:
         totals = [each.name for each in self.planned.ready[name].plan.derived]
         original = with_totals(self.whole.ready[name].original, self.whole.arrived.linked[name].data, totals)
         masked = with_totals(self._level_data(released, arranged, name), released[name].data, totals)
-        whole = replace(run, ready=replace(run.ready, original=original))
-        return whole.measure(replace(masked, origin=places))
+        found: dict[str, Measurement] = {}
+        both = (original, self.whole.arrived.linked), (masked, released)
+        for requests, before, after in beside_their_groups(run.pipeline.measures, name, *both):
+            pipeline, ready = replace(run.pipeline, measures=requests), replace(run.ready, original=before)
+            found |= replace(run, pipeline=pipeline, ready=ready).measure(replace(after, origin=places))
+        return {each.label: found[each.label] for each in run.pipeline.measures}
 
     def _measure_groups(self, released: LinkedData, arranged: ArrangedLevels) -> dict[str, Measurement]:
         """What is measured of groups with their members, by label."""

@@ -17,6 +17,7 @@ from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.progress import Quiet
 from maskwright.foundation.randomness import generator
+from maskwright.masking.adjusting.cost import cost_of_level
 from maskwright.masking.context import Execution
 from maskwright.masking.equivalence_classes import smallest_classes
 from maskwright.masking.kept_promises import promise_doubts
@@ -31,6 +32,8 @@ from maskwright.planning.model import Keeper
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from maskwright.commands.levels.arriving import ArrivedLevels
     from maskwright.commands.running.arrive import Clock
     from maskwright.commands.running.ready import ReadyRun
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from maskwright.edits.levels.joint_rules import JointRules
     from maskwright.edits.levels.joint_writing import JointEdits
     from maskwright.foundation.progress import Reporter
+    from maskwright.masking.adjusting.cost import Cost
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.model import KeptBy, Step
 
@@ -74,11 +78,14 @@ class MaskedGroups:
         Groups that were moved because of each edit.
     infeasible : mapping of edit name to int
         Groups for which no values were found that satisfy it.
+    costs : tuple of (ndarray, Cost)
+        The groups of each composition, and what their joined records lost.
     """
 
     linked: LinkedData
     adjusted: Mapping[str, int]
     infeasible: Mapping[str, int]
+    costs: tuple[tuple[NDArray[np.int64], Cost], ...] = ()
 
 
 def masks_whole_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
@@ -278,30 +285,32 @@ def mask_whole_groups(
     parts: list[tuple[JoinedGroups, Mapping[str, Column]]] = []
     adjusted: dict[str, int] = {}
     infeasible: dict[str, int] = {}
+    costs = []
     with_progress = reporter.stage("Masking whole groups")
     for number, (found, written, ready) in enumerate(whole.parts):
         own = int(generator(seed, "levels", "whole groups", number).integers(2**31))
         result = mask(ready.original, ready.edits, ready.plan, own, execution, Quiet())
         parts.append((found, {column.name: column for column in result.masked}))
+        costs.append((found.groups, result.cost))
         for counts, told in ((result.adjusted, adjusted), (result.infeasible, infeasible)):
             for name, count in counts.items():
                 stated = written.stated.get(name)
                 if stated is not None and count:
                     told[stated] = told.get(stated, 0) + count
         with_progress((number + 1) / len(whole.parts))
-    return MaskedGroups(put_back(arrived.linked, whole.rules, parts), adjusted, infeasible)
+    return MaskedGroups(put_back(arrived.linked, whole.rules, parts), adjusted, infeasible, tuple(costs))
 
 
-def results_of_levels(linked: LinkedData, ready: Mapping[str, ReadyRun]) -> dict[str, MaskingResult]:
+def results_of_levels(whole: MaskedGroups, ready: Mapping[str, ReadyRun]) -> dict[str, MaskingResult]:
     """What was made of each level, as if it had been masked by itself.
 
     Parameters
     ----------
-    linked : LinkedData
-        Masked.
+    whole : MaskedGroups
     ready : mapping of level name to ReadyRun
     """
     results = {}
+    linked = whole.linked
     for name, each in ready.items():
         changed = {column.name: column for column in linked[name].data if column.name in each.original}
         data = each.original.with_columns(changed)
@@ -313,6 +322,13 @@ def results_of_levels(linked: LinkedData, ready: Mapping[str, ReadyRun]) -> dict
             adjustment=(),
             moved=(),
             k=k,
+            cost=cost_of_level(
+                each.original,
+                data,
+                [name for name in each.plan.masked if data[name].variable.is_numeric],
+                linked[name].groups,
+                whole.costs,
+            ),
             notes=tuple({"step": group.step, "variables": list(group.variables)} for group in each.plan.groups),
             doubts=tuple(promise_doubts(each.plan, each.original, data, k, {})),
             removal=Removal(data, (), np.arange(len(data)), EditSet(), data),

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.masking.standardisation import Standardisation
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from maskwright.data.dataset import Dataset
     from maskwright.masking.adjusting.adjust import Adjustment
 
 
@@ -99,3 +102,47 @@ def cost_of(
         {name: float(added[rows & (times == 1)].sum()) for name, rows in touched.items()},
         float(added[times > 1].sum()),
     )
+
+
+def cost_of_level(
+    original: Dataset,
+    masked: Dataset,
+    names: Sequence[str],
+    groups: NDArray[np.int64] | None,
+    parts: Sequence[tuple[NDArray[np.int64], Cost]],
+) -> Cost:
+    """Cost in one level of groups that are masked with their members as one record, composition by composition.
+
+    What the records of a composition lose is measured in the level, and divided among the steps as it is in its joined
+    records, where values of both levels are moved together.
+
+    Parameters
+    ----------
+    original, masked : Dataset
+        Of the level, record for record.
+    names : sequence of str
+        Masked numeric variables.
+    groups : ndarray of shape (n,), int64, or None
+        Group of each record; None where these are the groups.
+    parts : sequence of (ndarray of int64, Cost)
+        Groups of each composition, and the cost of their joined records.
+    """
+    part_of = np.zeros(len(original) if groups is None else int(groups.max(initial=-1)) + 1, dtype=np.int64)
+    for number, (own, _) in enumerate(parts):
+        part_of[own[own < len(part_of)]] = number
+    inside = part_of if groups is None else part_of[groups]
+    scale = Standardisation.of(original, names).scale
+    lost = np.zeros(len(parts))
+    for name in names:
+        cells_there = int(np.count_nonzero(~original[name].missing))
+        squares = ((masked[name].values - original[name].values) / scale[name]) ** 2
+        there = ~(original[name].missing | masked[name].missing)
+        divisor = max(len(names), 1) * max(cells_there - 1, 1)
+        lost += np.bincount(inside[there], 100.0 * squares[there] / divisor, len(parts))
+    total = Cost()
+    for amount, (_, cost) in zip(lost.tolist(), parts, strict=True):
+        of_part = cost.method + cost.adjustment + cost.rounding
+        share = amount / of_part if of_part > 0 else 0.0
+        adjustment, rounding = cost.adjustment * share, cost.rounding * share
+        total += Cost(amount - adjustment - rounding, adjustment, rounding)
+    return total

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.foundation.progress import stage
 from maskwright.masking.equivalence_classes import smallest_classes
 from maskwright.masking.levels.housemates import Complements, complement_across
 from maskwright.masking.suppressing.complementary import Complement, complement, without_cells
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.edits.levels.sources import Source
     from maskwright.foundation.doubts import Doubt
+    from maskwright.foundation.progress import Reporter
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.planning.plan import Plan
 
@@ -69,6 +72,7 @@ def emptied_cells(
     results: Mapping[str, MaskingResult],
     plans: Mapping[str, Plan],
     bound: BoundEdits,
+    reporter: Reporter,
 ) -> Emptied:
     """Empty the cells that steps suppress, and those by which edits across records would give them back.
 
@@ -82,6 +86,7 @@ def emptied_cells(
     plans : mapping of level name to Plan
         Of these.
     bound : BoundEdits
+    reporter : Reporter
 
     Raises
     ------
@@ -107,13 +112,18 @@ def emptied_cells(
     last = {(name, key) for name, level in levels.items() for key in level.keys}
     never = {(name, weight) for name, level in levels.items() for weight in level.weights}
     besides: Cells = {}
+    told: Cells = {}
     while True:
-        found = complement_across(shown, cells, published, last, never)
+        with stage(reporter, "Suppressing across records") as progress:
+            found = complement_across(shown, cells, published, last, never, progress)
+        told = _joined(told, found.told)
         more: Cells = dict(found.cells)
         if more:
             cells = _joined(cells, more)
             for name, level in levels.items():
-                more |= level.further({variable: gone for (where, variable), gone in cells.items() if where == name})
+                own = {variable: gone for (where, variable), gone in cells.items() if where == name}
+                further, following = level.further(own)
+                more, told = more | further, _joined(told, following)
         if not more:
             break
         cells, besides = _joined(cells, more), _joined(besides, more)
@@ -130,7 +140,7 @@ def emptied_cells(
         {name: _with_cells(result, hidden[name], besides, name, plans[name]) for name, result in results.items()},
         cells,
         besides,
-        tuple(_doubts(found, levels, hidden, besides)),
+        tuple(_doubts(replace(found, told=told), levels, hidden, besides)),
         tuple(
             f"{int(gone.sum())} cell(s) of {name} are suppressed besides, lest edits across records give others away"
             for (_, name), gone in besides.items()
@@ -189,23 +199,29 @@ class _Level:
         weights = tuple(each.name for each in shown.variables if each.role == "weight")
         return cls(name, shown, edits, domain, tuple(keys), weights, plan)
 
+    @cached_property
     def reader(self) -> Reader:
+        """Of the records of this level; what it finds in them it remembers."""
         dropped = () if self.plan is None else self.plan.dropped
         names = [each for each in self.shown.names if each not in dropped]
         return Reader(self.shown, names, self.keys, self.weights, ())
 
-    def further(self, hidden: Mapping[str, NDArray[np.bool_]]) -> Cells:
-        """Cells that have to go with these because of other variables of their record, and of records alike."""
-        read_off = self.reader().complement(hidden).cells
+    def further(self, hidden: Mapping[str, NDArray[np.bool_]]) -> tuple[Cells, Cells]:
+        """Cells that have to go with these because of other variables of their record, and of records alike.
+
+        And cells that follow from what is empty beside them.
+        """
+        read = self.reader.complement(hidden)
+        read_off = read.cells
         hidden = {**hidden, **{name: hidden.get(name, np.False_) | gone for name, gone in read_off.items()}}
-        found = complement(
-            self.shown, hidden, list(self.edits), domain=self.domain, last=self.keys, never=self.weights
-        ).cells
-        nothing = np.zeros(len(self.shown), dtype=np.bool_)
-        return {
-            (self.name, name): read_off.get(name, nothing) | found.get(name, nothing)
-            for name in dict.fromkeys((*read_off, *found))
-        }  # fmt: skip
+        found = complement(self.shown, hidden, list(self.edits), domain=self.domain, last=self.keys, never=self.weights)
+        return self._of_level(read_off, found.cells), self._of_level(read.told, found.told)
+
+    def _of_level(self, *parts: Mapping[str, NDArray[np.bool_]]) -> Cells:
+        joined: dict[str, NDArray[np.bool_]] = {}
+        for each in parts:
+            joined = joined_cells(joined, each)
+        return {(self.name, name): gone for name, gone in joined.items()}
 
 
 def _in_published_terms(bound: BoundEdits, results: Mapping[str, MaskingResult]) -> BoundEdits:
@@ -276,5 +292,8 @@ def _doubts(
             for counts in (found.known, found.undecided)
         )
         grown = any(where == name for where, _ in besides)
-        left = level.reader().left(hidden[name]) if grown else Readable()
-        yield from following_doubts(hidden[name], Complement({}, known, undecided), left, EditSet(()), level.shown)
+        left = level.reader.left(hidden[name]) if grown else Readable()
+        told = {variable: gone for (where, variable), gone in found.told.items() if where == name}
+        yield from following_doubts(
+            hidden[name], Complement({}, known, undecided, told), left, EditSet(()), level.shown
+        )

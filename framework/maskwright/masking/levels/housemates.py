@@ -18,6 +18,7 @@ from maskwright.edits.levels.column_values import members_meant, records_seen
 from maskwright.edits.levels.expansion import OPEN, UNKNOWN, Pattern, Unsaid, name_of, written_out
 from maskwright.edits.levels.linked_columns import MembersColumn, OtherRecordColumn
 from maskwright.edits.levels.sources import Source, sources_of_edit, spans_records
+from maskwright.foundation.progress import Progress, part, silent
 from maskwright.masking.suppressing.complementary import complement, without_cells
 
 if TYPE_CHECKING:
@@ -43,11 +44,14 @@ class Complements:
         Cells that follow from the edits alone, whatever is suppressed.
     undecided : mapping of (level, name) to int
         Cells of which it was neither shown that they follow nor that they do not.
+    told : mapping of (level, name) to ndarray of shape (n,), bool
+        Cells that follow from what is empty beside them.
     """
 
     cells: Mapping[Source, NDArray[np.bool_]] = field(default_factory=dict)
     known: Mapping[Source, int] = field(default_factory=dict)
     undecided: Mapping[Source, int] = field(default_factory=dict)
+    told: Mapping[Source, NDArray[np.bool_]] = field(default_factory=dict)
 
 
 def complement_across(
@@ -56,6 +60,7 @@ def complement_across(
     bound: BoundEdits,
     last: Collection[Source] = (),
     never: Collection[Source] = (),
+    progress: Progress = silent,
 ) -> Complements:
     """Choose cells to suppress besides, so that no suppressed cell follows from its group and the edits.
 
@@ -71,13 +76,14 @@ def complement_across(
         Variables to suppress only where no other does: keys.
     never : collection of (level, name)
         Variables that are not suppressed: weights.
+    progress : callable
 
     Raises
     ------
     InputError
         Where a cell follows from variables that may not be suppressed.
     """
-    problem = _Problem(shown, hidden, bound, frozenset(last), frozenset(never))
+    problem = _Problem(shown, hidden, bound, frozenset(last), frozenset(never), progress)
     return problem.solved() if problem.spans else Complements()
 
 
@@ -89,6 +95,7 @@ class _Problem:
         bound: BoundEdits,
         last: frozenset[Source],
         never: frozenset[Source],
+        progress: Progress,
     ) -> None:
         self._shown, self._bound, self._last = shown, bound, last
         self._hidden = {source: gone for source, gone in hidden.items() if gone.any()}
@@ -96,6 +103,8 @@ class _Problem:
         self._edits = self._reached()
         keys = {(level.name, name) for level in shown for name in level.key_columns}
         self._never = never | keys
+        self._progress = progress
+        self._reaching_known: dict[frozenset[Source], list[Edit]] = {}
         self.spans = any(spans_records(bound, edit) for edit in self._edits)
 
     def _reached(self) -> list[Edit]:
@@ -113,28 +122,46 @@ class _Problem:
             seen.update(source for edit in touching for source in read[edit.name])
         return found
 
+    def _reaching(self, hidden: frozenset[Source]) -> list[Edit]:
+        """Edits that read these variables, or variables that such edits read, and so on, in their order."""
+        if hidden not in self._reaching_known:
+            read = {edit.name: sources_of_edit(self._bound, edit) for edit in self._edits}
+            seen, found = set(hidden), set[str]()
+            while more := {name for name, own in read.items() if name not in found and seen & own}:
+                found |= more
+                seen.update(source for name in more for source in read[name])
+            self._reaching_known[hidden] = [edit for edit in self._edits if edit.name in found]
+        return self._reaching_known[hidden]
+
     def solved(self) -> Complements:
         cells: Cells = {}
+        told: Cells = {}
         known: Counter[Source] = Counter()
         undecided: Counter[Source] = Counter()
-        for groups, pattern in self._alike():
+        alike = list(self._alike())
+        done, every = 0, sum(len(groups) for groups, _ in alike)
+        for groups, pattern in alike:
+            share = part(self._progress, done / every, (done + len(groups)) / every)
+            done += len(groups)
             joined, hidden = self._joined(groups, pattern)
-            edits, unsaid = self._written_out(pattern)
             names = {name_of(name, place): (level, name, place) for level, name, place in self._cells(pattern)}
+            edits, unsaid = self._written_out(pattern, {names[name][:2] for name in hidden})
             found = complement(
-                joined, hidden, edits, last=self._named(self._last, pattern), never=self._named(self._never, pattern)
-            )
-            for joined_name, gone in found.cells.items():
-                level, name, place = names[joined_name]
-                own = cells.setdefault((level, name), np.zeros(len(self._shown[level]), dtype=np.bool_))
-                own[self._rows(groups, place)] |= gone
+                joined, hidden, edits, last=self._named(self._last, pattern), never=self._named(self._never, pattern),
+                progress=share,
+            )  # fmt: skip
+            for all_cells, more_cells in ((cells, found.cells), (told, found.told)):
+                for joined_name, gone in more_cells.items():
+                    level, name, place = names[joined_name]
+                    own = all_cells.setdefault((level, name), np.zeros(len(self._shown[level]), dtype=np.bool_))
+                    own[self._rows(groups, place)] |= gone
             for counts, more in ((known, found.known), (undecided, found.undecided)):
                 for joined_name, count in more.items():
                     counts[names[joined_name][:2]] += count
             for joined_name, gone in hidden.items():
                 if names[joined_name][:2] in unsaid:
                     undecided[names[joined_name][:2]] += int(gone.sum())
-        return Complements(cells, known, undecided)
+        return Complements(cells, known, undecided, told)
 
     def _rows(self, groups: NDArray[np.int64], place: int | None) -> NDArray[np.int64]:
         return groups if place is None else self._shown.starts(self._low)[groups] + place
@@ -163,11 +190,11 @@ class _Problem:
                 hidden[long_name] = gone
         return Dataset(tuple(columns)), hidden
 
-    def _written_out(self, pattern: Pattern) -> tuple[list[Edit], set[Source]]:
-        """Edits on long records, and the variables of those that cannot be written out."""
+    def _written_out(self, pattern: Pattern, hidden: Collection[Source]) -> tuple[list[Edit], set[Source]]:
+        """Edits on long records that reach their suppressed cells, and the variables of those that cannot be said."""
         edits: list[Edit] = []
         unsaid: set[Source] = set()
-        for edit in self._edits:
+        for edit in self._reaching(frozenset(hidden)):
             try:
                 edits += written_out(edit, self._bound, pattern)
             except Unsaid:

@@ -11,16 +11,18 @@ import numpy as np
 from maskwright.data.dependencies import ValueCodes, dense
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Progress, silent
+from maskwright.masking.suppressing.companions import Companions
 from maskwright.masking.suppressing.derivable import Derivation, Given
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.domain import Domain
+    from maskwright.edits.reasoning.answers import Value
 
 Hidden = dict[str, "NDArray[np.bool_]"]
 
@@ -38,11 +40,14 @@ class Complement:
         otherwise if they were suppressed.
     undecided : mapping of name to int
         Cells of which it was neither shown that they follow nor that they do not.
+    told : mapping of name to ndarray of shape (n,), bool
+        Cells that follow from what is empty beside them: of no other record, and of no other value, that would be.
     """
 
     cells: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     known: Mapping[str, int] = field(default_factory=dict)
     undecided: Mapping[str, int] = field(default_factory=dict)
+    told: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
 
 def complement(
@@ -59,7 +64,8 @@ def complement(
 
     Greedy, record by record: of the published cells that give a suppressed one away, the one goes that leaves fewest
     suppressed cells known; of equals one that is not in `last`, then the one that fewest edits read, then the first of
-    the file. In the end, cells that turn out to be superfluous are published again.
+    the file. In the end, cells that turn out to be superfluous are published again. What goes for one record goes for
+    all with the same suppressed cells: see `Companions`.
 
     Parameters
     ----------
@@ -95,19 +101,33 @@ def complement(
     readers = {name: sum(name in edit.variables for edit in reached) for name in shown.names}
     cost = {name: (name in last, readers[name], place) for place, name in enumerate(shown.names)}
     cells: Hidden = {}
+    told: Hidden = {}
     known: Counter[str] = Counter()
     undecided: Counter[str] = Counter()
-    alike = _alike(derivation.records, hidden, rows)
-    for number, places in enumerate(alike):
+    classes: dict[frozenset[str], list[NDArray[np.int64]]] = {}
+    for places in _alike(derivation.records, hidden, rows):
         gone = frozenset(name for name in linked if hidden[name][rows[places[0]]])
-        record = int(places[0])
-        choice = _Search(derivation, record, cost, frozenset(never), derivation.fixed(record) - gone).choose(gone)
-        for name in choice.added:
-            cells.setdefault(name, np.zeros(len(shown), dtype=np.bool_))[rows[places]] = True
-        known.update(dict.fromkeys(choice.known, len(places)))
-        undecided.update(dict.fromkeys(choice.undecided, len(places)))
-        progress((number + 1) / len(alike))
-    return Complement(cells, known, undecided)
+        classes.setdefault(gone, []).append(places)
+    done = 0
+    for gone, alike in classes.items():
+        added: dict[int, frozenset[str]] = {}
+        search = _Search(derivation, cost, frozenset(never), gone)
+        for places in alike:
+            record = int(places[0])
+            choice = search.choose(record)
+            added[record] = frozenset(choice.added)
+            known.update(dict.fromkeys(choice.known, len(places)))
+            undecided.update(dict.fromkeys(choice.undecided, len(places)))
+            done += len(places)
+            progress(done / len(rows))
+        sizes = {int(places[0]): len(places) for places in alike}
+        companions = Companions(derivation, gone, added, sizes, cost, search.added_if)
+        for places in alike:
+            for name in companions.of(int(places[0])):
+                cells.setdefault(name, np.zeros(len(shown), dtype=np.bool_))[rows[places]] = True
+        for record, name in companions.told():
+            told.setdefault(name, np.zeros(len(shown), dtype=np.bool_))[rows[record]] = True
+    return Complement(cells, known, undecided, told)
 
 
 def _reached(names: Sequence[str], edits: Sequence[Edit]) -> list[Edit]:
@@ -147,33 +167,54 @@ class _Choice:
 
 
 class _Search:
-    """Choice for one record."""
+    """Choice for records with the same suppressed cells."""
 
     def __init__(
         self,
         derivation: Derivation,
-        record: int,
         cost: Mapping[str, tuple[bool, int, int]],
         never: frozenset[str],
-        empty: frozenset[str],
+        gone: frozenset[str],
     ) -> None:
-        self._derivation, self._record, self._cost = derivation, record, cost
-        self._never, self._empty = never, empty
+        self._derivation, self._cost, self._never, self._gone = derivation, cost, never, gone
 
-    def choose(self, gone: frozenset[str]) -> _Choice:
+    def choose(self, record: int) -> _Choice:
+        """What goes in a record."""
+        return self._chosen(lambda name, hidden: self._derivation.given(record, name, hidden), self._empty(record))
+
+    def added_if(self, record: int, cells: dict[str, Value]) -> frozenset[str]:
+        """What would go if the cells of the record were these."""
+        try:
+            choice = self._chosen(
+                lambda name, hidden: self._derivation.given_if(record, cells, name, hidden), self._empty(record)
+            )
+        except InputError:
+            # Such a file is refused, so that none can be it.
+            return frozenset()
+        return frozenset(choice.added)
+
+    def _empty(self, record: int) -> frozenset[str]:
+        return self._derivation.fixed(record) - self._gone
+
+    def _chosen(self, given_of: Callable[[str, frozenset[str]], Given | None], empty: frozenset[str]) -> _Choice:
+        def given_all(hidden: frozenset[str]) -> dict[str, Given]:
+            found = {name: given_of(name, hidden) for name in sorted(hidden)}
+            return {name: given for name, given in found.items() if given is not None}
+
+        gone = self._gone
         added: list[str] = []
         hopeless: dict[str, Given] = {}
         while True:
             hidden = gone.union(added)
-            left = {name: given for name, given in self._given(hidden).items() if name not in hopeless}
+            left = {name: given for name, given in given_all(hidden).items() if name not in hopeless}
             if not left:
                 break
             name, given = next(iter(left.items()))
-            candidates = sorted(given.by - self._never - self._empty, key=lambda each: self._cost[each])
+            candidates = sorted(given.by - self._never - empty, key=lambda each: self._cost[each])
             if candidates:
-                added.append(min(candidates, key=lambda each: (len(self._given(hidden | {each})), self._cost[each])))
+                added.append(min(candidates, key=lambda each: (len(given_all(hidden | {each})), self._cost[each])))
                 continue
-            if given.by - self._empty and not given.is_open:
+            if given.by - empty and not given.is_open:
                 raise InputError(
                     f"a suppressed cell of {name} follows from {', '.join(sorted(given.by))}, which is not suppressed: "
                     "leave that variable out of the file, or choose other keys"
@@ -181,15 +222,11 @@ class _Search:
             hopeless[name] = given
         for name in sorted(added, key=lambda each: self._cost[each], reverse=True):
             fewer = gone.union(added) - {name}
-            if all(each in hopeless and not given.by - self._empty for each, given in self._given(fewer).items()):
+            if all(each in hopeless and not given.by - empty for each, given in given_all(fewer).items()):
                 added.remove(name)
-        left = self._given(gone.union(added))
+        left = given_all(gone.union(added))
         return _Choice(
             tuple(added),
             tuple(name for name, given in left.items() if not given.is_open),
             tuple(name for name, given in left.items() if given.is_open),
         )
-
-    def _given(self, hidden: frozenset[str]) -> dict[str, Given]:
-        found = {name: self._derivation.given(self._record, name, hidden) for name in sorted(hidden)}
-        return {name: given for name, given in found.items() if given is not None}

@@ -27,7 +27,7 @@ from maskwright.masking.suppressing.cell_states import CellStates, reads_suppres
 from maskwright.masking.suppressing.occurring import Occurring
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,6 +40,9 @@ _APPROXIMATE = Fraction(1, 10**6)
 
 MOST_CHOICES = 2_000
 """Alternatives tried for one cell before records are tried instead."""
+
+MOST_OTHERS = 40
+"""Categories tried where it is asked which other values a cell may have."""
 
 MOST_TRIED = 1_024
 """Records tried for one cell."""
@@ -102,6 +105,8 @@ class Derivation:
         self._records = Records(self.records, self._edits, clauses, told, domain)
         self._clauses = [*self._records.bound(clauses), *self._occurring] if used else []
         self._known: dict[object, Given | None] = {}
+        self._last: tuple[int, dict[str, Value]] | None = None
+        self._reached: dict[tuple[str, frozenset[str]], list[Clause]] = {}
         self._names = frozenset(self.records.names)
         self._alike = {name: reads_suppressed(self.records[name]) for name in states.of}
 
@@ -116,29 +121,109 @@ class Derivation:
         hidden : frozenset of str
             Suppressed variables of the record, `name` among them.
         """
-        values = self._records.values(record)
+        return self._given(record, self._values(record), name, hidden)
+
+    def given_if(self, record: int, cells: dict[str, Value], name: str, hidden: frozenset[str]) -> Given | None:
+        """Say why a cell would follow if the cells of the record were these, or None when it would not.
+
+        Parameters
+        ----------
+        record : int
+        cells : mapping of name to Fraction or str
+            As `worlds` gives them.
+        name : str
+        hidden : frozenset of str
+        """
+        return self._given(record, cells, name, hidden, as_is=False)
+
+    def _given(
+        self, record: int, values: dict[str, Value], name: str, hidden: frozenset[str], *, as_is: bool = True
+    ) -> Given | None:
         # Of a suppressed cell it is asked what its value was, or that it had none.
         asked = name if name in values else self._states.of.get(name)
         if asked is None or asked not in values:
             return None
-        hidden = hidden.union(state for each, state in self._states.of.items() if each in hidden and each != asked)
-        clauses = self._linked(asked, {*hidden, *(self._names - values.keys())})
+        hidden = self._with_states(hidden, asked)
+        free = frozenset({*hidden, *(self._names - values.keys())})
+        clauses = self._reached.get((asked, free))
+        if clauses is None:
+            clauses = self._reached[asked, free] = self._linked(asked, free)
         if not clauses:
             return None
         involved = dict.fromkeys(other for clause in clauses for other in clause.variables)
         fixed = {other: values[other] for other in involved if other in values and other not in hidden}
-        key = (asked, values[asked], tuple(fixed.items()), hidden.intersection(involved))
+        key = (asked, values[asked], tuple(fixed.items()), hidden.intersection(involved), as_is)
         if key not in self._known:
-            found = self._asked(record, asked, values[asked], clauses, fixed, values)
+            found = self._asked(record, asked, values[asked], clauses, fixed, values, as_is=as_is)
             by = frozenset() if found is None else frozenset(map(self._states.base, found.by)) - {name}
             self._known[key] = found and replace(found, by=by)
         return self._known[key]
+
+    def value(self, record: int, name: str) -> Value | None:
+        """Exact value of a cell; where it has none, how it is missing, if edits ask for that."""
+        values = self._values(record)
+        return values.get(name, values.get(self._states.of.get(name, name)))
+
+    def worlds(
+        self, record: int, hidden: frozenset[str], donors: Sequence[int], asked: str | None = None
+    ) -> Iterator[dict[str, Value]]:
+        """Cells that a record may have for all that is published of it, with its published cells among them.
+
+        Hidden cells come from other records first, then, for `asked`, from the edits.
+
+        Parameters
+        ----------
+        record : int
+        hidden : frozenset of str
+            Suppressed variables of the record.
+        donors : sequence of int
+            Records whose cells are tried.
+        asked : str, optional
+            Variable that has another value than in the record in the last ones.
+        """
+        own = self._values(record)
+        gone = self._with_states(hidden, "")
+        published = {name: value for name, value in own.items() if name not in gone}
+        clauses = [clause for clause in self._clauses if gone & set(clause.variables)]
+        for donor in donors:
+            cells = self._values(donor)
+            world = published | {name: cells[name] for name in gone if name in cells}
+            stated = [self._stated(clause, published, "", "")[0] for clause in clauses]
+            if not isinstance(self._question(record, stated, world, {}).answer(), Refutation):
+                yield world
+        if asked is None or asked not in own:
+            return
+        stated = [self._stated(clause, published, asked, own[asked])[0] for clause in clauses]
+        hints = {name: value for name, value in own.items() if name in gone and name != asked}
+        for another in self._others(asked, own):
+            found = self._question(record, [*stated, another], published, hints).answer()
+            if not isinstance(found, Refutation):
+                yield own | found | published
+
+    def _others(self, name: str, values: dict[str, Value]) -> Iterator[Clause]:
+        """Clauses that each say one other value of a text, or on which side of it another number lies."""
+        if isinstance(values[name], str):
+            for text in self._records.space.texts.get(name, ())[:MOST_OTHERS]:
+                if text != values[name]:
+                    yield clause_of("", ((TextSet(name, (text,)),),))
+            return
+        for atoms in self._another(name, values[name], values).alternatives:
+            yield clause_of("", (atoms,))
+
+    def _with_states(self, hidden: frozenset[str], asked: str) -> frozenset[str]:
+        return hidden.union(state for each, state in self._states.of.items() if each in hidden and each != asked)
+
+    def _values(self, record: int) -> dict[str, Value]:
+        # Records are asked about one after the other, each many times.
+        if self._last is None or self._last[0] != record:
+            self._last = (record, self._records.values(record))
+        return self._last[1]
 
     def fixed(self, record: int) -> frozenset[str]:
         """Variables of which the cell is empty, and would look the same if it were suppressed."""
         return frozenset(name for name, alike in self._alike.items() if alike[record])
 
-    def _linked(self, name: str, free: set[str]) -> list[Clause]:
+    def _linked(self, name: str, free: frozenset[str]) -> list[Clause]:
         """Clauses that reach `name` over free variables."""
         reached: set[str] = {name}
         found: list[Clause] = []
@@ -159,23 +244,21 @@ class Derivation:
         clauses: list[Clause],
         fixed: dict[str, Value],
         values: dict[str, Value],
+        *,
+        as_is: bool,
     ) -> Given | None:
         hints = {other: each for other, each in values.items() if other not in fixed and other != name}
         stated = [self._stated(clause, fixed, name, value) for clause in clauses]
-        question = Satisfiability(
-            [*(clause for clause, _ in stated), self._another(name, value, values)], self._records.space, fixed, hints,
-            lambda row: self._records.slack(record, row),
-            lambda atom, others: self._records.judge(atom, others, record), MOST_CHOICES,
-        )  # fmt: skip
-        found = question.answer()
+        asked = [*(clause for clause, _ in stated), self._another(name, value, values)]
+        found = self._question(record, asked, fixed, hints).answer()
         if not isinstance(found, Refutation):
             return None
         by = (
             found.variables.union(*(clause.variables for clause in clauses if clause in self._occurring)) & fixed.keys()
         )
         is_open = found.is_open or not all(whole for _, whole in stated)
-        if not is_open:
-            return Given(by, False)
+        if not is_open or not as_is:
+            return Given(by, is_open)
         answer = self._tried(record, name, clauses, fixed)
         if answer is False:
             return None
@@ -186,6 +269,14 @@ class Derivation:
         """Clause as it is asked, and whether it says all that is known."""
         occurring = self._occurring.get(clause)
         return (clause, True) if occurring is None else occurring(fixed, name, value)
+
+    def _question(
+        self, record: int, clauses: list[Clause], fixed: dict[str, Value], hints: dict[str, Value]
+    ) -> Satisfiability:
+        return Satisfiability(
+            clauses, self._records.space, fixed, hints, lambda row: self._records.slack(record, row),
+            lambda atom, others: self._records.judge(atom, others, record), MOST_CHOICES,
+        )  # fmt: skip
 
     def _tried(self, record: int, name: str, clauses: Sequence[Clause], fixed: dict[str, Value]) -> bool | None:
         """Whether a cell follows, by trying records: all that are possible, if they are few, or such as there are.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from maskwright.data.record_order import told_by_neighbours
 from maskwright.edits.expression import MissingAs, nodes
 from maskwright.foundation.doubts import Doubt
@@ -11,7 +13,6 @@ from maskwright.foundation.doubts import Doubt
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
@@ -68,6 +69,16 @@ def following_doubts(
                 total,
                 hint=f"Leave {name} out of the keys and recode it, or leave out of the release what gives it away.",
             )
+        told = by_edits.told.get(name, np.False_) | read_off.told.get(name, np.False_)
+        if count := int(np.sum(told)):
+            said = (
+                f"{count} of {total} suppressed cells follow from what is empty beside them: for no other value, and "
+                "in no other record, would that be empty"
+            )
+            hint = (
+                f"Leave {name} out of the keys and recode it, or ask for a larger k: with more cells none stands alone."
+            )
+            yield Doubt("suppressed-cells-follow", name, said, count, total, hint=hint)
         if undecided := by_edits.undecided.get(name, 0):
             said = f"of {undecided} of {total} suppressed cells it is not decided whether edits give them away"
             yield Doubt("suppressed-cells-undecided", name, said, undecided, total)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dependencies import Dependencies, Dependency
-from maskwright.masking.suppressing.single_values import CERTAIN, SingleValues
+from maskwright.masking.suppressing.single_values import CERTAIN, FEWEST_ALIKE, SingleValues
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -36,11 +36,14 @@ class Readable:
         Suppressed cells that can be read off all the same: what gives them away is not suppressed.
     by : mapping of name to tuple of str
         What gives these away, in words.
+    told : mapping of name to ndarray of shape (n,), bool
+        Suppressed cells that follow from what is empty beside them.
     """
 
     cells: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     left: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    told: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
 
 class Reader:
@@ -71,6 +74,8 @@ class Reader:
         self._dependencies = Dependencies(shown, columns)
         self._singles = SingleValues(shown, columns, self._dependencies.codes)
         self._homes = frozenset(homes)
+        # Variables, and others that went beside them, by what gives them away.
+        self._beside: dict[tuple[str, str], dict[tuple[str, ...], None]] = {}
         self._last = last
         self._never = frozenset(never).union(self._homes)
         self._n = len(shown)
@@ -79,7 +84,8 @@ class Reader:
         """Choose cells to suppress besides, so that no suppressed cell can be read off other records.
 
         Of a record whose cell can be read off, the cell that gives it away goes; where that names the household, which
-        stays, the same variable goes in the rows of all housemates.
+        stays, the same variable goes in the rows of all housemates. What goes beside some suppressed cells of a
+        variable goes beside all, or it would say which value they had.
 
         Parameters
         ----------
@@ -87,6 +93,19 @@ class Reader:
             Suppressed cells.
         """
         gone: Hidden = {name: cells.copy() for name, cells in hidden.items() if cells.any()}
+        kept: Hidden = {}
+        self._beside = {}
+        while True:
+            self._protect(gone)
+            more = self._alike(gone, kept)
+            if not more:
+                break
+            gone |= {name: gone.get(name, np.False_) | found for name, found in more.items()}
+        cells = {name: found & ~hidden.get(name, np.False_) for name, found in gone.items()}
+        cells = {name: found for name, found in cells.items() if found.any()}
+        return replace(self.left(gone), cells=cells, told=self._told(gone))
+
+    def _protect(self, gone: Hidden) -> None:
         growing = True
         while growing:
             growing = False
@@ -94,14 +113,66 @@ class Reader:
                 for dependency in self._dependencies.of(name):
                     growing |= self._protected(dependency, gone)
                 growing |= self._protected_from_values(name, gone)
-        cells = {name: found & ~hidden.get(name, np.False_) for name, found in gone.items()}
-        return replace(self.left(gone), cells={name: found for name, found in cells.items() if found.any()})
 
-    def left(self, hidden: Mapping[str, NDArray[np.bool_]]) -> Readable:
-        """Suppressed cells that can be read off as things are; no further cells are suppressed."""
+    def _alike(self, gone: Mapping[str, NDArray[np.bool_]], kept: Hidden) -> Hidden:
+        """Cells that go beside all suppressed cells of a variable where they went beside some.
+
+        What could be read off all the same is kept: anybody sees that.
+        """
+        more: Hidden = {}
+        for name, other in self._beside:
+            found = gone[name] & ~self._singles.unchanged_by_suppression((other,))
+            found = found & ~(gone[other] | kept.get(other, np.False_))
+            if found.any():
+                more[other] = more.get(other, np.False_) | found
+        everything = {**gone, **{name: gone.get(name, np.False_) | found for name, found in more.items()}}
+        for name, found in self.left(everything, tuple(more)).left.items():
+            kept[name] = kept.get(name, np.False_) | (found & more[name])
+            more[name] = more[name] & ~kept[name]
+        return {name: found for name, found in more.items() if found.any()}
+
+    def _told(self, gone: Mapping[str, NDArray[np.bool_]]) -> Hidden:
+        """The only suppressed cell of a variable beside which another went, if that goes for one value only."""
+        told: Hidden = {}
+        for (name, other), given in self._beside.items():
+            both = gone[name] & gone[other]
+            if both.sum() == 1 and self._values_shown(name, given, gone) < 2:
+                told[name] = told.get(name, np.False_) | both
+        return told
+
+    def _values_shown(
+        self, name: str, given: Collection[tuple[str, ...]], gone: Mapping[str, NDArray[np.bool_]]
+    ) -> int:
+        """How many values of a variable published records show, by values of the others."""
+        found: set[int] = set()
+        codes = self._dependencies.codes
+        for names in given:
+            values, others = codes.of(name), codes.together(names)
+            seen = (values >= 0) & (others >= 0)
+            for each in (name, *names):
+                seen &= ~gone.get(each, np.False_)
+            width = int(values.max(initial=0)) + 1
+            pairs, counts = np.unique(others[seen] * width + values[seen], return_counts=True)
+            sizes = np.bincount(others[seen], minlength=int(others.max(initial=0)) + 1)[pairs // width]
+            sure = (counts >= CERTAIN * sizes) & (sizes >= FEWEST_ALIKE)
+            found.update((pairs[sure] % width).tolist())
+        return len(found)
+
+    def left(self, hidden: Mapping[str, NDArray[np.bool_]], names: Collection[str] | None = None) -> Readable:
+        """Suppressed cells that can be read off as things are; no further cells are suppressed.
+
+        Parameters
+        ----------
+        hidden : mapping of name to ndarray of shape (n,), bool
+            Suppressed cells.
+        names : collection of str, optional
+            Variables that are asked about; all of these by default.
+        """
         left: Hidden = {}
         by: dict[str, tuple[str, ...]] = {}
         for name, cells in hidden.items():
+            if names is not None and name not in names:
+                continue
             for dependency in self._dependencies.of(name) if cells.any() else ():
                 follows = self._follows(dependency, hidden)
                 if follows.any():
@@ -126,6 +197,7 @@ class Reader:
         if free:
             name = min(free, key=lambda each: each in self._last)
             gone[name] = gone.get(name, np.False_) | follows
+            self._beside.setdefault((dependency.name, name), {})[dependency.given] = None
             return True
         if dependency.by_count or not set(dependency.given) <= self._homes:
             return False
@@ -147,6 +219,7 @@ class Reader:
                     if len(able):
                         gone[one] = gone.get(one, np.zeros(self._n, dtype=np.bool_)).copy()
                         gone[one][able] = True
+                        self._beside.setdefault((name, one), {})[given] = None
                         changed = True
                     rows = np.setdiff1d(rows, able, assume_unique=True)
                 if len(rows) and set(given) <= self._homes:

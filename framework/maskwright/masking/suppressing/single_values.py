@@ -51,6 +51,7 @@ class SingleValues:
         self._shown, self._codes, self._n = shown, codes, len(shown)
         self._columns = tuple(columns)
         self._given: dict[tuple[str, int], tuple[tuple[str, ...], ...]] = {}
+        self._tried: dict[tuple[str, int], int] = {}
         self._said: dict[str, NDArray[np.int64]] = {}
         self._frequent: dict[str, tuple[NDArray[np.int64], int]] = {}
         self._silent: dict[str, NDArray[np.bool_]] = {}
@@ -197,8 +198,10 @@ class SingleValues:
 
     def _tests(self, name: str, size: int) -> int:
         """Values that are tried: no more than the file has room for."""
-        most = self._n // FEWEST_ALIKE
-        return max(sum(min(self._combined(each), most) for each in self.given(name, size)), 1)
+        if (name, size) not in self._tried:
+            most = self._n // FEWEST_ALIKE
+            self._tried[name, size] = max(sum(min(self._combined(each), most) for each in self.given(name, size)), 1)
+        return self._tried[name, size]
 
 
 class _Question:

@@ -120,7 +120,8 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
             results.append(result)
     if any(result.kept_rows is not None for result in results):
         # Records that were left out are no longer among those that cells can be read off.
-        state = replace(state, read_off=_reader(state, (), plan).left(state.hidden))
+        left = _reader(state, (), plan).left(state.hidden)
+        state = replace(state, read_off=replace(left, told=state.read_off.told))
     context = in_published_terms(context, state.shown)
     edits = context.edits
     lost = state.lost_codes()
@@ -153,13 +154,14 @@ class _State:
     def taken(self, result: GroupResult) -> _State:
         rows = result.kept_rows
         assert rows is not None
-        hidden, for_edits, for_dependencies = (
+        hidden, for_edits, for_dependencies, told, read = (
             {name: gone[rows] for name, gone in each.items()}
-            for each in (self.hidden, self.for_edits, self.for_dependencies)
+            for each in (self.hidden, self.for_edits, self.for_dependencies, self.by_edits.told, self.read_off.told)
         )
         return replace(
             self, data=with_group(self.data, result), shown=self.shown.taken(rows), rows=self.rows[rows],
             hidden=hidden, for_edits=for_edits, for_dependencies=for_dependencies,
+            by_edits=replace(self.by_edits, told=told), read_off=replace(self.read_off, told=read),
         )  # fmt: skip
 
     def with_cells(self, result: GroupResult) -> _State:
@@ -177,11 +179,13 @@ class _State:
 
     def with_complement(self, found: Complement) -> _State:
         """After cells were suppressed that edits would give others away by."""
+        found = replace(found, told=joined_cells(self.by_edits.told, found.told))
         state = replace(self, for_edits=joined_cells(self.for_edits, found.cells), by_edits=found)
         return state._without(found.cells)
 
     def with_read_off(self, found: Readable) -> _State:
         """After cells were suppressed by which others could be read off."""
+        found = replace(found, told=joined_cells(self.read_off.told, found.told))
         state = replace(self, for_dependencies=joined_cells(self.for_dependencies, found.cells), read_off=found)
         return state._without(found.cells)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.planning.levels.step_numbers import in_pipeline
 from maskwright.release.levels.plan import plan_of_levels
+from maskwright.release.record.adjustment_record import LossByStep
 from maskwright.release.record.run_record import (
     ClassesRecord,
     EditRecord,
@@ -101,6 +102,7 @@ def record_of_levels(
             "not_measured": _joined(each.not_measured for each in every),
             "adjustment": _joined(each.adjustment for each in every),
             "moved": _joined(each.moved for each in every),
+            "loss_by_step": _loss_by_step(every),
             "structural_zeros": _joined(each.structural_zeros for each in every),
             "methods": _joined(each.methods for each in every),
             "notices": tuple(dict.fromkeys(_joined(each.notices for each in every))),
@@ -111,6 +113,19 @@ def record_of_levels(
             ),
         }
     )
+
+
+def _loss_by_step(records: Sequence[RunRecord]) -> LossByStep:
+    """The mean over the masked numbers of all levels: what each level says is the mean over its own."""
+    counts = [
+        sum(each.masked_by is not None and each.type in ("continuous", "integer") for each in record.variables)
+        for record in records
+    ]
+    total = max(sum(counts), 1)
+    return LossByStep.model_validate({
+        name: sum(count * getattr(each.loss_by_step, name) for count, each in zip(counts, records, strict=True)) / total
+        for name in LossByStep.model_fields
+    })  # fmt: skip
 
 
 def _joined(parts: Iterable[tuple[object, ...]]) -> tuple[object, ...]:

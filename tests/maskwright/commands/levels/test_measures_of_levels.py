@@ -152,8 +152,8 @@ def test_a_measure_with_named_variables_runs_on_their_level(pipeline, capsys):
     assert {"person.k_anonymity", "household.of_rows"} <= found
     assert not {"household.k_anonymity", "person.of_rows"} & found
     (path.parent / "masked.csv").unlink()
-    said = refused(pipeline([{"k_anonymity": {"keys": ["sex", "region"]}}]), capsys, 2)
-    assert "k_anonymity: sex of person and region of household are variables of different levels" in said
+    said = refused(pipeline([{"contingency_tables": {"variables": ["sex", "region"]}}]), capsys, 2)
+    assert "contingency_tables: sex of person and region of household are variables of different levels" in said
     said = refused(pipeline([{"household_uniqueness": {"row": ["sex"], "members": ["age"]}}]), capsys, 2)
     assert "sex is a variable of the level person, and not of household" in said
 
@@ -212,3 +212,41 @@ def test_the_pipeline_of_the_demo_runs_as_it_stands(tmp_path, capsys):
     measures = json.loads(capsys.readouterr().out)["measures"]
     assert measures["household_linkage"]["value"] == pytest.approx(87, abs=3)
     assert measures["by_totals"]["value"] == pytest.approx(86, abs=3)
+
+
+def joined_classes(released: pd.DataFrame, keys: list[str]) -> pd.Series:
+    """Size of each person's class, counted in households, by pandas."""
+    return released.groupby(keys)["hhid"].transform("nunique")
+
+
+@pytest.mark.parametrize("keys", [["region", "sex"], ["sex", "rent", "region"], ["age", "rent"]])
+def test_a_risk_of_members_takes_keys_of_their_group(pipeline, keys):
+    asked = [
+        {"k_anonymity": {"keys": keys, "k": 5}}, {"uniqueness": {"keys": keys}}, {"individual_risk": {"keys": keys}},
+        {"k_anonymity": {"key_sets": {"joined": keys, "own": ["sex"]}, "as": "several"}},
+        {"k_anonymity": {"keys": ["sex"], "as": "own"}},
+    ]  # fmt: skip
+    path = pipeline(asked)
+    assert main(["run", str(path), "--quiet"]) == 0
+    measures = record_of(path)["measures"]
+    sizes = joined_classes(pd.read_csv(path.parent / "masked.csv"), keys)
+    assert measures["person.k_anonymity"]["value"] == sizes.min()
+    assert measures["person.k_anonymity"]["parts"]["below_k"] == pytest.approx(100 * (sizes < 5).mean())
+    assert measures["person.uniqueness"]["value"] == pytest.approx(100 * (sizes == 1).mean())
+    assert measures["person.several"]["value"] == sizes.min()
+    assert "person.individual_risk" in measures
+    assert measures["person.own"]["value"] > sizes.min()
+    assert not {each for each in measures if each.startswith("household.") and "k_anonymity" in each}
+
+
+def test_linked_data_are_measured_with_keys_of_both_levels():
+    original = mw.linked_data(survey(), LEVELS)
+    found = mw.measure(original, original, [{"k_anonymity": {"keys": ["region", "sex", "age"]}}, "pil"])
+    assert found["person.k_anonymity"].value == joined_classes(survey(), ["region", "sex", "age"]).min()
+    assert found["person.pil"].value == 0
+
+
+def test_a_plan_says_a_measure_with_keys_of_both_levels(pipeline, capsys):
+    assert main(["plan", str(pipeline([{"k_anonymity": {"keys": ["region", "sex"]}}]))]) == 0
+    said = refused(pipeline([{"k_anonymity": {"keys": ["region", "sexx"]}}]), capsys, 2)
+    assert "did you mean 'sex'?" in said

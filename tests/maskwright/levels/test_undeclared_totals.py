@@ -1,0 +1,91 @@
+"""Totals over members that no rule declares: masking one side of them hides nothing, and that is a doubt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from maskwright.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PERSON_STEP = {"method": "microaggregation", "variables": ["wages", "age"], "params": {"k": 5}}
+HOUSEHOLD_STEP = {"method": "microaggregation", "variables": ["together", "space"], "params": {"k": 5}}
+
+
+def survey(folder: Path, function: str, exceptions: int = 0, count: int = 300) -> None:
+    random = np.random.default_rng(8)
+    size = random.integers(1, 5, count)
+    persons = pd.DataFrame({"hid": np.repeat(np.arange(count), size)})
+    persons["pno"] = persons.groupby("hid").cumcount() + 1
+    persons["wages"] = random.integers(1, 90_000, len(persons)) * (random.random(len(persons)) < 0.8)
+    persons["age"] = random.integers(0, 90, len(persons))
+    grouped = persons.groupby("hid")["wages"]
+    together = (grouped.size() if function == "count" else getattr(grouped, function)()).to_numpy().copy()
+    together[random.choice(count, exceptions, replace=False)] += 1
+    space = random.integers(20, 200, count)
+    pd.DataFrame({"hid": range(count), "together": together, "space": space}).to_csv(folder / "h.csv", index=False)
+    persons.to_csv(folder / "p.csv", index=False)
+
+
+def run(folder: Path, protect: list[dict[str, Any]], edits: list[str], **more: Any) -> int:
+    as_is = {name: {"release": "as is"} for name in ("wages", "age", "together", "space")}
+    masked = {name: {} for step in protect for name in step["variables"]}
+    stated = {
+        "maskwright": 1, "edits": edits, "protect": protect, "measure": [], "seed": 5, **more,
+        "data": {
+            "levels": {
+                "household": {"source": "h.csv", "key": "hid"},
+                "person": {"source": "p.csv", "key": "pno", "in": "household"},
+            },
+            "variables": {**as_is, **masked},
+        },
+        "output": {"data": {"household": "hm.csv", "person": "pm.csv"}},
+    }  # fmt: skip
+    (folder / "pipeline.yaml").write_text(yaml.safe_dump(stated), encoding="utf-8")
+    return main(["run", str(folder / "pipeline.yaml")])
+
+
+@pytest.mark.parametrize("function", ["sum", "max", "min"])
+@pytest.mark.parametrize(("step", "subject"), [(HOUSEHOLD_STEP, "together"), (PERSON_STEP, "wages")])
+def test_a_total_beside_its_members_is_doubted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], function: str, step: dict[str, Any], subject: str
+) -> None:
+    survey(tmp_path, function)
+    assert run(tmp_path, [step], []) == 1
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert f"follows-from-published: {subject}:" in said
+    assert f"{function}(person.wages) == together" in said
+    waiver = {"doubt": "follows-from-published", "variable": subject, "because": "known outside"}
+    assert run(tmp_path, [step], [], waive=[waiver]) == 0
+
+
+def test_a_number_of_members_is_doubted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    survey(tmp_path, "count")
+    assert run(tmp_path, [HOUSEHOLD_STEP], []) == 1
+    assert "count(person) == together" in " ".join("".join(capsys.readouterr()).split())
+
+
+def test_few_exceptions_change_nothing_and_many_do(tmp_path: Path) -> None:
+    survey(tmp_path, "sum", exceptions=1)
+    assert run(tmp_path, [HOUSEHOLD_STEP], []) == 1
+    survey(tmp_path, "sum", exceptions=30)
+    assert run(tmp_path, [HOUSEHOLD_STEP], []) == 0
+
+
+def test_what_is_masked_on_both_sides_is_no_doubt(tmp_path: Path) -> None:
+    survey(tmp_path, "sum")
+    assert run(tmp_path, [HOUSEHOLD_STEP, PERSON_STEP], []) == 0
+
+
+def test_a_declared_rule_is_kept_instead(tmp_path: Path) -> None:
+    survey(tmp_path, "sum")
+    assert run(tmp_path, [HOUSEHOLD_STEP, PERSON_STEP], ["sum(person.wages) == together"]) == 0
+    households, persons = pd.read_csv(tmp_path / "hm.csv"), pd.read_csv(tmp_path / "pm.csv")
+    sums = persons.groupby("hid")["wages"].sum()
+    assert households.set_index("hid")["together"].to_dict() == sums.to_dict()
