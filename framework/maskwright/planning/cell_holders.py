@@ -67,7 +67,8 @@ class Pool:
 
     def bits_of(self, columns: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Whether records have all of these cells, eight to a byte."""
-        return np.bitwise_and.reduce(self._bits[columns], axis=0).view(np.uint8)
+        words: NDArray[np.uint64] = np.bitwise_and.reduce(self._bits[columns], axis=0)
+        return words.view(np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
