@@ -23,7 +23,8 @@ LANES = 64
 """Sums over centroids have as many partial sums; the number of centroids is padded to a multiple."""
 
 BLOCK = 512
-"""Centroids worked on together, a multiple of `LANES`: their coordinates and weights stay in the nearest cache."""
+"""Centroids worked on together: their coordinates and weights stay in the nearest cache. Eight times `LANES`, because
+`_add_lanes` is written out for as many."""
 
 INTEGER_POWER, POWER, ENTROPY = 0, 1, 2
 
@@ -104,18 +105,26 @@ def squares(
 def smallest(distances: Floats, lanes: NDArray[Any]) -> float:
     """Return the least squared distance. All are >= 0, so that their bits are in order as integers, which are faster.
 
-    `lanes` is an integer array of the same width.
+    Integers have one least in whatever order they are looked at, so that the compiler is free to choose one. `lanes` is
+    an integer array of the same width.
     """
     bits = distances.view(lanes.dtype)
-    for lane in range(LANES):
-        lanes[lane] = bits[lane]
-    for start in range(LANES, bits.shape[0], LANES):
-        part = bits[start : start + LANES]
-        for lane in range(LANES):
-            lanes[lane] = min(lanes[lane], part[lane])
-    for lane in range(1, LANES):
-        lanes[0] = min(lanes[0], lanes[lane])
+    least = bits[0]
+    for i in range(1, bits.shape[0]):
+        least = min(least, bits[i])
+    lanes[0] = least
     return float(lanes[:1].view(distances.dtype)[0])
+
+
+@compiled
+def _add_lanes(block: Floats, sums: Floats) -> None:
+    """Write the sums of the eight runs of `LANES` numbers of a block, added one after the other."""
+    n0, n1, n2 = block[:LANES], block[LANES : 2 * LANES], block[2 * LANES : 3 * LANES]
+    n3, n4, n5 = block[3 * LANES : 4 * LANES], block[4 * LANES : 5 * LANES], block[5 * LANES : 6 * LANES]
+    n6, n7 = block[6 * LANES : 7 * LANES], block[7 * LANES :]
+    for lane in range(LANES):
+        four = ((n0[lane] + n1[lane]) + n2[lane]) + n3[lane]
+        sums[lane] = (((four + n4[lane]) + n5[lane]) + n6[lane]) + n7[lane]
 
 
 @compiled
@@ -125,12 +134,15 @@ def total_of(numbers: Floats, lanes: NDArray[np.float64]) -> float:
     for lane in range(LANES):
         lanes[lane] = 0.0
     for start in range(0, numbers.shape[0], BLOCK):
-        for lane in range(LANES):
-            sums[lane] = numbers[start + lane]
-        for first in range(start + LANES, min(start + BLOCK, numbers.shape[0]), LANES):
-            part = numbers[first : first + LANES]
+        part = numbers[start : min(start + BLOCK, numbers.shape[0])]
+        if part.shape[0] == BLOCK:
+            _add_lanes(part, sums)
+        else:
             for lane in range(LANES):
-                sums[lane] += part[lane]
+                sums[lane] = part[lane]
+            for first in range(LANES, part.shape[0], LANES):
+                for lane in range(LANES):
+                    sums[lane] += part[first + lane]
         for lane in range(LANES):
             lanes[lane] += sums[lane]
     total = 0.0
