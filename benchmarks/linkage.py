@@ -3,13 +3,13 @@
     python benchmarks/linkage.py [--records 100000] [--large 1000000] [--variables 10] [--without-peers]
     python benchmarks/linkage.py --only ties [--large 0]
 
-Prints the machine; record linkage on all variables and in the seven cumulative scenarios, on noise N(0, 0.3), clusters
-of ten (MDAV), whole numbers with many ties, and mostly zeros, each with a tenth and three tenths of the records too,
-and the exponents of growth; SciPy's cKDTree on the same standardised data; probabilistic linkage and its pattern
-counts, beside recordlinkage (all pairs, exact comparison of the same cells, its EM) at a size that it can hold; Mahalanobis
-linkage, interval disclosure and the order-statistics attack. CPU s are of the whole process, all threads, after a
-warm-up that compiles; wall s depend on who else uses the machine. Peak memory is of the process so far. Input is
-generated (seed 20261121); `--large 0` leaves the large file out.
+Prints the machine; record linkage on all variables and in the seven cumulative scenarios, on noise N(0, 0.3),
+clusters of ten (MDAV), whole numbers with many ties, and mostly zeros, each with a tenth and three tenths of the
+records too, and the exponents of growth; SciPy's cKDTree on the same standardised data; probabilistic linkage and its
+pattern counts, beside recordlinkage (all pairs, exact comparison of the same cells, its EM) at a size that it can
+hold; Mahalanobis linkage, interval disclosure and the order-statistics attack. CPU s are of the whole process, all
+threads, after a warm-up that compiles; wall s depend on who else uses the machine. Peak memory is of the process so
+far. Input is generated (seed 20261121); `--large 0` leaves the large file out.
 """
 
 from __future__ import annotations
