@@ -107,6 +107,12 @@ def main():
                 f"{name:<22} {precision:>9} {step[0]:>9.4f} {1e-2 / step[0]:>8.2f} {ratios[0]:>6} "
                 f"{step[1]:>12.4f} {ratios[1]:>6}"
             )
+    sizes = (1000, 3000, 10_000)
+    steps = [step_seconds(x[:size], start[: size // 10], chosen.threads, m=2.0, float32=True)[1] for size in sizes]
+    grown = np.diff(np.log(steps)) / np.diff(np.log(sizes))
+    print(
+        f"{sizes} records, c = n / 10, m = 2, binary32: processor s {np.round(steps, 5)}, growth {np.round(grown, 2)}"
+    )
     drawing, _ = seconds_of(lambda: draw_centroids(x, start, rng.random(10_000), m=1.1, threads=chosen.threads), 3)
     print(f"draw, m = 1.1, binary64: {drawing[0]:.3f} s")
     if chosen.loss:

@@ -145,6 +145,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.merging import PartOfFile as PartOfFile
     from maskwright.plugins.method import Masked as Masked
     from maskwright.plugins.method import Method as Method
+    from maskwright.plugins.moments import Moments as Moments
     from maskwright.plugins.parameter_markers import CompanionVariables as CompanionVariables
     from maskwright.plugins.parameter_markers import DependentVariables as DependentVariables
     from maskwright.plugins.parameter_markers import IndependentVariables as IndependentVariables
@@ -287,6 +288,7 @@ _HOME = {
     "sampled": "maskwright.data.sketches.record_hash",
     "MeasurePart": "maskwright.plugins.measure",
     "MeasureTable": "maskwright.plugins.measure_table",
+    "Moments": "maskwright.plugins.moments",
     "MeasureRecord": "maskwright.release.record.measure_record",
     "Method": "maskwright.plugins.method",
     "NamesFile": "maskwright.plugins.parameter_markers",

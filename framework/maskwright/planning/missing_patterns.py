@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.foundation.errors import InputError
+from maskwright.planning.cell_holders import OtherHolders, Pool
 from maskwright.plugins.parameter_markers import PromisesK
 
 if TYPE_CHECKING:
@@ -38,20 +39,30 @@ class MethodCall:
     ----------
     records : ndarray of shape (m,), int64
         To be masked.
-    seen : ndarray of shape (s,), int64
-        That the method sees; the first m are `records`.
     columns : ndarray of shape (q,), int64
         Positions of the variables that it masks.
+    beside : OtherHolders or None
+        Records that the method sees with these, in their pool; None: none.
     """
 
     records: NDArray[np.int64]
-    seen: NDArray[np.int64]
     columns: NDArray[np.int64]
+    beside: OtherHolders | None = None
 
     @classmethod
     def whole(cls, records: NDArray[np.int64], p: int) -> MethodCall:
         """These records, and all p variables."""
-        return cls(records, records, np.arange(p))
+        return cls(records, np.arange(p))
+
+    @property
+    def seen(self) -> NDArray[np.int64]:
+        """Records that the method sees, the first m of them `records`; found anew each time, as they may be many."""
+        return self.records if self.beside is None else np.concatenate([self.records, self.beside.records()])
+
+    @property
+    def count(self) -> int:
+        """Number of records that the method sees."""
+        return len(self.records) + (0 if self.beside is None else self.beside.count)
 
 
 def splits_by_pattern(method: AnyMethod) -> bool:
@@ -90,53 +101,44 @@ def without_holes(
         When too few records of the file have the cells of a pattern.
     """
     found: list[MethodCall] = []
+    file = Pool(np.arange(len(missing)), missing)
     for records in blocks:
-        patterns, which = np.unique(missing[records], axis=0, return_inverse=True)
-        which = which.reshape(-1)
-        for number, pattern in enumerate(patterns):
+        block = Pool(records, missing)
+        for pattern, places in block.patterns:
             if not pattern.all():
-                found.append(_method_call(records[which == number], records, pattern, missing, method, params))
+                found.append(_method_call(pattern, places, block, file, method, params))
     return found
 
 
 def _method_call(
-    own: NDArray[np.int64],
-    block: NDArray[np.int64],
     pattern: NDArray[np.bool_],
-    missing: NDArray[np.bool_],
+    places: NDArray[np.int64],
+    block: Pool,
+    file: Pool,
     method: AnyMethod,
     params: BaseModel,
 ) -> MethodCall:
     """Records of one pattern, with as many others as the method needs: of their own block, or else of the file."""
-    columns = np.flatnonzero(~pattern)
+    own, columns = block.records[places], np.flatnonzero(~pattern)
     needed = 1 if method.fewest_records is None else method.fewest_records(params, len(columns))
     least = max(needed, LEAST)
+    call = MethodCall(own, columns)
     if len(own) >= least and method.within_strata:
-        return MethodCall(own, own, columns)
-    seen = own
-    for pool in (block, np.arange(len(missing))):
-        others = pool[~missing[np.ix_(pool, columns)].any(axis=1) & ~np.isin(pool, own)]
-        if method.within_strata:
-            others = _some(others, max(ENOUGH, 4 * least))
-        seen = np.concatenate([own, others])
-        if len(seen) >= least:
-            return MethodCall(own, seen, columns)
+        return call
+    most = max(ENOUGH, 4 * least) if method.within_strata else None
+    for pool, excepted in ((block, places), (file, own)):
+        call = MethodCall(own, columns, pool.holders(columns, excepted, most))
+        if call.count >= least:
+            return call
     # A file that is too small as a whole is the method's to refuse: it knows the limit of these very data.
-    if pattern.any() and len(seen) < needed:
+    if pattern.any() and call.count < needed:
         raise InputError(
             f"method {method.name!r} takes no missing cells, and masks records with the same cells missing apart: it "
             f"needs {needed} records that have the same {len(columns)} cells, and for {len(own)} record(s) there are "
-            f"only {len(seen)}. Leave out the variables with the most missing cells, impute them first, or take a "
+            f"only {call.count}. Leave out the variables with the most missing cells, impute them first, or take a "
             "method that takes missing cells (`maskwright explain NAME` says so)"
         )
-    return MethodCall(own, seen, columns)
-
-
-def _some(records: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """So many of the records, from all over the file."""
-    if len(records) <= most:
-        return records
-    return records[np.linspace(0, len(records) - 1, most).astype(np.int64)]
+    return call
 
 
 def widened(masked: Masked, call: MethodCall, p: int) -> Masked:
@@ -150,7 +152,7 @@ def widened(masked: Masked, call: MethodCall, p: int) -> Masked:
     p : int
         Number of variables of the group.
     """
-    if len(call.columns) == p and len(call.seen) == len(call.records):
+    if len(call.columns) == p and len(masked.values) == len(call.records):
         return masked
     rows = len(call.records)
     values = np.full((rows, p), np.nan)

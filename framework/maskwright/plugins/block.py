@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.variable import Variable
     from maskwright.plugins.aggregation import ChosenAggregation
+    from maskwright.plugins.moments import Moments
 
 
 MOST_CATEGORIES = 200
@@ -61,6 +62,9 @@ class Block:
     missing_codes : ndarray of shape (n, p), int64, or None
         For methods that draw records: which missing code each missing cell holds, as numbers that mean the same in all
         cells of a variable; -2 where there is a value. None: nothing is known of that.
+    moments : Moments or None
+        For methods that ask for them (`Method.others`): of all records of the file that have these cells, the block's
+        own among them. None: there is no record beside the block's.
     progress : callable
         To be told the share of the work done.
 
@@ -93,6 +97,7 @@ class Block:
     companions: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     companion_variables: Mapping[str, Variable] = field(default_factory=dict)
     missing_codes: NDArray[np.int64] | None = None
+    moments: Moments | None = None
     progress: Progress = silent
 
     @property

@@ -20,6 +20,9 @@ Cut = Literal["near", "any", "none"]
 """How a file may be cut into blocks: into records near each other; anyhow, since each record is masked by itself; or
 not at all."""
 
+Others = Literal["records", "moments"]
+"""What a method sees of records beside those it masks, where cells are missing: the records, or their moments alone."""
+
 Preserved = Literal[
     "linear", "product", "inequality", "range", "domain", "mean", "covariance", "k", "combinations", "households",
     "equals",
@@ -53,6 +56,7 @@ LEGAL_VALUES: Mapping[str, tuple[str, ...]] = {
     for name, values in {
         "Scope": Scope,
         "Cut": Cut,
+        "Others": Others,
         "Preserved": Preserved,
         "KeptByAggregation": KeptByAggregation,
         "CoarserOrEmpty": CoarserOrEmpty,
@@ -76,6 +80,10 @@ MEANINGS: Mapping[str, Mapping[str, str]] = {
         "near": "into records that are near each other",
         "any": "anyhow: each record is masked by itself, and any cut gives the same values",
         "none": "not at all: a run in blocks is refused",
+    },
+    "Others": {
+        "records": "all of them, so that work grows with records times patterns of missing cells",
+        "moments": "their means and covariances, in `Block.moments`",
     },
     "Preserved": {
         "linear": "linear equalities hold in the output when they hold in each record of the input",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable, VariableType
     from maskwright.plugins.block import Block
     from maskwright.plugins.iteration import Iteration
-    from maskwright.plugins.legal_values import CoarserOrEmpty, Cut, Scope
+    from maskwright.plugins.legal_values import CoarserOrEmpty, Cut, Others, Scope
     from maskwright.plugins.limit import Limit
 
 
@@ -108,6 +108,11 @@ class Method(ProtectionMethod):
         Whether it takes missing cells. Of a method that does not, promises no groups and removes nothing, records with
         the same cells missing are masked apart: its blocks then hold the variables that these records have, and no
         other.
+    others : {"records", "moments"}
+        What its blocks then hold of the records that have these cells and others besides, where it is not masked within
+        strata and sees them all. ``records``: themselves, after those that are masked; what it makes of them is not
+        used, and work grows with records times patterns. ``moments``: `Block.moments`, and no record that is not
+        masked.
     removes : set of str
         Information that it also takes away: ``detail`` (it publishes coarser categories instead of values:
         `Masked.variables` says which, and rules on these variables are translated by `Variable.bands`), ``cells`` (it
@@ -158,6 +163,7 @@ class Method(ProtectionMethod):
     within_strata: bool = True
     variable_types: AbstractSet[VariableType] = frozenset({"continuous", "integer"})
     handles_missing: bool = False
+    others: Others = "records"
     removes: AbstractSet[CoarserOrEmpty] = frozenset()
     changes_few: bool = False
     draws_records: bool = False

@@ -16,6 +16,7 @@ from maskwright.planning.make_plan import make_plan
 from maskwright.planning.missing_patterns import ENOUGH, LEAST, MethodCall, without_holes
 from maskwright.planning.model import Step
 from maskwright.plugins.registry import plugins
+from maskwright.testing import offered
 
 SYNTHETIC = ["ipso", "micro_hybrid", "muralidhar_sarathy", "fuzzy_c_regression", "data_shuffling", "correlated_noise"]
 
@@ -125,3 +126,91 @@ def test_a_rare_pattern_is_seen_with_a_bounded_number_of_others() -> None:
     _holds(rare, missing)
     whole = replace(method, within_strata=False)
     assert len(without_holes([np.arange(50_000)], missing, whole, _Params())[1].seen) == 50_000
+
+
+class _Counted(np.ndarray):
+    """Cells that count how many of them are taken."""
+
+    taken = 0
+
+    def __getitem__(self, key):
+        found = super().__getitem__(key)
+        _Counted.taken += found.size
+        return np.asarray(found)
+
+
+def _many_patterns(n: int, patterns: int, p: int = 10) -> np.ndarray:
+    """Missing cells of n records: none in the first half, the given number of patterns in the second."""
+    rng = np.random.default_rng(2)
+    holes = np.array([[number >> j & 1 for j in range(p)] for number in range(1, patterns + 1)], dtype=bool)
+    missing = np.zeros((n, p), dtype=bool)
+    missing[n // 2 :] = holes[rng.integers(patterns, size=n - n // 2)]
+    missing[-patterns:] = holes
+    return missing
+
+
+@pytest.mark.parametrize("method", ["ipso", "correlated_noise"])
+def test_cutting_by_pattern_takes_each_cell_a_few_times_however_many_patterns_there_are(method) -> None:
+    found = plugins().methods[method]
+    missing = _many_patterns(20_000, 500)
+    _Counted.taken = 0
+    calls = without_holes([np.arange(20_000)], missing.view(_Counted), found, found.params())
+    assert len(calls) == 501
+    assert missing.size <= _Counted.taken <= 5 * missing.size
+
+
+@pytest.mark.parametrize(("method", "most"), [("correlated_noise", 8_000), ("ipso", 8_000 + 500 * ENOUGH)])
+def test_a_method_sees_each_record_once_however_many_patterns_there_are(method, most) -> None:
+    """Beside them, a rare pattern is seen with a bounded number of others, and a method that needs all has moments."""
+    missing = _many_patterns(8_000, 500)
+    frame = pd.DataFrame(np.random.default_rng(3).normal(size=missing.shape)).mask(missing)
+    frame.columns = [f"v{j}" for j in range(frame.shape[1])]
+    inner, rows = plugins().methods[method], []
+
+    def protect(block: mw.Block, params: BaseModel, rng: np.random.Generator) -> mw.Masked:
+        rows.append(block.n)
+        return inner.protect(block, params, rng)
+
+    others = "moments" if method == "correlated_noise" else "records"
+    with offered([replace(inner, name="counted", protect=protect, others=others, variant=None)]):
+        mw.protect(frame, "counted", seed=1)
+    assert len(rows) == 501
+    assert sum(rows) <= most
+
+
+def test_moments_that_are_told_are_those_of_all_records_with_the_cells() -> None:
+    rng = np.random.default_rng(4)
+    missing = rng.random((400, 4)) < 0.3
+    values = np.where(missing, np.nan, rng.normal(1e6, [1.0, 3.0, 1e-3, 7.0], (400, 4)))
+    told = []
+
+    def protect(block: mw.Block, params: BaseModel, rng: np.random.Generator) -> mw.Masked:
+        told.append((block, block.moments))
+        return mw.Masked(block.values + 1.0, block.missing.copy())
+
+    method = mw.Method(name="told", protect=protect, params=_Params, scope="all", cut="none", within_strata=False,
+                       others="moments", variable_types={"continuous"}, summary="Adds 1.",
+                       reference="none")  # fmt: skip
+    frame = pd.DataFrame(values, columns=list("abcd"))
+    with offered([method]):
+        mw.protect(frame, "told", seed=1)
+    for block, moments in told:
+        rows = frame[list(block.names)].dropna()
+        if moments is None:
+            assert len(rows) == block.n
+            continue
+        assert moments.n == len(rows) > block.n
+        np.testing.assert_allclose(moments.mean, rows.mean(), rtol=1e-15)
+        np.testing.assert_allclose(moments.covariance, rows.cov(), rtol=1e-8, atol=1e-12)
+        np.testing.assert_array_equal(moments.low, rows.min())
+        np.testing.assert_array_equal(moments.high, rows.max())
+    assert sum(moments is not None for _, moments in told) >= 10
+
+
+def test_complete_records_get_the_noise_of_a_file_without_others() -> None:
+    """Records that lack cells change nothing for those that lack none."""
+    frame = _frame().drop(columns="t")
+    alone = frame.dropna().reset_index(drop=True)
+    # A call of each pattern, the complete one first: the same numbers are drawn for it.
+    masked = mw.protect(frame, "correlated_noise", seed=1).loc[frame.notna().all(axis=1)]
+    np.testing.assert_array_equal(masked.to_numpy(), mw.protect(alone, "correlated_noise", seed=1).to_numpy())

@@ -35,6 +35,7 @@ from maskwright.plugins.measure_table import MeasureTable
 from maskwright.plugins.measurement import Measurement
 from maskwright.plugins.merging import Further, Merging, PartOfFile
 from maskwright.plugins.method import Masked, Method
+from maskwright.plugins.moments import Moments
 from maskwright.plugins.parameter_markers import (
     CompanionVariables,
     DependentVariables,
@@ -63,7 +64,7 @@ OFFERED = (
 )  # fmt: skip
 """What a hook offers, all by keyword."""
 
-HANDED = (Block, Masked, Removed, Limit, ClusterCells, ChosenAggregation, MovableRows, Comparison, Measurable,
+HANDED = (Block, Moments, Masked, Removed, Limit, ClusterCells, ChosenAggregation, MovableRows, Comparison, Measurable,
           Measurement, MeasurePart, MeasureTable, Merging, Further, PartOfFile, FormatFacts, RulesFor, Converted,
           PlanFinding, SectionContent, Bars, EngineTerms, Stage, Receipt)  # fmt: skip
 """What functions of plugins get, and what they give."""

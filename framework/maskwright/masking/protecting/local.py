@@ -25,6 +25,7 @@ from maskwright.masking.protecting.blocks import kd_blocks
 from maskwright.masking.protecting.claims import broken_claims, with_warnings
 from maskwright.masking.protecting.contract import checked_masked, checked_removed
 from maskwright.masking.protecting.minimum_counts import with_enough_values
+from maskwright.masking.protecting.pattern_moments import PatternMoments
 from maskwright.masking.protecting.processes import in_worker
 from maskwright.masking.protecting.variable_group import GroupSource
 from maskwright.planning.missing_patterns import MethodCall, splits_by_pattern, widened, without_holes
@@ -44,7 +45,9 @@ if TYPE_CHECKING:
     from maskwright.masking.context import MaskingContext
     from maskwright.masking.protecting.variable_group import GroupWork
     from maskwright.masking.standardisation import Standardisation
+    from maskwright.planning.cell_holders import Pool
     from maskwright.plugins.method import Masked
+    from maskwright.plugins.moments import Moments
 
 
 def protect_group(
@@ -78,10 +81,15 @@ def protect_group(
     if isinstance(work.method, Remover):
         return _remove(work.method, work, source, context, progress)
     calls = _method_calls(work, source, context.execution.block_size)
-    shares = _Shares(progress, [len(call.seen) for call in calls])
+    sees_moments = isinstance(work.method, Method) and work.method.with_params(work.params).others == "moments"
+    if sees_moments and not work.method.within_strata:
+        calls, moments = _told_of_others(calls, source)
+    else:
+        moments = [None] * len(calls)
+    shares = _Shares(progress, [call.count for call in calls])
 
     def protect(number: int) -> Masked:
-        block = _block(calls[number], work, source, shares.of(number))
+        block = replace(_block(calls[number], work, source, shares.of(number)), moments=moments[number])
         if context.whole is not None:
             own = calls[number].seen + context.whole.first
             block = replace(block, file_n=context.whole.records, records=read_only(own))
@@ -148,6 +156,21 @@ def _method_calls(work: GroupWork, source: GroupSource, block_size: int | None) 
     if source.missing.any() and splits_by_pattern(work.method):
         return without_holes(blocks, source.missing, work.method, work.params)
     return [MethodCall.whole(records, len(source.variables)) for records in blocks]
+
+
+def _told_of_others(calls: Sequence[MethodCall], source: GroupSource) -> tuple[list[MethodCall], list[Moments | None]]:
+    """Calls on the records that are masked alone, and the moments of those that they would see with them."""
+    of_pool: dict[Pool, PatternMoments] = {}
+    moments: list[Moments | None] = []
+    for call in calls:
+        if call.beside is None:
+            moments.append(None)
+            continue
+        pool = call.beside.pool
+        if pool not in of_pool:
+            of_pool[pool] = PatternMoments(pool, source)
+        moments.append(of_pool[pool].of(call.columns))
+    return [replace(call, beside=None) for call in calls], moments
 
 
 def _blocks(work: GroupWork, source: GroupSource, block_size: int | None) -> list[NDArray[np.int64]]:

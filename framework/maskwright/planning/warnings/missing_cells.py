@@ -112,7 +112,8 @@ def _missing(group: Sequence[str], data: Dataset) -> NDArray[np.bool_]:
 
 
 def _records_by_stratum(strata: Strata) -> list[NDArray[np.int64]]:
-    return [np.flatnonzero(strata.codes == number) for number in range(strata.count)]
+    order = np.argsort(strata.codes, kind="stable")
+    return np.split(order, np.searchsorted(strata.codes[order], np.arange(1, strata.count)))
 
 
 def missing_pattern_notices(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[str]:
@@ -134,7 +135,7 @@ def missing_pattern_notices(groups: Sequence[Group], steps: Sequence[Step], data
             continue
         found = without_holes(_records_by_stratum(group.strata), missing, step.method, step.params)
         patterns = len({tuple(call.columns) for call in found})
-        helped = sum(len(call.records) for call in found if len(call.seen) > len(call.records))
+        helped = sum(len(call.records) for call in found if call.beside is not None)
         said = (
             f"step {group.step} ({step.method.name}) takes no missing cells: it masks {patterns} patterns of missing "
             "cells apart, each on the cells that are there"

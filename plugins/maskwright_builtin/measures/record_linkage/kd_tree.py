@@ -18,12 +18,16 @@ import numpy as np
 
 from maskwright_builtin.numerics.compilation import compiled
 from maskwright_builtin.numerics.kd import select, widest_column
+from maskwright_builtin.numerics.threads import in_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WIDTH = 16
 """Points in a leaf, at most, and children of a node."""
+
+APART = 3
+"""Cuts after which the parts of a tree are cut on, several at once."""
 
 
 class Tree(NamedTuple):
@@ -110,7 +114,7 @@ def _distinct_rows(
     targets: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Distinct rows, how many records have each, the lowest of their positions, and the row of each record."""
-    order = np.lexsort(targets.T)
+    order = _ascending(targets)
     ordered = np.ascontiguousarray(targets[order])
     begins = np.ones(len(ordered), dtype=np.bool_)
     begins[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
@@ -118,11 +122,27 @@ def _distinct_rows(
     copies = np.diff(np.append(starts, len(ordered)))
     row_of = np.empty(len(ordered), dtype=np.int64)
     row_of[order] = np.cumsum(begins) - 1
-    # lexsort is stable, so the first record of a run is the lowest.
+    # Equal rows are in the order of their positions, so the first record of a run is the lowest.
     return ordered[starts], copies, order[starts], row_of
 
 
-@compiled
+def _ascending(targets: NDArray[np.float64]) -> NDArray[np.int64]:
+    """``np.lexsort(targets.T)``: by the last column, then the one before; equal rows in the order of their positions.
+
+    Numbers that are measured rarely repeat, and records whose last one does not are in their places after one sort.
+    """
+    last = targets[:, -1]
+    order = np.argsort(last)
+    ordered = last[order]
+    repeats = ordered[1:] == ordered[:-1]
+    tied = np.zeros(len(order), dtype=np.bool_)
+    tied[1:] = repeats
+    tied[:-1] |= repeats
+    records = np.sort(order[tied])
+    order[tied] = records[np.lexsort(targets[records].T)]
+    return order
+
+
 def _order_by_leaf(
     points: NDArray[np.float64], weight: NDArray[np.float64], depth: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -143,14 +163,45 @@ def _order_by_leaf(
     bounds : ndarray of shape (2 ** depth + 1,), int64
         Leaf i holds ``order[bounds[i]:bounds[i + 1]]``.
     """
-    count = points.shape[0]
-    order = np.arange(count)
-    keys = np.empty(count)
-    bounds = np.zeros((1 << depth) + 1, np.int64)
-    bounds[1 << depth] = count
-    step = 1 << depth
-    while step > 1:
-        for node in range(0, 1 << depth, step):
+    order, keys = np.arange(len(points)), np.empty(len(points))
+    bounds = np.zeros(2**depth + 1, dtype=np.int64)
+    bounds[-1] = len(points)
+    part = 2 ** max(0, depth - APART)
+    _cut(points, weight, 0, 2**depth, part, order, keys, bounds)
+    parts = [slice(begin, begin + part) for begin in range(0, 2**depth, part)]
+
+    def cut(leaves: slice) -> None:
+        _cut(points, weight, leaves.start, leaves.stop, 1, order, keys, bounds)
+
+    for _ in in_order(cut, parts):
+        pass
+    return order, bounds
+
+
+@compiled
+def _cut(
+    points: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    first: int,
+    last: int,
+    smallest: int,
+    order: NDArray[np.int64],
+    keys: NDArray[np.float64],
+    bounds: NDArray[np.int64],
+) -> None:
+    """Cut the points of the leaves from `first` to `last`, a power of two, until `smallest` leaves are together.
+
+    Parameters
+    ----------
+    points, weight, order, bounds
+        As in `_order_by_leaf`; of `bounds` those of `first` and `last` are known, the others are written.
+    first, last, smallest : int
+    keys : ndarray of shape (c,)
+        Scratch.
+    """
+    step = last - first
+    while step > smallest:
+        for node in range(first, last, step):
             begin, end = bounds[node], bounds[node + step]
             axis = widest_column(points, order, begin, end, weight)
             for i in range(begin, end):
@@ -159,13 +210,13 @@ def _order_by_leaf(
             select(keys, order, begin, end, middle)
             bounds[node + step // 2] = middle
         step //= 2
-    return order, bounds
 
 
 @compiled
 def search(  # noqa: C901, PLR0912, PLR0915 - calls and small arrays inside a kernel cost more than its branches
     queries: NDArray[np.float64],
     limits: NDArray[np.float64],
+    leaf: NDArray[np.int64],
     enough: int,
     weight: NDArray[np.float64],
     tree: Tree,
@@ -179,6 +230,8 @@ def search(  # noqa: C901, PLR0912, PLR0915 - calls and small arrays inside a ke
     limits : ndarray of shape (q,), float64
         Squared distances ``sum(((query - point) * weight) ** 2)`` summed in column order. With `enough` 0 they follow
         the nearest record found, and end as its squared distance.
+    leaf : ndarray of shape (q,), int64
+        One near the query, which may hold `enough` records that are nearer; it is looked at first.
     enough : int
         A query's search ends when this many records are nearer; 0: search for the nearest records themselves.
     weight : ndarray of shape (d,), positive
@@ -196,6 +249,21 @@ def search(  # noqa: C901, PLR0912, PLR0915 - calls and small arrays inside a ke
     for i in range(queries.shape[0]):
         limit = limits[i]
         inside, total, best = 0, 0, -1
+        if enough > 0:
+            node = leaf[i]
+            distance[:] = 0.0
+            for j in range(d):
+                value, factor = queries[i, j], weight[j]
+                for k in range(WIDTH):
+                    term = (value - leaves[node, j, k]) * factor
+                    distance[k] += term * term
+            for k in range(bounds[node + 1] - bounds[node]):
+                if distance[k] < limit:
+                    inside += copies[bounds[node] + k]
+            if inside >= enough:
+                found[0, i], found[1, i], found[2, i] = inside, total, best
+                continue
+            inside = 0
         waiting_level[0], waiting_node[0], waiting = height, 0, 1
         while waiting > 0:
             waiting -= 1

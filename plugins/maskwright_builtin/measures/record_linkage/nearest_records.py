@@ -123,14 +123,16 @@ def _searched(
         return _all_tied(len(queries), len(targets), progress)
     queries, weight = queries[:, used], weight[used]
     tree, places = build_tree(targets[:, used], weight)
+    places = places[near]
     # Queries whose near targets are neighbours walk the same branches, which are then still in the cache.
-    work = np.argsort(places[near], kind="stable")
+    work = np.argsort(places, kind="stable")
     nearer, ties, first = (np.empty(len(queries), dtype=np.int64) for _ in range(3))
 
     def answer(chunk: slice) -> None:
         chosen = work[chunk]
         found = np.empty((3, len(chosen)), dtype=np.int64)
-        search(np.ascontiguousarray(queries[chosen]), limits[chosen], enough, weight, tree, found)
+        leaf = np.searchsorted(tree.bounds, places[chosen], side="right") - 1
+        search(np.ascontiguousarray(queries[chosen]), limits[chosen], leaf, enough, weight, tree, found)
         nearer[chosen], ties[chosen], first[chosen] = found
 
     chunks = [slice(begin, begin + QUERIES_AT_ONCE) for begin in range(0, len(work), QUERIES_AT_ONCE)]

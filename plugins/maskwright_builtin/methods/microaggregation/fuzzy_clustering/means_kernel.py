@@ -42,25 +42,32 @@ def _weigh(shares: Floats, ratios: Floats, factor: float, kind: int) -> None:
 
 
 @compiled
-def _eight(column: Floats, weights: Floats, first: int, start: int, stop: int, sums: Floats) -> None:
-    """Write, or for later rows add, the weighted sum of eight numbers for the centroids in [start, stop)."""
+def _eight(
+    one: Floats, other: Floats, weights: Floats, first: int, start: int, stop: int, of_one: Floats, of_other: Floats
+) -> None:
+    """Write, or for later rows add, the weighted sums of eight numbers of two columns, which share loaded weights.
+
+    For the centroids in [start, stop).
+    """
     r = first
-    x0, x1, x2, x3 = column[r], column[r + 1], column[r + 2], column[r + 3]
-    x4, x5, x6, x7 = column[r + 4], column[r + 5], column[r + 6], column[r + 7]
+    x0, x1, x2, x3 = one[r], one[r + 1], one[r + 2], one[r + 3]
+    x4, x5, x6, x7 = one[r + 4], one[r + 5], one[r + 6], one[r + 7]
+    y0, y1, y2, y3 = other[r], other[r + 1], other[r + 2], other[r + 3]
+    y4, y5, y6, y7 = other[r + 4], other[r + 5], other[r + 6], other[r + 7]
     w0, w1 = weights[r, start:stop], weights[r + 1, start:stop]
     w2, w3 = weights[r + 2, start:stop], weights[r + 3, start:stop]
     w4, w5 = weights[r + 4, start:stop], weights[r + 5, start:stop]
     w6, w7 = weights[r + 6, start:stop], weights[r + 7, start:stop]
     if first == 0:
         for i in range(w0.shape[0]):
-            sums[i] = ((x0 * w0[i] + x1 * w1[i]) + (x2 * w2[i] + x3 * w3[i])) + (
-                (x4 * w4[i] + x5 * w5[i]) + (x6 * w6[i] + x7 * w7[i])
-            )
+            u0, u1, u2, u3, u4, u5, u6, u7 = w0[i], w1[i], w2[i], w3[i], w4[i], w5[i], w6[i], w7[i]
+            of_one[i] = ((x0 * u0 + x1 * u1) + (x2 * u2 + x3 * u3)) + ((x4 * u4 + x5 * u5) + (x6 * u6 + x7 * u7))
+            of_other[i] = ((y0 * u0 + y1 * u1) + (y2 * u2 + y3 * u3)) + ((y4 * u4 + y5 * u5) + (y6 * u6 + y7 * u7))
     else:
         for i in range(w0.shape[0]):
-            sums[i] += ((x0 * w0[i] + x1 * w1[i]) + (x2 * w2[i] + x3 * w3[i])) + (
-                (x4 * w4[i] + x5 * w5[i]) + (x6 * w6[i] + x7 * w7[i])
-            )
+            u0, u1, u2, u3, u4, u5, u6, u7 = w0[i], w1[i], w2[i], w3[i], w4[i], w5[i], w6[i], w7[i]
+            of_one[i] += ((x0 * u0 + x1 * u1) + (x2 * u2 + x3 * u3)) + ((x4 * u4 + x5 * u5) + (x6 * u6 + x7 * u7))
+            of_other[i] += ((y0 * u0 + y1 * u1) + (y2 * u2 + y3 * u3)) + ((y4 * u4 + y5 * u5) + (y6 * u6 + y7 * u7))
 
 
 @compiled
@@ -68,15 +75,21 @@ def _add_weighted(columns: Floats, weights: Floats, sums: NDArray[np.float64]) -
     """Add a tile's weighted contents, as columns of shape (q, TILE), to the sums of all centroids."""
     q, padded = sums.shape
     # A tile is summed apart: a loop that writes binary64 works on binary32 at half the speed.
-    tile = np.empty(BLOCK, dtype=weights.dtype)
+    of_one, of_other = np.empty(BLOCK, dtype=weights.dtype), np.empty(BLOCK, dtype=weights.dtype)
     for start in range(0, padded, BLOCK):
         stop = min(start + BLOCK, padded)
-        for j in range(q):
+        for j in range(0, q, 2):
+            # Where there is no other column, the last one is its own partner, to no effect.
+            partner = min(j + 1, q - 1)
             for first in range(0, TILE, 8):
-                _eight(columns[j], weights, first, start, stop, tile)
+                _eight(columns[j], columns[partner], weights, first, start, stop, of_one, of_other)
             out = sums[j, start:stop]
             for i in range(out.shape[0]):
-                out[i] += tile[i]
+                out[i] += of_one[i]
+            if partner > j:
+                out = sums[partner, start:stop]
+                for i in range(out.shape[0]):
+                    out[i] += of_other[i]
 
 
 @compiled

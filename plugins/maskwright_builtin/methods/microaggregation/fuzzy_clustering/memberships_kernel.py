@@ -23,7 +23,8 @@ LANES = 64
 """Sums over centroids have as many partial sums; the number of centroids is padded to a multiple."""
 
 BLOCK = 512
-"""Centroids worked on together, a multiple of `LANES`: their coordinates and weights stay in the nearest cache."""
+"""Centroids worked on together: their coordinates and weights stay in the nearest cache. Eight times `LANES`, because
+`_add_lanes` is written out for as many."""
 
 INTEGER_POWER, POWER, ENTROPY = 0, 1, 2
 
@@ -34,7 +35,7 @@ def squares(
 ) -> None:
     """Write squared distances from two records to the centroids in [start, stop).
 
-    Two records share each coordinate that is loaded, and up to four coordinates each distance that is stored.
+    Two records share each coordinate that is loaded, and up to eight coordinates each distance that is stored.
 
     Parameters
     ----------
@@ -50,10 +51,27 @@ def squares(
     p = coordinates.shape[0]
     a, b = of_one[start:stop], of_other[start:stop]
     # Written out: assigning to slices takes the compiler seconds.
-    for i in range(a.shape[0]):
-        a[i] = 0
-        b[i] = 0
     j = 0
+    if p >= 8:
+        x0, x1, x2, x3, x4, x5, x6, x7 = one[0], one[1], one[2], one[3], one[4], one[5], one[6], one[7]
+        y0, y1, y2, y3, y4, y5, y6, y7 = other[0], other[1], other[2], other[3], other[4], other[5], other[6], other[7]
+        v0, v1 = coordinates[0, start:stop], coordinates[1, start:stop]
+        v2, v3 = coordinates[2, start:stop], coordinates[3, start:stop]
+        v4, v5 = coordinates[4, start:stop], coordinates[5, start:stop]
+        v6, v7 = coordinates[6, start:stop], coordinates[7, start:stop]
+        for i in range(a.shape[0]):
+            c0, c1, c2, c3, c4, c5, c6, c7 = v0[i], v1[i], v2[i], v3[i], v4[i], v5[i], v6[i], v7[i]
+            d0, d1, d2, d3 = x0 - c0, x1 - c1, x2 - c2, x3 - c3
+            d4, d5, d6, d7 = x4 - c4, x5 - c5, x6 - c6, x7 - c7
+            e0, e1, e2, e3 = y0 - c0, y1 - c1, y2 - c2, y3 - c3
+            e4, e5, e6, e7 = y4 - c4, y5 - c5, y6 - c6, y7 - c7
+            a[i] = ((d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3)) + ((d4 * d4 + d5 * d5) + (d6 * d6 + d7 * d7))
+            b[i] = ((e0 * e0 + e1 * e1) + (e2 * e2 + e3 * e3)) + ((e4 * e4 + e5 * e5) + (e6 * e6 + e7 * e7))
+        j = 8
+    else:
+        for i in range(a.shape[0]):
+            a[i] = 0
+            b[i] = 0
     while j + 4 <= p:
         x0, x1, x2, x3 = one[j], one[j + 1], one[j + 2], one[j + 3]
         y0, y1, y2, y3 = other[j], other[j + 1], other[j + 2], other[j + 3]
@@ -87,18 +105,26 @@ def squares(
 def smallest(distances: Floats, lanes: NDArray[Any]) -> float:
     """Return the least squared distance. All are >= 0, so that their bits are in order as integers, which are faster.
 
-    `lanes` is an integer array of the same width.
+    Integers have one least in whatever order they are looked at, so that the compiler is free to choose one. `lanes` is
+    an integer array of the same width.
     """
     bits = distances.view(lanes.dtype)
-    for lane in range(LANES):
-        lanes[lane] = bits[lane]
-    for start in range(LANES, bits.shape[0], LANES):
-        part = bits[start : start + LANES]
-        for lane in range(LANES):
-            lanes[lane] = min(lanes[lane], part[lane])
-    for lane in range(1, LANES):
-        lanes[0] = min(lanes[0], lanes[lane])
+    least = bits[0]
+    for i in range(1, bits.shape[0]):
+        least = min(least, bits[i])
+    lanes[0] = least
     return float(lanes[:1].view(distances.dtype)[0])
+
+
+@compiled
+def _add_lanes(block: Floats, sums: Floats) -> None:
+    """Write the sums of the eight runs of `LANES` numbers of a block, added one after the other."""
+    n0, n1, n2 = block[:LANES], block[LANES : 2 * LANES], block[2 * LANES : 3 * LANES]
+    n3, n4, n5 = block[3 * LANES : 4 * LANES], block[4 * LANES : 5 * LANES], block[5 * LANES : 6 * LANES]
+    n6, n7 = block[6 * LANES : 7 * LANES], block[7 * LANES :]
+    for lane in range(LANES):
+        four = ((n0[lane] + n1[lane]) + n2[lane]) + n3[lane]
+        sums[lane] = (((four + n4[lane]) + n5[lane]) + n6[lane]) + n7[lane]
 
 
 @compiled
@@ -108,12 +134,15 @@ def total_of(numbers: Floats, lanes: NDArray[np.float64]) -> float:
     for lane in range(LANES):
         lanes[lane] = 0.0
     for start in range(0, numbers.shape[0], BLOCK):
-        for lane in range(LANES):
-            sums[lane] = numbers[start + lane]
-        for first in range(start + LANES, min(start + BLOCK, numbers.shape[0]), LANES):
-            part = numbers[first : first + LANES]
+        part = numbers[start : min(start + BLOCK, numbers.shape[0])]
+        if part.shape[0] == BLOCK:
+            _add_lanes(part, sums)
+        else:
             for lane in range(LANES):
-                sums[lane] += part[lane]
+                sums[lane] = part[lane]
+            for first in range(LANES, part.shape[0], LANES):
+                for lane in range(LANES):
+                    sums[lane] += part[first + lane]
         for lane in range(LANES):
             lanes[lane] += sums[lane]
     total = 0.0
@@ -124,11 +153,7 @@ def total_of(numbers: Floats, lanes: NDArray[np.float64]) -> float:
 
 @compiled
 def _raise(ratios: Floats, exponent: int, result: Floats) -> None:
-    """Write whole powers of the ratios, by squaring; `exponent` >= 1."""
-    if exponent == 1:
-        for i in range(ratios.shape[0]):
-            result[i] = ratios[i]
-        return
+    """Write whole powers of the ratios, by squaring; `exponent` >= 2."""
     squared = np.empty(BLOCK, dtype=ratios.dtype)
     for start in range(0, ratios.shape[0], BLOCK):
         stop = min(start + BLOCK, ratios.shape[0])
@@ -210,8 +235,10 @@ def share(
         for i in range(distances.shape[0]):
             ratio = nearest / distances[i]
             distances[i] = ratio if ratio > lowest_ratio else nothing
+            shares[i] = distances[i]
         if kind == INTEGER_POWER:
-            _raise(distances, int(exponent), shares)
+            if exponent > 1.0:
+                _raise(distances, int(exponent), shares)
         else:
             for i in range(c):
                 ratio64 = float(distances[i])
