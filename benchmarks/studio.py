@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,11 @@ class Studio:
                        "Sec-Fetch-Site": "same-origin"}  # fmt: skip
             body = None if form is None else json.dumps(form)
             connection.request("GET" if form is None else "POST", path, body, headers)
-            return connection.getresponse().read().decode()
+            response = connection.getresponse()
+            answer = response.read().decode()
+            if response.status != HTTPStatus.OK or 'role="alert"' in answer:
+                sys.exit(f"{path}: {response.status} {answer[:500]}")
+            return answer
 
     def whole(self, part: str) -> str:
         """A part of a page, once it no longer says how far it is."""
