@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,12 +17,14 @@ from maskwright_studio.judged_rules import JudgedRules
 from maskwright_studio.worker import with_place
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from maskwright import Column, Dataset, Description, EditSet, LinkedData, Suggestions
     from maskwright_studio.worker import Told
+
+Held = TypeVar("Held")
 
 BINS = 40
 MOST_BARS = 20
@@ -65,18 +67,18 @@ class DataAnswers:
     @property
     def data(self) -> Dataset:
         """The data, of several levels the file of the lowest; what could not be read is not tried until it changes."""
-        return self._once("_read")
+        return self._once(lambda: self._read)
 
     @property
     def linked(self) -> LinkedData | None:
         """The data of several levels; None where they have one."""
-        return self._once("_linked")
+        return self._once(lambda: self._linked)
 
-    def _once(self, name: str) -> Any:
+    def _once(self, read: Callable[[], Held]) -> Held:
         if self._unread is not None:
             raise self._unread
         try:
-            return getattr(self, name)
+            return read()
         except mw.MaskwrightError as error:
             self._unread = error
             raise

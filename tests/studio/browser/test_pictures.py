@@ -20,7 +20,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 KEPT = os.environ.get("MASKWRIGHT_PICTURES")
 """Folder of the pictures; where it is not named they are looked at and let go."""
 
-SIZE = {"width": 1100, "height": 760}
+SIZE = {"width": 1000, "height": 900}
 SLOW = 240_000
 """Milliseconds that what was never compiled may take."""
 
