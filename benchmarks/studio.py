@@ -101,6 +101,7 @@ def _measured(records: int, pipeline: Path) -> bool:
     with _started(pipeline) as studio:
         print(f"\n{records:,} records; load {os.getloadavg()[0]:.1f}\n{'':32}{'wall s':>8}{'CPU s':>8}")
         _timed("first: all variables, with reading", studio, lambda: studio.whole("variables/every"))
+        _say_memory("memory with the data", studio)
         _timed("before and after, with reading", studio, lambda: studio.whole("before-and-after/every"))
         slowest = 0.0
         for page, parts in PAGES.items():
@@ -110,13 +111,18 @@ def _measured(records: int, pipeline: Path) -> bool:
         counted = max(
             _timed(f"new rule: {rule}", studio, lambda rule=rule: _counted(studio, rule)) for rule in RULES
         )  # fmt: skip
-        memory = {name: _memory(number) for name, number in studio.processes().items()}
-        print("memory:", ", ".join(f"{name} {now:.0f} MB (at most {most:.0f})" for name, (now, most) in memory.items()))
+        _say_memory("memory with the masked data too", studio)
         gates = {f"first paint {slowest:.2f} s <= {PAINT} s": slowest <= PAINT,
                  f"counts of a new rule {counted:.2f} s <= {RULE} s": counted <= RULE}  # fmt: skip
         for said, holds in gates.items():
             print(f"{'passed' if holds else 'MISSED'}: {said}")
         return all(gates.values())
+
+
+def _say_memory(when: str, studio: Studio) -> None:
+    memory = {name: _memory(number) for name, number in studio.processes().items()}
+    said = (f"{name} {now:.0f} MB (at most {most:.0f})" for name, (now, most) in memory.items())
+    print(f"{when}: {', '.join(said)}")
 
 
 def _counted(studio: Studio, rule: str) -> None:

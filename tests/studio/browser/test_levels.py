@@ -37,7 +37,7 @@ def test_variables_are_shown_by_level(page, running):
 def test_rules_count_households_and_persons(page, running):
     page.goto(running.at("/rules"))
     expect(row(page, "members-counted")).to_contain_text("household", timeout=SLOW)
-    expect(row(page, "grown")).to_contain_text(re.compile(r"person.* in \d+ household", re.DOTALL))
+    expect(row(page, "grown")).to_contain_text(re.compile(r"person.*in \d+ household", re.DOTALL))
     field = page.get_by_label("Try a rule")
     field.fill("count(person) >= 2")
     expect(page.locator("#counted")).to_contain_text("household records that it is for (40 in all)")
