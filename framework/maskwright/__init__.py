@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from maskwright.commands.pipeline_parts import analyse_edits as analyse_edits
     from maskwright.commands.pipeline_parts import pipeline_data as pipeline_data
     from maskwright.commands.pipeline_parts import pipeline_edits as pipeline_edits
+    from maskwright.commands.pipeline_parts import pipeline_linked_data as pipeline_linked_data
     from maskwright.commands.plan import plan as plan
     from maskwright.commands.plan import plan_pipeline as plan_pipeline
     from maskwright.commands.protect import protect as protect
@@ -301,6 +302,7 @@ _HOME = {
     "PipelineError": "maskwright.foundation.errors",
     "analyse_edits": "maskwright.commands.pipeline_parts",
     "pipeline_data": "maskwright.commands.pipeline_parts",
+    "pipeline_linked_data": "maskwright.commands.pipeline_parts",
     "pipeline_edits": "maskwright.commands.pipeline_parts",
     "plan": "maskwright.commands.plan",
     "plan_pipeline": "maskwright.commands.plan",

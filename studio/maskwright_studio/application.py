@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from maskwright_studio.documents import SANDBOX
 from maskwright_studio.guard import Door, Guard
 from maskwright_studio.page import Answer
 from maskwright_studio.pages import PAGES
+from maskwright_studio.pages.pipeline import prepared
 from maskwright_studio.refusal import Refusal
 from maskwright_studio.showing import html, sentence
 
@@ -45,6 +47,8 @@ def application(session: Session, address: str, key: str) -> Guard:
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        preparing = asyncio.create_task(prepared(session))
+        preparing.add_done_callback(lambda done: done.cancelled() or done.exception())
         yield
         await session.close()
 

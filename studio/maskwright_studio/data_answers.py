@@ -6,20 +6,25 @@ import os
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 import maskwright as mw
+from maskwright_studio.data_process import is_read_in_parts
+from maskwright_studio.judged_rules import JudgedRules
+from maskwright_studio.worker import with_place
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from maskwright import Column, Dataset, Description, EditSet, Outcome, Suggestions
+    from maskwright import Column, Dataset, Description, EditSet, LinkedData, Suggestions
     from maskwright_studio.worker import Told
+
+Held = TypeVar("Held")
 
 BINS = 40
 MOST_BARS = 20
@@ -49,49 +54,78 @@ class DataAnswers:
         self._reporter = reporter
         self.folder = f"{Path(pipeline).parent}{os.sep}"
         self._unread: mw.MaskwrightError | None = None
+        self._judged = JudgedRules()
 
     @cached_property
     def _read(self) -> Dataset:
         return mw.pipeline_data(self._pipeline, self._reporter)
 
+    @cached_property
+    def _linked(self) -> LinkedData | None:
+        return mw.pipeline_linked_data(self._pipeline, self._reporter)
+
     @property
     def data(self) -> Dataset:
-        """The data; a file that could not be read is not tried again until it changes."""
+        """The data, of several levels the file of the lowest; what could not be read is not tried until it changes."""
+        return self._once(lambda: self._read)
+
+    @property
+    def linked(self) -> LinkedData | None:
+        """The data of several levels; None where they have one."""
+        return self._once(lambda: self._linked)
+
+    def _once(self, read: Callable[[], Held]) -> Held:
         if self._unread is not None:
             raise self._unread
         try:
-            return self._read
+            return read()
         except mw.MaskwrightError as error:
             self._unread = error
             raise
 
+    @property
+    def _levels(self) -> dict[str, Dataset]:
+        """Data of each level, the top first; of data with one level under no name."""
+        linked = self.linked
+        return {"": self.data} if linked is None else {level.name: level.data for level in linked}
+
     @cached_property
-    def _looks(self) -> Description:
-        data = self.data
+    def _looks(self) -> dict[str, Description]:
+        levels = self._levels
         self._reporter.stage("Looking at the variables")
-        return mw.describe(data)
+        return {name: mw.describe(data) for name, data in levels.items()}
 
     @cached_property
     def _guesses(self) -> dict[str, Any]:
         """What each variable would be taken for if nothing were declared of it."""
-        data = self.data
-        kept = len(data) > SUGGESTED_IN
-        some = data.taken(np.linspace(0, len(data) - 1, SUGGESTED_IN).astype(np.int64)) if kept else data
-        plain = [
-            column if column.variable.inferred_role
-            else replace(column, variable=replace(column.variable, inferred_role=True)) for column in some
-        ]  # fmt: skip
-        return {each.name: each for each in mw.describe(replace(some, columns=tuple(plain))).variables}
+        return {each.name: each for data in self._levels.values() for each in _undeclared(data).variables}
+
+    def ahead(self) -> bool:
+        """Work out a piece of what the pages will ask; whether there may be more to work out."""
+        for name in ("_looks", "_guesses", "_rules_ahead"):
+            if name not in self.__dict__:
+                getattr(self, name)
+                return True
+        return False
+
+    @cached_property
+    def _rules_ahead(self) -> None:
+        edits = mw.pipeline_edits(self._pipeline)
+        # What an engine checks takes long, and nobody has asked for it yet.
+        if all(each.engine is None for each in edits):
+            self._outcomes(edits)
 
     def variables(self) -> dict[str, Any]:
         """Every variable, in counts: what it is, what it seems to be, what of it has no value."""
-        looks, data = self._looks, self.data
-        guesses = self._guesses
+        looks, levels, guesses = self._looks, self._levels, self._guesses
         return {
-            "records": looks.records,
+            "records": len(list(levels.values())[-1]),
+            "levels": [(name, len(data)) for name, data in levels.items() if name],
             "variables": [
                 {
                     "name": each.name,
+                    "level": level,
+                    "records": len(column),
                     "type": column.variable.type,
                     "role": column.variable.role,
                     "is_declared": not column.variable.inferred_role,
@@ -107,16 +141,17 @@ class DataAnswers:
                     "unsure": list(each.unsure),
                     "label": column.variable.label or "",
                 }
-                for each in looks.variables
-                for column in (data[each.name],)
+                for level, look in looks.items()
+                for each in look.variables
+                for column in (levels[level][each.name],)
             ],
         }
 
     def distribution(self, name: str, values: bool = False) -> dict[str, Any]:
         """How the cells of a variable are distributed: counts only, or also what stands below the bars."""
-        if name not in self.data.names:
+        column = next((each for data in self._levels.values() for each in data if each.name == name), None)
+        if column is None:
             raise mw.InputError(f"there is no variable {name}")
-        column = self.data[name]
         present = column.values[~column.missing]
         if not len(present):
             return {"form": "none", "counts": [], "others": 0, "labels": []}
@@ -164,27 +199,43 @@ class DataAnswers:
     def rules(self) -> dict[str, Any]:
         """Every rule of the pipeline with its counts, and what they come to together."""
         edits = mw.pipeline_edits(self._pipeline)
-        data = self.data
-        self._reporter.stage("Checking the rules")
-        outcome = mw.validate(data, edits, original=data)
+        outcomes = self._outcomes(edits)
+        linked = self.linked
         return {
-            "records": len(data),
-            "rules": counts_of(outcome),
+            "records": len(list(self._levels.values())[-1]),
+            "levels": [] if linked is None else [(level.name, len(level)) for level in linked],
+            "names": [name for data in self._levels.values() for name in data.names],
+            "rules": [
+                {**said, "above": None if linked is None else _above(linked, each)}
+                for said, each in zip(counts_of(outcomes), outcomes, strict=True)
+            ],
             "findings": [
                 {"kind": each.kind, "rules": list(each.edits), "message": each.message, "hint": each.hint or "",
                  "blocks": each.blocks}
-                for each in mw.analyse_edits(edits, data).findings
+                for each in mw.analyse_edits(edits, self.data if linked is None else None).findings
             ],
         }  # fmt: skip
 
+    def _outcomes(self, edits: EditSet) -> Sequence[Any]:
+        data = self.linked or self.data
+        self._reporter.stage("Checking the rules")
+        return self._judged.outcomes(data, edits)
+
     def rule(self, text: str) -> dict[str, Any]:
         """Counts of one rule as it is being typed."""
-        data = self.data
-        outcome = mw.validate(data, [text], original=data)
-        return {"records": outcome.records, **counts_of(outcome)[0]}
+        linked = self.linked
+        # Of data of several levels, rules that linking rests on are judged too.
+        (typed,) = mw.EditSet.parse([text])
+        outcomes = self._judged.outcomes(linked or self.data, mw.EditSet((typed,)))
+        outcome = next(each for each in outcomes if each.name == typed.name)
+        records = len(self.data) if linked is None else len(linked[outcome.level])
+        return {"records": records, **counts_of([outcome])[0]}
 
     def suggestions(self) -> dict[str, Any]:
         """Rules that hold in the data and do not follow from those of the pipeline."""
+        if self.linked is not None:
+            hint = f"maskwright suggest --pipeline {Path(self._pipeline).name}, and the files, looks for them."
+            raise mw.InputError(mw.Problem("rules of several levels are not looked for on this page", hint=hint))
         data = self.data
         known = mw.pipeline_edits(self._pipeline)
         self._reporter.stage("Looking for rules")
@@ -195,17 +246,58 @@ class DataAnswers:
         # Rules that only some engine can evaluate imply nothing that could be left out.
         return mw.suggest(data, mw.EditSet(tuple(each for each in known if each.engine is None)))
 
+    def plan(self, again: int) -> dict[str, Any]:
+        """Plan of the pipeline, as ``maskwright plan --json`` prints it, or every reason why there is none.
 
-def counts_of(outcome: Outcome) -> list[dict[str, Any]]:
+        `again` tells one plan from the next of the same text.
+        """
+        del again
+        try:
+            return {"plan": mw.plan_pipeline(self._pipeline, data=self._held(), reporter=self._reporter)}
+        except mw.MaskwrightError as error:
+            return {"plan": None, "problems": [(with_place(each), each.hint or "") for each in error.problems]}
+
+    def _held(self) -> Dataset | None:
+        """The data, unless a plan does without them: those of levels, and those that are read in parts."""
+        try:
+            text = Path(self._pipeline).read_text("utf-8-sig")
+            section = mw.read_settings(text).get("data")
+            is_one_table = isinstance(section, dict) and "levels" not in section and not is_read_in_parts(text)
+            held = self.data if is_one_table else None
+        except (mw.MaskwrightError, OSError, UnicodeDecodeError):
+            return None  # the plan says why, with everything else that is wrong
+        return held
+
+
+def _undeclared(data: Dataset) -> Description:
+    kept = len(data) > SUGGESTED_IN
+    some = data.taken(np.linspace(0, len(data) - 1, SUGGESTED_IN).astype(np.int64)) if kept else data
+    plain = [
+        column if column.variable.inferred_role
+        else replace(column, variable=replace(column.variable, inferred_role=True)) for column in some
+    ]  # fmt: skip
+    return mw.describe(replace(some, columns=tuple(plain)))
+
+
+def counts_of(outcomes: Sequence[Any]) -> list[dict[str, Any]]:
     """What each rule came to, as ``maskwright validate --json`` counts."""
     return [
         {
             "name": each.name, "text": each.text, "kind": each.kind, "severity": each.severity,
             "variables": list(each.variables), "violations": each.violations, "unknown": each.unknown,
             "fired": each.fired, "because": each.unknown_because, "first": list(each.first_records),
+            "level": each.level,
         }
-        for each in outcome.edits
+        for each in outcomes
     ]  # fmt: skip
+
+
+def _above(linked: LinkedData, outcome: Any) -> tuple[int, str] | None:
+    """How many records of the level above have one that violates the rule; None at the top, and of too many to list."""
+    level = linked[outcome.level]
+    if level.groups is None or len(outcome.listed) < outcome.violations:
+        return None
+    return len(np.unique(level.groups[outcome.listed - 1])), level.declared.above or ""
 
 
 def _unparsed(column: Column) -> int:

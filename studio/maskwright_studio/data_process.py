@@ -76,6 +76,7 @@ class DataProcess:
     _answers: dict[str, asyncio.Future[Any]] = field(default_factory=dict)
     _waiting: dict[int, asyncio.Future[Any]] = field(default_factory=dict)
     _topics: dict[str, int] = field(default_factory=dict)
+    _beginning: asyncio.Task[None] | None = None
     _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -121,6 +122,21 @@ class DataProcess:
         if not answer.done():
             raise NotYet(self.stage or "Starting", self.share, self._notice)
         return answer.result()
+
+    def begin(self, pipeline: PipelineFile) -> None:
+        """Read the data before a page asks for them, unless they are read in parts: these may be too many.
+
+        Parameters
+        ----------
+        pipeline : PipelineFile
+        """
+        if self._beginning is None or self._beginning.done():
+            self._beginning = asyncio.create_task(self._begin(pipeline))
+
+    async def _begin(self, pipeline: PipelineFile) -> None:
+        with contextlib.suppress(Refusal, NotYet):  # the page that asks is told
+            if not is_read_in_parts(pipeline.text):
+                await self.ask(pipeline, "variables")
 
     async def close(self) -> None:
         """End the process."""
@@ -222,6 +238,21 @@ def state_of_data(pipeline: PipelineFile) -> object:
     files = sorted({path for text in _texts(section) for path in _named(pipeline.path.parent, text)})
     stamps = [(str(path), *_stamp(path)) for path in files]
     return str(pipeline.path), repr(section), stamps
+
+
+def is_read_in_parts(text: str) -> bool:
+    """Whether a pipeline has its data read part by part, as they may be larger than memory.
+
+    Parameters
+    ----------
+    text : str
+    """
+    try:
+        settings = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return False
+    execution = settings.get("execution") if isinstance(settings, dict) else None
+    return isinstance(execution, dict) and "engine" in execution
 
 
 def _texts(section: object) -> list[str]:

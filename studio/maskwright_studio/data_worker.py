@@ -23,7 +23,7 @@ from maskwright_studio.worker import Told, with_place
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ARGUMENT = re.compile(r"^argument \w+, item \d+(:\d+)?: (edit edit-\d+: )?")
+ARGUMENT = re.compile(r"^(argument \w+, item|rule) \d+(:\d+)?: (edit edit-\d+: )?")
 
 
 def main() -> None:
@@ -39,13 +39,25 @@ def main() -> None:
     cancelled: set[int] = set()
     threading.Thread(target=_hear, args=(asked, cancelled), daemon=True).start()
     answers = ReleasedAnswers(asked.get()["pipeline"], Told(say))
+    is_needed = False
     while True:
+        # Between questions: what the next page will ask.
+        while is_needed and asked.empty():
+            is_needed = _works_ahead(answers)
         request = asked.get()
         if request["id"] in cancelled:
             continue
         outcome = _outcome(answers, request)
+        is_needed = True
         say({"memory": _memory()})
         say({"id": request["id"], **outcome})
+
+
+def _works_ahead(answers: ReleasedAnswers) -> bool:
+    try:
+        return answers.ahead()
+    except Exception:  # noqa: BLE001 - whoever asks for it is told
+        return False
 
 
 def _outcome(answers: ReleasedAnswers, request: dict[str, Any]) -> dict[str, object]:
@@ -55,7 +67,7 @@ def _outcome(answers: ReleasedAnswers, request: dict[str, Any]) -> dict[str, obj
     except mw.MaskwrightError as error:
         first, *others = error.problems
         more = f" (and {len(others)} more)" if others else ""
-        # Of a typed rule the place is an argument of ours, which is nowhere on the page.
+        # Of a typed rule the place is one of ours, which is nowhere on the page.
         sentence, *excerpt = ARGUMENT.sub("", with_place(first).replace(answers.folder, "")).split("\n")
         return {"problems": ["\n".join([sentence.rstrip(".") + more, *excerpt]), first.hint or ""]}
     except MemoryError:

@@ -53,7 +53,8 @@ def _measure(label: str, found: MeasureRecord) -> dict[str, Any]:
     thresholds = [] if found.threshold is None else [(label, found.threshold, bool(found.met))]
     thresholds += [(f"{label}.{name}", each.threshold, each.met) for name, each in found.part_thresholds.items()]
     return {
-        "label": label, "kind": found.kind, "value": mw.wording.with_unit(found.value, found.unit),
+        "label": label, "kind": found.kind, "figure": found.value,
+        "value": mw.wording.with_unit(found.value, found.unit),
         "better": found.direction, "sentence": found.sentence, "notes": list(found.notes),
         "parts": {
             name: mw.wording.with_unit(value, found.part_units.get(name, found.unit))

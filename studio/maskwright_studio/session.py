@@ -42,8 +42,8 @@ class Session:
         Holds the data of the pipeline.
     commands : CommandLine
         For files that no pipeline names yet.
-    plans : Jobs
-        Plans are made beside a run.
+    plans : int
+        How often a plan was asked for anew.
     documents : Documents
     exploration : Exploration
     """
@@ -55,7 +55,7 @@ class Session:
         self.jobs = Jobs()
         self.data = DataProcess()
         self.commands = CommandLine(self.folder)
-        self.plans = Jobs()
+        self.plans = 0
         self.documents = Documents()
         self.exploration = Exploration()
 
@@ -72,7 +72,6 @@ class Session:
         await self.jobs.close()
         await self.data.close()
         await self.commands.close()
-        await self.plans.close()
         await self.exploration.close()
 
     def pipelines(self) -> list[str]:

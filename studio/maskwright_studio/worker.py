@@ -84,7 +84,7 @@ def outcome(request: Mapping[str, Any], reporter: Told) -> dict[str, object]:
     Parameters
     ----------
     request : mapping
-        ``{"work": "run", "pipeline": PATH, "folder": PATH}``, ``{"work": "plan", "pipeline": PATH}``, or
+        ``{"work": "run", "pipeline": PATH, "folder": PATH}``, or
         ``{"work": "compare", "experiment": PATH, "folder": PATH}``.
     reporter : Told
     """
@@ -92,8 +92,6 @@ def outcome(request: Mapping[str, Any], reporter: Told) -> dict[str, object]:
         match request["work"]:
             case "run":
                 result = run_summary(mw.run(request["pipeline"], reporter=reporter).record, Path(request["folder"]))
-            case "plan":
-                result = mw.plan_pipeline(request["pipeline"], reporter=reporter)
             case "compare":
                 compared = mw.compare(request["experiment"], reporter=reporter)
                 result = compared_cells(compared, Path(request["folder"]))

@@ -13,9 +13,9 @@ def running(studio, office):
     return studio(office / "pipeline.yaml")
 
 
-def map_of(running, query=""):
+def map_of(running, query="", experiment="experiment.yaml"):
     end = time.monotonic() + 280
-    while "data-again" in (shown := running.ask(f"/part/map/cells?experiment=experiment.yaml{query}")[2]):
+    while "data-again" in (shown := running.ask(f"/part/map/cells?experiment={experiment}{query}")[2]):
         assert time.monotonic() < end
         time.sleep(0.1)
     return html.unescape(shown)
@@ -79,3 +79,57 @@ def test_what_makes_no_experiment_is_refused(running, wrong, said):
 
 def test_nothing_is_chosen_outside_the_folder(running):
     assert "not in the folder" in running.act("/map/compare", experiment="../experiment.yaml")["say"]
+
+
+LONG = """\
+maskwright: 1
+data: {source: people.csv, variables: {age: {role: quasi_identifier}}}
+edits: [gross == net + tax]
+grid:
+  - method: microaggregation
+    vary: {k: [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]}
+measure: [sse, interval_disclosure]
+seed: 7
+output: long
+"""
+
+
+def test_a_cancelled_comparison_keeps_what_is_computed_and_no_temporaries(running, office, command):
+    (office / "long.yaml").write_text(LONG, "utf-8")
+    running.act("/map/compare", experiment="long.yaml")
+    end = time.monotonic() + 280
+    while "<li" not in running.ask("/part/map/cells?experiment=long.yaml")[2]:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    assert "still at work" in running.act("/map/compare", experiment="experiment.yaml")["say"]
+    assert "cancelled" in running.act("/run/cancel")["say"]
+    shown = running.ask("/part/map/cells?experiment=long.yaml")[2]
+    assert "The comparison was cancelled; what was computed until then is kept." in shown
+    assert not list(office.rglob(".maskwright-*"))
+    running.act("/map/compare", experiment="long.yaml")
+    assert "data-again" not in (shown := map_of(running, experiment="long.yaml"))
+    said = json.loads(command(office, "compare", "long.yaml", "--json")[1])
+    assert said["computed"] == len(said["failed"]), "what the page computed is known to the command"
+    assert "14 points" in shown
+
+
+def test_runs_of_the_session_are_on_a_map(running, office):
+    text = (office / "pipeline.yaml").read_text()
+    assert "Runs of this session" not in running.view("/map")
+    try:
+        (office / "pipeline.yaml").write_text(text.replace("[sse]", "[sse, interval_disclosure]"))
+        running.act("/open/read_again")
+        for _ in range(2):
+            running.act("/run/start")
+            end = time.monotonic() + 280
+            while "data-again" in running.ask("/part/run/progress")[2]:
+                assert time.monotonic() < end
+                time.sleep(0.1)
+        shown = running.view("/map")
+        assert "2 runs that measured both" in shown
+        number, figures = re.search(r'href="/run\?job=(\d+)" aria-label="run \d+: ([^"]*)"', shown).groups()
+        assert re.match(r"interval_disclosure [\d.]+, sse [\d.]+, on the front$", figures)
+        assert f"<h2>{number}. " in running.view(f"/run?job={number}")
+    finally:
+        (office / "pipeline.yaml").write_text(text)
+        running.act("/open/read_again")

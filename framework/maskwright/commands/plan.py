@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from maskwright.data.dataset import Dataset
     from maskwright.data.declaration import VariableDeclaration
     from maskwright.data.frame_libraries import Data
     from maskwright.pipeline.resolved import Pipeline
@@ -94,6 +95,7 @@ def plan_pipeline(
     overrides: Mapping[str, object] | Sequence[str] = (),
     *,
     with_data: bool = True,
+    data: Dataset | None = None,
     assume_records: int | None = None,
     reporter: Reporter | None = None,
 ) -> dict[str, Any]:
@@ -110,6 +112,9 @@ def plan_pipeline(
         Put over the settings of the file.
     with_data : bool, default True
         Whether the data file is read.
+    data : Dataset, optional
+        What `maskwright.pipeline_data` read of this pipeline: the file is then read once more only where that could say
+        something else. The plan is the same.
     assume_records : int, optional
         Records that expected memory and time are said of, in place of those of the file.
     reporter : Reporter, optional
@@ -138,6 +143,7 @@ def plan_pipeline(
         if assume_records is not None:
             raise InputError(Problem("what records of several levels cost is not estimated", hint=_ONE_LEVEL))
         return _plan_of_levels(request, reporter or Logged(), with_data=with_data)
+    request = replace(request, data=replace(request.data, held=data))
     if with_data and request.engine is not None:
         return plan_parted(request, reporter or Logged(), assume_records)
     if with_data:

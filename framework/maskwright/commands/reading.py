@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import pyarrow as pa
 
 from maskwright.commands.codebook_use import codebook_named, codebook_notices, without_extremes
+from maskwright.commands.held_data import held_without
 from maskwright.commands.requests import (
     DeclaredVariables,
     data_request,
@@ -205,7 +206,9 @@ def load(
         read = _in_memory(data, _present(declared, may_lack, names_in(data) or ()))
         named |= {column.name for column in read if column.variable.role == "identifier"} - set(keys)
     else:
-        read = _from_file(data, declared, progress, set() if identifiers else named - {data.cluster}, may_lack)
+        left_out = set() if identifiers else named - {data.cluster}
+        held = held_without(data, left_out, keys)
+        read = _from_file(data, declared, progress, left_out, may_lack) if held is None else held
     if data.cluster is not None:
         read = with_households(read, data.cluster)
     return read if identifiers else read.without([name for name in read.names if name in named])

@@ -25,7 +25,7 @@ from maskwright.foundation.errors import InputError
 from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -152,8 +152,20 @@ class RecordChunk:
         start, stop : int
             0-based, the last excluded; to the end when `stop` is None.
         """
-        end = len(data) if stop is None else min(stop, len(data))
-        return cls(end - start, {column.name: column_cells(column, start, end) for column in data})
+        return cls._of(data, {}, start, len(data) if stop is None else min(stop, len(data)))
+
+    @classmethod
+    def slices(cls, data: Dataset, size: int) -> Iterator[RecordChunk]:
+        """Chunks of a dataset, `size` records each but the last, in record order."""
+        # A file can have as many categories as records: what they say is not read anew for each chunk.
+        said = {each.name: functools.cache(partial(_said, each)) for each in data if not each.variable.is_numeric}
+        for start in range(0, len(data), size):
+            yield cls._of(data, said, start, min(start + size, len(data)))
+
+    @classmethod
+    def _of(cls, data: Dataset, said: Mapping[str, Callable[[], _Said]], start: int, stop: int) -> RecordChunk:
+        cells = {column.name: partial(column_cells, column, start, stop, said.get(column.name)) for column in data}
+        return cls(stop - start, cells)
 
     @classmethod
     def from_batch(
@@ -209,7 +221,25 @@ def _flat(texts: Any) -> Any:
     return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
 
 
-def column_cells(column: Column, start: int = 0, stop: int | None = None) -> Cells:
+@dataclass(frozen=True, eq=False)
+class _Said:
+    """Numbers that the categories of a variable say, and NaN at their end, which code -1 takes."""
+
+    numbers: NDArray[np.float64]
+    spoken: NDArray[np.float64] | None
+    decimals: int | None
+
+
+def _said(column: Column) -> _Said:
+    categories = column.variable.category_texts
+    said = _text_cells(categories, categories, None, (), None)
+    spoken = None if said.spoken is None else np.append(said.spoken, np.nan)
+    return _Said(np.append(said.numbers, np.nan), spoken, said.decimals)
+
+
+def column_cells(
+    column: Column, start: int = 0, stop: int | None = None, known: Callable[[], _Said] | None = None
+) -> Cells:
     """Cells of a dataset's column, records start..stop.
 
     Parameters
@@ -218,6 +248,8 @@ def column_cells(column: Column, start: int = 0, stop: int | None = None) -> Cel
         Of n records.
     start, stop : int
         0-based, the last excluded; to the end when `stop` is None.
+    known : callable, optional
+        Gives what the categories say; otherwise they are read.
     """
     values, missing = column.values[start:stop], column.missing[start:stop]
     nothing, codes = partial(column.nothing, slice(start, stop)), column.variable.empty_meanings
@@ -228,12 +260,9 @@ def column_cells(column: Column, start: int = 0, stop: int | None = None) -> Cel
         return replace(number_cells(values, missing, column.variable.decimals), nothing=nothing, codes=codes)
     categories = column.variable.category_texts
     places = pa.array(values, pa.int32(), mask=np.asarray(missing))
-    said = _text_cells(categories, categories, None, (), None)
-    numbers, spoken = (
-        None if each is None else np.where(missing, np.nan, np.append(each, np.nan)[values])
-        for each in (said.numbers, said.spoken)
-    )
-    assert numbers is not None
+    said = _said(column) if known is None else known()
+    numbers = np.where(missing, np.nan, said.numbers[values])
+    spoken = None if said.spoken is None else np.where(missing, np.nan, said.spoken[values])
     return Cells(numbers, missing, missing, said.decimals, lambda: categories.take(places), nothing, codes, spoken)
 
 

@@ -60,6 +60,8 @@ class DataSource:
         What it declares is among `variables`, under what the pipeline declares itself.
     stated : mapping of name to VariableDeclaration
         What the pipeline declares itself, beside a codebook.
+    held : Dataset or None
+        What a program read of it before, identifiers included.
     """
 
     path: Path
@@ -71,6 +73,7 @@ class DataSource:
     missing: tuple[tuple[str, str], ...] = ()
     codebook: Codebook | None = None
     stated: Mapping[str, VariableDeclaration] = field(default_factory=dict)
+    held: Dataset | None = field(default=None, compare=False, repr=False)
 
     @property
     def name(self) -> str:

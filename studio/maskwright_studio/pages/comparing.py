@@ -12,6 +12,7 @@ import maskwright as mw
 from maskwright_studio.drawing.risk_utility_map import HEIGHT, WIDTH, risk_utility_map
 from maskwright_studio.experiment_text import experiment_text
 from maskwright_studio.folder import inside
+from maskwright_studio.map_of_runs import map_of_runs
 from maskwright_studio.page import Answer, Page
 from maskwright_studio.pages.pipeline import schema
 from maskwright_studio.parameter_form import measure_models, method_models
@@ -35,10 +36,13 @@ async def show(session: Session, query: Query) -> str:
     """Experiments of the folder, the chosen one, and a form that makes one from the open pipeline."""
     experiments = session.experiments()
     name = query.get("experiment", "") or (experiments[0] if experiments else "")
+    runs = map_of_runs(session.jobs.all)
     kept = {key: query[key] for key in ("first", "second") if query.get(key)}
     return html(
         "comparing.html", experiments=experiments, name=name, part=urlencode({"experiment": name, **kept}),
         making=await _form(session) if session.pipeline is not None else None, opened=query.get("new", ""),
+        runs=runs, picture_of_runs=None if runs is None else risk_utility_map(runs), width=WIDTH, height=HEIGHT,
+        link=lambda name: f"/run?job={name.removeprefix('run ')}",
     )  # fmt: skip
 
 

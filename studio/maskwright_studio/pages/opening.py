@@ -38,6 +38,8 @@ OPTIONS = {
 async def show(session: Session, query: Query) -> str:
     """Pipelines and data files of the folder, and the pipeline that is open."""
     pipeline = session.pipeline
+    if pipeline is not None:
+        session.data.begin(pipeline)
     names = [shown(session.folder, path) for path in files_of(session.folder)]
     data = query.get("data", "")
     stated = {name: query.get(name, "") for name in OPTIONS}

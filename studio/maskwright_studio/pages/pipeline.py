@@ -49,6 +49,13 @@ async def problems_of(pipeline: PipelineFile, text: str) -> tuple[mw.Problem, ..
         return await asyncio.to_thread(mw.pipeline_problems, text, pipeline.path)
 
 
+async def prepared(session: Session) -> None:
+    """Import what reads pipelines, plugins included, before somebody waits for this page."""
+    await schema()
+    if session.pipeline is not None:
+        await problems_of(session.pipeline, session.pipeline.text)
+
+
 async def show(session: Session, query: Query) -> str:
     """Forms and text, the mistakes in it, and what became of the file outside."""
     pipeline = session.needed_pipeline()

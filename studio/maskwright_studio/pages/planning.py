@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import maskwright as mw
+from maskwright_studio.data_process import NotYet
 from maskwright_studio.page import Answer, Page
 from maskwright_studio.pages.pipeline import proposed
-from maskwright_studio.proposals import fingerprint, value_at
+from maskwright_studio.proposals import value_at
 from maskwright_studio.refusal import Refusal
 from maskwright_studio.showing import html
 
 if TYPE_CHECKING:
-    from maskwright_studio.jobs import Job
     from maskwright_studio.page import Form, Query
     from maskwright_studio.proposals import Operation
     from maskwright_studio.session import Session
@@ -25,30 +25,18 @@ async def show(session: Session, _: Query) -> str:
 
 
 async def plan(session: Session, _: Query) -> str:
-    """The plan, or how far it is."""
+    """The plan, and who keeps what; the process that has read the data makes it."""
     pipeline = session.needed_pipeline()
-    title = title_of(session)
-    job = session.plans.last
-    if job is None or (job.is_over and job.title != title):
-        job = await begin(session)
-    is_old = job.title != title
-    found = job.result if job.code == 0 and not is_old else None
+    found = await _planned(session)
     return html(
-        "plan.html", job=job, is_old=is_old, plan=found, name=pipeline.path.name,
-        waived=[] if found is None else waived(pipeline.text),
+        "plan.html", plan=found["plan"], problems=found.get("problems", ()), name=pipeline.path.name,
+        waived=[] if found["plan"] is None else waived(pipeline.text),
     )  # fmt: skip
 
 
-async def begin(session: Session) -> Job:
-    """Make a plan of what is on disk."""
-    pipeline = session.needed_pipeline()
-    return await session.plans.start(title_of(session), {"work": "plan", "pipeline": str(pipeline.path)})
-
-
-def title_of(session: Session) -> str:
-    """Title of the job that plans the pipeline as it stands: another for any other text."""
-    pipeline = session.needed_pipeline()
-    return f"the plan of {pipeline.path.name} ({fingerprint(pipeline.text)[:12]})"
+async def _planned(session: Session) -> dict[str, Any]:
+    found: dict[str, Any] = await session.data.ask(session.needed_pipeline(), "plan", again=session.plans)
+    return found
 
 
 def waived(text: str) -> list[dict[str, Any]]:
@@ -58,15 +46,18 @@ def waived(text: str) -> list[dict[str, Any]]:
 
 
 async def again(session: Session, _: Form) -> Answer:
-    """Make the plan anew: the data may be others."""
-    await begin(session)
+    """Make the plan anew: files of rules may be others."""
+    session.plans += 1
     return Answer(go="here", say="The plan is being made.")
 
 
 async def waive(session: Session, form: Form) -> Answer:
     """Show the waiver of a doubt as a change of the pipeline."""
-    job = session.plans.last
-    doubts = [] if job is None or job.title != title_of(session) or job.code != 0 else job.result.get("doubts", ())
+    try:
+        found = await _planned(session)
+    except NotYet:
+        found = {"plan": None}
+    doubts = (found["plan"] or {}).get("doubts", ())
     doubt = next((each for each in doubts if number_of(each) == form.get("doubt")), None)
     if doubt is None:
         raise Refusal("the plan is not that of this pipeline any more", "Make it again.")

@@ -48,7 +48,7 @@ async def one(session: Session, query: Query) -> str:
     values = query.get("values") == "shown"
     distribution = await session.data.ask(pipeline, "distribution", name=name, values=values)
     return html(
-        "variable.html", variable=variable, records=found["records"], values=values, roles=ROLES,
+        "variable.html", variable=variable, values=values, roles=ROLES,
         distribution=distribution, bars=bars(distribution), width=WIDTH, height=HEIGHT,
         with_values=f"/variables?{urlencode({'name': name, 'values': 'shown'})}",
         without_values=f"/variables?{urlencode({'name': name})}",

@@ -16,7 +16,7 @@ SCREENSHOTS = os.environ.get("MASKWRIGHT_SCREENSHOTS")
 """Folder for a picture of the page at the end of each test: wide and narrow, light and dark."""
 
 WIDE = {"width": 1200, "height": 900}
-NARROW = {"width": 400, "height": 800}
+NARROW = {"width": 390, "height": 800}
 
 
 @pytest.fixture(scope="session")

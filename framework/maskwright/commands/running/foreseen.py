@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import InputError, Problem, ReadAgain
 from maskwright.foundation.processes.memory import bytes_of, memory
 from maskwright.pipeline.resolved import DataSource, Pipeline
 from maskwright.planning.costs import MEGABYTE, Costs, costs_of, reading_costs
 from maskwright.plugins.source import written_batches_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from maskwright.foundation.progress import Progress
     from maskwright.pipeline.resolved import MaskingRequest
     from maskwright.planning.plan import Plan
+    from maskwright.plugins.source import Reading
 
 MOST_GROWTH = 100
 """A file of which each byte became so many would still fit: its records need not be counted."""
@@ -87,7 +93,7 @@ def refuse_unreadable(request: MaskingRequest) -> None:
     if not isinstance(request, Pipeline) or not isinstance(request.data, DataSource):
         return
     limit = limit_of(request)
-    if limit is None or _size(request.data) * MOST_GROWTH < limit:
+    if limit is None or request.data.held is not None or _size(request.data) * MOST_GROWTH < limit:
         return
     records, variables = shape_of(request.data)
     _refuse(reading_costs(records, variables), limit, request)
@@ -121,9 +127,17 @@ def shape_of(data: DataSource) -> tuple[int, int]:
     ----------
     data : DataSource
     """
+    # Once opened for good a file may have been looked at from end to end, and its share says less.
+    if data.source.open_once is not None:
+        with contextlib.suppress(ReadAgain):
+            return _shape_of(data, data.source.open_once)
+    return _shape_of(data, data.source.open)
+
+
+def _shape_of(data: DataSource, open_file: Callable[[Path, Any, Progress], Reading]) -> tuple[int, int]:
     shares = [0.0]
     rows = columns = 0
-    with written_batches_of(data.source.open(data.path, data.params, shares.append)) as batches:
+    with written_batches_of(open_file(data.path, data.params, shares.append)) as batches:
         for batch in batches:
             # What is told of the file is told between two batches: of the records before this one.
             if shares[-1] > 0.0 and rows:

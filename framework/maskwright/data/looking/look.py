@@ -124,7 +124,7 @@ def facts_of(column: Column, codes: Collection[str]) -> Facts:
     codes : collection of str
         Missing codes of which nobody said that they are.
     """
-    present = column.values[~column.missing].astype(np.float64)
+    present = column.values[~column.missing].astype(np.float64, copy=False)
     found, unsure = _written_codes(column), list[str]()
     if column.variable.is_numeric:
         apart = {code: count for code, count in codes_apart(column).items() if count >= FEWEST_CELLS}

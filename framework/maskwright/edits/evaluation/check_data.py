@@ -33,8 +33,7 @@ def record_path(layout: Layout) -> tuple[str, ...] | None:
 
 def chunks_of(data: Dataset) -> Iterator[RecordChunk]:
     """Chunks of a dataset, in record order."""
-    for start in range(0, len(data), CHUNK):
-        yield RecordChunk.from_dataset(data, start, start + CHUNK)
+    return RecordChunk.slices(data, CHUNK)
 
 
 def check_dataset(data: Dataset, edits: EditSet, domain: Domain | None = None) -> Outcome:

@@ -81,8 +81,8 @@ class Domain:
     def from_dataset(cls, data: Dataset, tuples: Iterable[Names]) -> Domain:
         """Collect the combinations of a dataset."""
         tuples = tuple(tuples)
-        starts = range(0, max(len(data), 1), SLICE) if tuples else ()
-        return cls.from_chunks(tuples, (RecordChunk.from_dataset(data, start, start + SLICE) for start in starts))
+        whole = RecordChunk.slices(data, SLICE) if len(data) else (RecordChunk.from_dataset(data),)
+        return cls.from_chunks(tuples, whole if tuples else ())
 
     @classmethod
     def merged(cls, shares: Sequence[Domain]) -> Domain:
