@@ -97,6 +97,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.errors import WrittenOtherwise as WrittenOtherwise
     from maskwright.foundation.memory_sizes import MemorySize as MemorySize
     from maskwright.foundation.processes.processors import processors as processors
+    from maskwright.foundation.progress import Caution as Caution
     from maskwright.foundation.progress import Progress as Progress
     from maskwright.foundation.refusals import EditViolation as EditViolation
     from maskwright.foundation.refusals import OpenDoubts as OpenDoubts
@@ -201,6 +202,7 @@ _HOME = {
     "Block": "maskwright.plugins.block",
     "Column": "maskwright.data.dataset",
     "RecordChunk": "maskwright.data.record_chunk",
+    "Caution": "maskwright.foundation.progress",
     "compare": "maskwright.experiments.compare",
     "Compared": "maskwright.experiments.results",
     "CompanionVariables": "maskwright.plugins.parameter_markers",

@@ -73,11 +73,13 @@ async def _shell(_: Request) -> Response:
 
 
 async def _view(session: Session, page: Page, request: Request) -> Response:
-    try:
-        body = await page.show(session, request.query_params)
-    except Refusal as refusal:
-        body = html("refusal.html", refusal=refusal)
     pipeline = session.pipeline
+    is_changed = pipeline is not None and pipeline.changed_outside()
+    body = html("changed_outside.html", name=pipeline.path.name) if pipeline is not None and is_changed else ""
+    try:
+        body += "" if is_changed and page.is_of_file else await page.show(session, request.query_params)
+    except Refusal as refusal:
+        body += html("refusal.html", refusal=refusal)
     return JSONResponse(
         {
             "title": page.title,
@@ -106,13 +108,15 @@ async def _act(session: Session, work: Any, request: Request) -> Response:
         answer: Answer = await work(session, form)
     except Refusal as refusal:
         said = f"{refusal.message}. {refusal.hint}" if refusal.hint else f"{refusal.message}."
-        answer = Answer(say=sentence(said), wrong=True)
+        answer = Answer(say=sentence(said), wrong=True, offers=refusal.offers)
     return JSONResponse(answer.to_json())
 
 
 async def _document(session: Session, request: Request) -> Response:
-    path = session.documents.take(request.path_params["key"])
+    path, download = session.documents.take(request.path_params["key"]) or (None, False)
     if path is None or not path.is_file():
         return PlainTextResponse("This document was looked at already: open it again from its page.", 404)
     headers = {"content-security-policy": SANDBOX, "x-frame-options": "SAMEORIGIN"}
+    if download:
+        return FileResponse(path, headers=headers, media_type="application/octet-stream", filename=path.name)
     return FileResponse(path, headers=headers, media_type="text/html" if path.suffix == ".html" else "text/plain")

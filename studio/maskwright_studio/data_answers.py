@@ -14,7 +14,7 @@ import pyarrow as pa
 import maskwright as mw
 from maskwright_studio.data_process import is_read_in_parts
 from maskwright_studio.judged_rules import JudgedRules
-from maskwright_studio.worker import with_place
+from maskwright_studio.worker import planned, told_problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -253,9 +253,10 @@ class DataAnswers:
         """
         del again
         try:
-            return {"plan": mw.plan_pipeline(self._pipeline, data=self._held(), reporter=self._reporter)}
+            return {"plan": planned(mw.plan_pipeline(self._pipeline, data=self._held(), reporter=self._reporter))}
         except mw.MaskwrightError as error:
-            return {"plan": None, "problems": [(with_place(each), each.hint or "") for each in error.problems]}
+            folder = str(Path(self._pipeline).parent)
+            return {"plan": None, "problems": [told_problem(each, folder) for each in error.problems]}
 
     def _held(self) -> Dataset | None:
         """The data, unless a plan does without them: those of levels, and those that are read in parts."""

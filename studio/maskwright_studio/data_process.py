@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from maskwright_studio.jobs import LONGEST_LINE
-from maskwright_studio.refusal import Refusal
+from maskwright_studio.refusal import Refusal, changed_outside
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,7 +107,7 @@ class DataProcess:
         Superseded
         """
         if pipeline.changed_outside():
-            raise Refusal(f"{pipeline.path.name} was changed outside this page", "Read it again on the page Open.")
+            raise changed_outside(pipeline.path.name)
         async with self._starting:
             state = state_of_data(pipeline)
             if state != self._state or not self.is_alive:

@@ -20,14 +20,21 @@ SANDBOX = (
 class Documents:
     """Files that may be looked at once each."""
 
-    _waiting: dict[str, Path] = field(default_factory=dict)
+    _waiting: dict[str, tuple[Path, bool]] = field(default_factory=dict)
 
-    def address(self, path: Path) -> str:
-        """Address under which a file can be read once."""
+    def address(self, path: Path, *, download: bool = False) -> str:
+        """Address under which a file can be read once.
+
+        Parameters
+        ----------
+        path : Path
+        download : bool
+            The browser keeps it instead of showing it.
+        """
         key = secrets.token_urlsafe(32)
-        self._waiting[key] = path
+        self._waiting[key] = path, download
         return f"/document/{key}"
 
-    def take(self, key: str) -> Path | None:
-        """The file, and never again."""
+    def take(self, key: str) -> tuple[Path, bool] | None:
+        """The file, and whether it is kept; never again."""
         return self._waiting.pop(key, None)

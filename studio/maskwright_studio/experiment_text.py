@@ -1,14 +1,15 @@
-"""A first experiment from the pipeline that is open: k of one step varied, other methods in its place."""
+"""A first experiment from the pipeline that is open: a parameter of a step varied, other methods in its place."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from maskwright_studio.pipeline_text.writing import pair
-from maskwright_studio.refusal import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from maskwright_studio.varying import Varied
 
 SAME = ("data", "edits", "on_input_violation")
 """Sections that an experiment has as a pipeline has them."""
@@ -23,8 +24,8 @@ def experiment_text(
     settings: Mapping[str, Any],
     name: str,
     *,
-    step: int,
-    k: Sequence[int],
+    varied: Varied,
+    values: Sequence[object],
     methods: Sequence[str],
     measures: Sequence[str],
 ) -> str:
@@ -36,24 +37,17 @@ def experiment_text(
         Of the pipeline.
     name : str
         Of the file; its results go to a folder of that name.
-    step : int
-        That varies, 0 for the first.
-    k : sequence of int
-        Values of its k.
+    varied : Varied
+        The parameter, and its step.
+    values : sequence of plain values
     methods : sequence of str
-        That take the place of its own, one family each, beside it.
+        That take the place of its own, one family each, beside it; one without the parameter is one point.
     measures : sequence of str
         Added to those of the pipeline where these do not have them.
-
-    Raises
-    ------
-    Refusal
-        The pipeline has no such step.
     """
-    steps = settings.get("protect")
-    if not isinstance(steps, list) or not 0 <= step < len(steps) or not isinstance(steps[step], dict):
-        raise Refusal("the pipeline has no step to vary", "Add one on the page Pipeline.")
+    steps, step, parameter = settings["protect"], varied.step, varied.field.label
     own = steps[step]
+    vary = {parameter if len(steps) == 1 else f"{step}.params.{parameter}": list(values)}
     families = [("as it is", own)]
     families += [(each, {key: value for key, value in own.items() if key != "params"} | {"method": each})
                  for each in methods if each != own.get("method")]  # fmt: skip
@@ -61,7 +55,7 @@ def experiment_text(
         {
             "family": str(own.get("method")) if family == "as it is" else family,
             "protect": [entry if at == step else other for at, other in enumerate(steps)],
-            "vary": {"k" if len(steps) == 1 else f"{step}.params.k": list(k)},
+            **({} if family in varied.single else {"vary": vary}),
         }
         for family, entry in families
     ]

@@ -42,8 +42,14 @@ def shown(folder: Path, path: Path) -> str:
 
 
 def files_of(folder: Path, limit: int = 500) -> list[Path]:
-    """Files to choose from: those of the folder and of the folders in it, hidden ones apart, sorted by name."""
+    """Files to choose from: those of the folder and of the folders in it, hidden ones apart."""
     found = [path for path in sorted(folder.glob("*")) if not path.name.startswith(".")]
-    below = [path for each in found if each.is_dir() and not each.is_symlink() for path in sorted(each.glob("*"))]
-    files = (path for path in (*found, *below) if path.is_file() and not path.name.startswith("."))
+    below = _within(found)
+    deeper = _within([each for each in below if each.name == "pipelines"])  # of points that were chosen
+    files = (path for path in (*found, *below, *deeper) if path.is_file())
     return [path for path, _ in zip(files, range(limit), strict=False)]
+
+
+def _within(paths: list[Path]) -> list[Path]:
+    folders = (each for each in paths if each.is_dir() and not each.is_symlink())
+    return [path for each in folders for path in sorted(each.glob("*")) if not path.name.startswith(".")]

@@ -44,12 +44,16 @@ class Job:
     stages : list of [title, share, seconds]
         The last is the one at work.
     notices : list of str
-    problems : list of (message, hint)
-        Why it did not end well.
+    cautions : list of str
+        Notices about what the release may disclose.
+    problems : list of dict
+        Why it did not end well, as `maskwright_studio.worker.told_problem` has them.
     code : int or None
         Exit code, as the command line would have it.
     result : object
         What the work returned, as JSON.
+    ended : float
+        When, in seconds of the clock on the wall.
     """
 
     number: int
@@ -58,11 +62,13 @@ class Job:
     state: State = "running"
     stages: list[list[Any]] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
-    problems: list[tuple[str, str]] = field(default_factory=list)
+    cautions: list[str] = field(default_factory=list)
+    problems: list[dict[str, Any]] = field(default_factory=list)
     code: int | None = None
     result: Any = None
     started: float = field(default_factory=time.monotonic)
     seconds: float = 0.0
+    ended: float = 0.0
 
     @property
     def is_over(self) -> bool:
@@ -86,10 +92,12 @@ class Job:
                 self.stages[-1][1] = share
             case {"notice": text}:
                 self.notices.append(text)
+            case {"caution": text}:
+                self.cautions.append(text)
             case {"code": code}:
                 self.code = code
                 self.result = told.get("result")
-                self.problems = [(each["message"], each["hint"]) for each in told.get("problems", ())]
+                self.problems = told.get("problems", [])
 
 
 @dataclass(eq=False)
@@ -169,12 +177,13 @@ class Jobs:
                 job.hear(json.loads(line))
         # What the worker says last is not its end: "done" is said of a process that is gone.
         await process.wait()
-        job.seconds = time.monotonic() - job.started
+        job.seconds, job.ended = time.monotonic() - job.started, time.time()
         if job.state == "ending":
             job.state = "cancelled"
         elif job.code is None:
             job.state = "failed"
-            job.problems = [("the process that did the work was ended from outside", "Start it again.")]
+            said = "the process that did the work was ended from outside"
+            job.problems = [{"message": said, "doubt": "", "file": "", "excerpt": "", "hint": "Start it again."}]
         else:
             job.state = ENDED.get(job.code, "failed")
 

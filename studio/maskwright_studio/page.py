@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,6 +32,10 @@ class Answer:
         The sentence is about something that did not work.
     document : str
         Address of a document to open in a window of its own.
+    settled : bool
+        What was typed on the page is saved or discarded: the page need not keep it.
+    offers : tuple of (label, act)
+        Buttons beside a sentence about something that did not work.
     """
 
     html: str = ""
@@ -39,10 +43,12 @@ class Answer:
     say: str = ""
     wrong: bool = False
     document: str = ""
+    settled: bool = False
+    offers: tuple[tuple[str, str], ...] = ()
 
     def to_json(self) -> dict[str, object]:
         """Return what the script gets."""
-        return {"html": self.html, "go": self.go, "say": self.say, "wrong": self.wrong, "document": self.document}
+        return asdict(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +69,8 @@ class Page:
         ``(session, form) -> Answer``: what its forms and buttons do, by ``data-act="/act/PAGE/NAME"``.
     is_listed : bool
         Whether it stands in the navigation.
+    is_of_file : bool
+        Whether all that it shows comes from the pipeline on disk: a file that was changed outside is read again first.
     """
 
     path: str
@@ -71,6 +79,7 @@ class Page:
     parts: Mapping[str, Callable[[Session, Query], Awaitable[str]]] = field(default_factory=dict)
     acts: Mapping[str, Callable[[Session, Form], Awaitable[Answer]]] = field(default_factory=dict)
     is_listed: bool = True
+    is_of_file: bool = False
 
     @property
     def name(self) -> str:

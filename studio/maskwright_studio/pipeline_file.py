@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from maskwright_studio.pipeline_history import History, Kept
-from maskwright_studio.refusal import Refusal
+from maskwright_studio.refusal import Refusal, changed_outside
 
 
 @dataclass(eq=False)
@@ -90,10 +90,7 @@ class PipelineFile:
             The file was changed by somebody else, or cannot be written; it is as it was.
         """
         if seen != self.text or self.changed_outside():
-            raise Refusal(
-                f"{self.path.name} was changed outside this page",
-                "Read it again; your text stays on the page until then.",
-            )
+            raise changed_outside(self.path.name)
         write_whole(self.path, text)
         if self.draft == text:
             self.draft = ""
@@ -129,7 +126,7 @@ class PipelineFile:
         if not 0 <= to < len(self.versions):
             raise Refusal("there is nothing to undo" if by < 0 else "there is nothing to redo")
         if self.changed_outside():
-            raise Refusal(f"{self.path.name} was changed outside this page", "Read it again first.")
+            raise changed_outside(self.path.name)
         write_whole(self.path, self.versions[to])
         self.at = to
         self._remember()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from maskwright_studio import pipeline_text
+from maskwright_studio.pipeline_text.layout import comments_of
 from maskwright_studio.pipeline_text.meaning import find
 from maskwright_studio.refusal import Refusal
 
@@ -39,7 +41,7 @@ def changed(text: str, operations: Sequence[Operation]) -> str:
             case ["set", list(path), value]:
                 new = pipeline_text.set_value(new, path, value)
             case ["remove", list(path)]:
-                new = pipeline_text.remove(new, path)
+                new = pipeline_text.remove(new, path, comments=True)
             case ["insert", list(path), int(at), value]:
                 new = pipeline_text.insert(new, path, at, value)
             case ["append", list(path), value]:
@@ -53,6 +55,23 @@ def changed(text: str, operations: Sequence[Operation]) -> str:
     if new == text:
         raise Refusal("that is what the pipeline says already")
     return new
+
+
+def comments_lost(old: str, new: str) -> list[str]:
+    """Comments of a text that are not in another one, in their order.
+
+    Parameters
+    ----------
+    old, new : str
+        YAML, before and after a change.
+    """
+    left = Counter(comments_of(new))
+    lost = []
+    for each in comments_of(old):
+        left[each] -= 1
+        if left[each] < 0:
+            lost.append(each)
+    return lost
 
 
 def typed_over(text: str, typed: str) -> str:

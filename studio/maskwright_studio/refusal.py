@@ -12,9 +12,27 @@ class Refusal(Exception):  # noqa: N818 - nothing is wrong with the program
         Never a value of a record.
     hint : str
         What to do; '' for nothing.
+    offers : tuple of (label, act)
+        Buttons that do it in place.
     """
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    def __init__(self, message: str, hint: str = "", offers: tuple[tuple[str, str], ...] = ()) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.offers = offers
+
+
+def changed_outside(name: str) -> Refusal:
+    """Refusal to work on a pipeline that somebody else has changed; it is read again in place.
+
+    Parameters
+    ----------
+    name : str
+        Of the file.
+    """
+    return Refusal(
+        f"{name} was changed outside this page, or is no longer there",
+        "Nothing is saved over it. Read it again, then do this once more; what you typed stays.",
+        (("Read it again", "/act/open/read_again"),),
+    )

@@ -13,6 +13,26 @@ if TYPE_CHECKING:
 
     from maskwright import MeasureRecord
 
+MAY_LEAVE = {
+    "data": "the masked data",
+    "edits": "the rules that hold in the masked data",
+    "codebook": "what the masked data hold, and what was done with them",
+    "public_record": "what may be published with the data",
+}
+"""Outputs that are made for others; every other one stays."""
+
+STAYS = {
+    "report": "the report with its risks, for those who decide about the release",
+    "record": "everything about the run, with its seed",
+    "svrl": "the validation, record by record",
+    "key_map": "which original record each masked one is",
+}
+
+LARGEST_SHOWN = 5_000_000
+"""Bytes of a file that a browser shows well."""
+
+SHOWN = (".csv", ".html", ".json", ".sch", ".svrl", ".tsv", ".txt", ".xml", ".yaml", ".yml")
+
 
 def run_summary(record: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """A run as plain data.
@@ -44,8 +64,21 @@ def run_summary(record: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         "k": run.k.expected,
         "measures": [_measure(label, each) for label, each in run.measures.items()],
         "doubts": [each.model_dump(mode="json") for each in run.doubts],
-        "files": {key: Path(os.path.relpath(each.file, folder)).as_posix() for key, each in run.outputs.items()},
+        "files": [_file(key, each.file, folder) for key, each in run.outputs.items()],
         "seconds": dict(run.seconds),
+    }  # fmt: skip
+
+
+def _file(key: str, path: str, folder: Path) -> dict[str, Any]:
+    """A file that was written, and who may have it; one of a key that is not known stays in the house."""
+    kind = key.split(maxsplit=1)[0]
+    found = Path(path)
+    is_file = found.is_file()
+    return {
+        "key": key, "file": Path(os.path.relpath(path, folder)).as_posix(), "leaves": kind in MAY_LEAVE,
+        "what": MAY_LEAVE.get(kind) or STAYS.get(kind, "written by a plugin, which knows who may have it"),
+        "is_file": is_file, "can_be_shown": is_file and found.stat().st_size <= LARGEST_SHOWN
+        and found.suffix.lower() in SHOWN,
     }  # fmt: skip
 
 

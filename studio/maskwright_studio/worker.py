@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 PATIENCE = 2.0
 """Seconds between asking this process to end and ending it."""
+
+DOUBT = re.compile(r"W\d+ (?P<name>[a-z-]+): (?P<said>.*)", re.DOTALL)
+"""How a problem begins that is a doubt."""
 
 SHARE = 0.005
 """Least progress that is worth a line."""
@@ -57,7 +61,7 @@ class Told:
 
     def notice(self, text: str) -> None:
         """Say a sentence."""
-        self._say({"notice": text})
+        self._say({"caution" if isinstance(text, mw.Caution) else "notice": text})
 
 
 def main() -> None:
@@ -99,10 +103,48 @@ def outcome(request: Mapping[str, Any], reporter: Told) -> dict[str, object]:
                 raise ValueError(other)
     except mw.MaskwrightError as error:
         record = getattr(error, "record", None)
-        problems = [{"message": with_place(each), "hint": each.hint or ""} for each in error.problems]
+        problems = [told_problem(each, request.get("folder", "")) for each in error.problems]
         said = None if record is None else run_summary(record, Path(request["folder"]))
         return {"code": error.exit_code, "result": said, "problems": problems}
     return {"code": 0, "result": result}
+
+
+def planned(plan: Mapping[str, Any]) -> dict[str, object]:
+    """A plan as the page shows it: cautions apart from other notices."""
+    notices = plan.get("notices", ())
+    cautions = [each for each in notices if isinstance(each, mw.Caution)]
+    return {**plan, "cautions": cautions, "notices": [each for each in notices if each not in cautions]}
+
+
+def told_problem(problem: mw.Problem, folder: str) -> dict[str, object]:
+    """A mistake, or a doubt, as the page shows it.
+
+    Parameters
+    ----------
+    problem : Problem
+    folder : str
+        That names of files are relative to; '' leaves them.
+
+    Returns
+    -------
+    dict
+        ``message`` and ``hint``; ``file``, ``line``, ``column`` and ``excerpt`` of its place, '' and 0 for none;
+        ``doubt``: its name, '' for a mistake.
+    """
+
+    def short(text: str | None) -> str:
+        return (text or "").replace(f"{folder}/", "") if folder else text or ""
+
+    place = problem.place
+    doubt = DOUBT.fullmatch(problem.message)
+    # The page has a form for waivers in the place of their text.
+    hint = "" if problem.message.startswith("nothing was released") else problem.hint
+    return {
+        "doubt": doubt["name"] if doubt else "", "message": short(doubt["said"] if doubt else problem.message),
+        "hint": short(hint), "file": short(place.file) if place else "",
+        "line": (place.line or 0) if place else 0, "column": (place.column or 0) if place else 0,
+        "excerpt": (place.text or "").strip() if place else "",
+    }  # fmt: skip
 
 
 def with_place(problem: mw.Problem) -> str:

@@ -21,7 +21,7 @@ def map_of(running, query="", experiment="experiment.yaml"):
     return html.unescape(shown)
 
 
-FORM = {"name": "experiment.yaml", "step": "0", "k": "3, 6", "methods": ["individual_ranking"],
+FORM = {"name": "experiment.yaml", "varied": "0/k", "values": "3, 6", "methods": ["individual_ranking"],
         "risk": "interval_disclosure"}  # fmt: skip
 
 
@@ -69,7 +69,11 @@ def test_an_experiment_is_made_compared_and_a_point_chosen(running, office, comm
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
-    [({"name": "../x.yaml"}, "ends with .yaml"), ({"k": "3; drop"}, "whole numbers"), ({"step": "4"}, "no step")],
+    [
+        ({"name": "../x.yaml"}, "ends with .yaml"),
+        ({"values": "3; drop"}, "whole numbers"),
+        ({"varied": "4/k"}, "no step"),
+    ],
 )
 def test_what_makes_no_experiment_is_refused(running, wrong, said):
     answer = running.act("/map/propose", **FORM | wrong)

@@ -147,6 +147,6 @@ def test_a_layout_that_a_form_cannot_change_is_refused(running):
     running.folder.write_text(text_of(running).replace("{k: 5}", "{k: &k 5}"), "utf-8")
     running.act("/open/read_again")
     answer = running.act("/pipeline/preview", **{"part": "step/1", "protect/0/params/k": "9"})
-    assert answer["wrong"]
-    assert "Change it in the text" in answer["say"]
+    assert 'role="alert"' in answer["html"]
+    assert "Change it in the text" in answer["html"]
     assert 'href="/pipeline?part=text"' in answer["html"]

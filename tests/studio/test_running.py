@@ -128,7 +128,7 @@ def test_a_mistake_in_the_pipeline_has_its_place(running, office):
         running.act("/open/read_again")
         running.act("/run/start")
         shown = until(running, "It did not end well", "Released")
-        assert "pipeline.yaml:10" in shown
+        assert '<a href="/pipeline?line=10">line 10, column' in shown
         assert "exit code 2" in shown
     finally:
         (office / "pipeline.yaml").write_text(text)

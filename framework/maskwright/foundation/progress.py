@@ -32,6 +32,21 @@ Examples
 """
 
 
+class Caution(str):
+    """Sentence of a `Reporter.notice` about records that the release may disclose: to be read before it is published.
+
+    It is a text like any other notice; who shows notices may show these first.
+
+    Examples
+    --------
+    >>> from maskwright import Caution
+    >>> Caution("3 record(s) are unique on region")
+    '3 record(s) are unique on region'
+    """
+
+    __slots__ = ()
+
+
 def silent(share: float) -> None:
     """Progress that is shown to nobody."""
 

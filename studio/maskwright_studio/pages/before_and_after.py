@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from maskwright_studio.drawing.overlay import HEIGHT, WIDTH, overlay
 from maskwright_studio.drawing.shading import shade_of
+from maskwright_studio.earlier import older
 from maskwright_studio.folder import inside
 from maskwright_studio.page import Page
 from maskwright_studio.refusal import Refusal
@@ -30,7 +31,7 @@ async def show(session: Session, query: Query) -> str:
     name, values, measured = (query.get(key, "") for key in ("name", "values", "measured"))
     return html(
         "before_and_after.html", name=name, chosen=urlencode({"name": name, "values": values}), measured=measured,
-        measuring=f"/before-and-after?{urlencode({'name': name, 'measured': 'yes'})}",
+        older=older(session, "data"), measuring=f"/before-and-after?{urlencode({'name': name, 'measured': 'yes'})}",
     )  # fmt: skip
 
 
@@ -100,5 +101,5 @@ async def figures(session: Session, _: Query) -> str:
 
 BEFORE_AND_AFTER = Page(
     path="/before-and-after", title="Before and after", show=show,
-    parts={"every": every, "one": one, "correlations": correlations, "figures": figures},
+    parts={"every": every, "one": one, "correlations": correlations, "figures": figures}, is_of_file=True,
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import json
 import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -11,25 +12,29 @@ from urllib.parse import urlencode
 import maskwright as mw
 from maskwright_studio.drawing.risk_utility_map import HEIGHT, WIDTH, risk_utility_map
 from maskwright_studio.experiment_text import experiment_text
-from maskwright_studio.folder import inside
+from maskwright_studio.folder import PIPELINES, inside
 from maskwright_studio.map_of_runs import map_of_runs
 from maskwright_studio.page import Answer, Page
-from maskwright_studio.pages.pipeline import schema
-from maskwright_studio.parameter_form import measure_models, method_models
+from maskwright_studio.pages.pipeline import proposed, schema
+from maskwright_studio.parameter_form import measure_models
 from maskwright_studio.pipeline_file import write_whole
-from maskwright_studio.proposals import fingerprint, value_at
-from maskwright_studio.refusal import Refusal
+from maskwright_studio.proposals import changed, fingerprint, value_at
+from maskwright_studio.refusal import Refusal, changed_outside
 from maskwright_studio.showing import html
+from maskwright_studio.varying import chosen, varied_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from maskwright_studio.jobs import Job
     from maskwright_studio.page import Form, Query
+    from maskwright_studio.proposals import Operation
     from maskwright_studio.session import Session
+    from maskwright_studio.varying import Varied
 
-FIRST_K = "3, 5, 10, 20"
-NUMBERS = re.compile(r"\s*\d{1,6}(\s*[,; ]\s*\d{1,6})*\s*")
+UP = "../"
+"""How a file of another folder begins: a step that names one cannot be taken into a pipeline elsewhere."""
 
 
 async def show(session: Session, query: Query) -> str:
@@ -47,25 +52,19 @@ async def show(session: Session, query: Query) -> str:
 
 
 async def _form(session: Session) -> dict[str, Any] | None:
-    """Choices of the form that makes an experiment; None where the pipeline has no step with k."""
+    """Choices of the form that makes an experiment; None where the pipeline has no step with parameters."""
     pipeline, described = session.needed_pipeline(), await schema()
     try:
         settings = mw.read_settings(pipeline.text.removeprefix("\ufeff"))
     except mw.InputError:
         return None
-    with_k = {name for name, model in method_models(described).items() if "k" in model.get("properties", {})}
-    steps = value_at(settings, ("protect",)) or []
-    varied = [at for at, each in enumerate(steps) if isinstance(each, dict) and each.get("method") in with_k]
-    if not varied:
+    offered = varied_of(described, settings)
+    if not offered:
         return None
     return {
         "pipeline": pipeline.path.name,
-        "steps": [(at, f"step {at + 1}: {steps[at]['method']}") for at in varied],
-        "methods": [
-            name
-            for name in sorted(with_k)
-            if not method_models(described)[name].get("required") and {steps[at]["method"] for at in varied} != {name}
-        ],
+        "offered": offered,
+        "varied": next((each for each in offered if each.field.label == "k"), offered[0]),
         "kinds": await asyncio.to_thread(_measures_by_kind, tuple(measure_models(described))),
         "has": await asyncio.to_thread(_kinds_of, value_at(settings, ("measure",)) or []),
         "name": _free_name(session),
@@ -111,12 +110,26 @@ async def cells(session: Session, query: Query) -> str:
     by_name = {each["name"]: each for each in found["cells"]}
     first, second = by_name.get(query.get("first", "")), by_name.get(query.get("second", ""))
     has_map = found["risk"] is not None and found["loss"] is not None
+    picture = risk_utility_map(found) if has_map else None
     return html(
-        "risk_utility_map.html", name=name, found=found, picture=risk_utility_map(found) if has_map else None,
+        "risk_utility_map.html", name=name, found=found, picture=picture,
         width=WIDTH, height=HEIGHT, first=first, second=second, is_old=_is_old(job, path),
+        takes=_takes(session, path, first),
         link=lambda cell: f"/map?{urlencode({'experiment': name, 'first': cell})}", job=job,
         columns=[each for each in dict.fromkeys((found["risk"], found["loss"], found["score"])) if each],
     )  # fmt: skip
+
+
+def _takes(session: Session, path: Path, cell: dict[str, Any] | None) -> dict[str, Any] | None:
+    """How the open pipeline can take the steps of a point; None where it cannot."""
+    if cell is None or _steps_for(session, path, cell) is None:
+        return None
+    pipeline = session.needed_pipeline()
+    seeds = [value_at(mw.read_settings(text.removeprefix("\ufeff")), ("seed",)) for text in
+             (pipeline.text, cell["pipeline"])]  # fmt: skip
+    slug = re.sub(r"[^A-Za-z0-9]+", "-", cell["name"]).strip("-")
+    name = f"{pipeline.path.stem}-{slug}.yaml"
+    return {"pipeline": pipeline.path.name, "name": name, "other_seed": seeds[0] != seeds[1]}
 
 
 def _job_of(session: Session, path: Path) -> Job | None:
@@ -145,40 +158,47 @@ async def compare(session: Session, form: Form) -> Answer:
     return Answer(go=f"/map?{urlencode({'experiment': name})}", say="The comparison has begun.")
 
 
+async def choices(session: Session, form: Form) -> Answer:
+    """What the chosen parameter can be, and the methods that can be compared over it."""
+    return Answer(html=html("experiment_choices.html", varied=await _varied(session, form)))
+
+
+async def _varied(session: Session, form: Form) -> Varied:
+    settings = mw.read_settings(session.needed_pipeline().text.removeprefix("\ufeff"))
+    return chosen(varied_of(await schema(), settings), str(form.get("varied", "")))
+
+
 async def propose(session: Session, form: Form) -> Answer:
     """Show the text of an experiment that the open pipeline makes; nothing is written."""
-    name, text = _made(session, form)
+    name, text = await _made(session, form)
     return Answer(
         html=html("new_experiment.html", name=name, text=text, fields=_fields(form)),
-        say="Nothing is written yet: the experiment is shown below.",
+        say="Nothing is written yet: this is the experiment.",
     )
 
 
 async def write(session: Session, form: Form) -> Answer:
     """Write the experiment that was shown."""
-    name, text = _made(session, form)
+    name, text = await _made(session, form)
     path = inside(session.folder, name)
     if path.exists():
         raise Refusal(f"{name} is there already", "Give the experiment another name.")
     write_whole(path, text)
-    return Answer(go=f"/map?{urlencode({'experiment': name})}", say=f"{name} is written. Compare it now.")
+    return Answer(go=f"/map?{urlencode({'experiment': name})}", say=f"{name} is written. Compare it now.", settled=True)
 
 
 def _fields(form: Form) -> list[tuple[str, str]]:
     return [(key, str(each)) for key, value in form.items() for each in (value if isinstance(value, list) else [value])]
 
 
-def _made(session: Session, form: Form) -> tuple[str, str]:
-    pipeline = session.needed_pipeline()
-    name, k = str(form.get("name", "")).strip(), str(form.get("k", ""))
+async def _made(session: Session, form: Form) -> tuple[str, str]:
+    pipeline, name, varied = session.needed_pipeline(), str(form.get("name", "")).strip(), await _varied(session, form)
     if "/" in name or not name.endswith((".yaml", ".yml")):
         raise Refusal("an experiment is a file that ends with .yaml", "It is written beside the pipeline.")
-    if not NUMBERS.fullmatch(k):
-        raise Refusal("k is a list of whole numbers", f"Such as {FIRST_K}")
     methods = form.get("methods", [])
     text = experiment_text(
-        mw.read_settings(pipeline.text.removeprefix("\ufeff")), name, step=int(str(form.get("step", "0"))),
-        k=sorted({int(each) for each in re.findall(r"\d+", k)}),
+        mw.read_settings(pipeline.text.removeprefix("\ufeff")), name, varied=varied,
+        values=varied.values(str(form.get("values", ""))),
         methods=[str(each) for each in (methods if isinstance(methods, list) else [methods])],
         measures=[str(form.get("loss", "")), str(form.get("risk", ""))],
     )  # fmt: skip
@@ -186,8 +206,8 @@ def _made(session: Session, form: Form) -> tuple[str, str]:
     return (name if folder == "." else f"{folder}/{name}"), text
 
 
-async def choose(session: Session, form: Form) -> Answer:
-    """Write the pipeline of a point, as ``maskwright compare --choose`` does, and open it."""
+def _cell_of(session: Session, form: Form) -> tuple[dict[str, Any], Path]:
+    """The point that a form names, and its experiment."""
     path = inside(session.folder, str(form.get("experiment", "")))
     job = _job_of(session, path)
     cells = job.result["cells"] if job is not None and job.is_over and job.result else []
@@ -196,6 +216,58 @@ async def choose(session: Session, form: Form) -> Answer:
         raise Refusal("the cells of this experiment are not known any more", "Compare it again.")
     if cell["why_not"]:
         raise Refusal(cell["why_not"])
+    return cell, path
+
+
+def _steps_for(session: Session, path: Path, cell: Mapping[str, Any]) -> list[Any] | None:
+    """Steps of a point that the open pipeline can take; None where the experiment is one of other data or rules."""
+    pipeline = session.pipeline
+    if pipeline is None or cell["why_not"] or path.parent != pipeline.path.parent:
+        return None
+    try:
+        own = mw.read_settings(pipeline.text.removeprefix("\ufeff"))
+        compared = mw.read_settings(path.read_text("utf-8").removeprefix("\ufeff"))
+        steps = value_at(mw.read_settings(cell["pipeline"]), ("protect",)) or []
+    except (OSError, UnicodeDecodeError, mw.InputError):
+        return None
+    if any(value_at(own, (key,)) != value_at(compared, (key,)) for key in ("data", "edits")):
+        return None
+    return None if UP in json.dumps(steps) else steps
+
+
+def _taken(session: Session, form: Form) -> list[Operation]:
+    """Operation that gives the open pipeline the steps of a point."""
+    cell, path = _cell_of(session, form)
+    steps = _steps_for(session, path, cell)
+    if steps is None:
+        raise Refusal("the experiment is not one of the pipeline that is open", "Open the one that it was made from.")
+    return [["set", ["protect"], steps]]
+
+
+async def take(session: Session, form: Form) -> Answer:
+    """Show what the steps of a point change in the open pipeline: all else in it stays."""
+    return await proposed(session, _taken(session, form))
+
+
+async def copy(session: Session, form: Form) -> Answer:
+    """Write the open pipeline with the steps of a point under another name, and open it."""
+    pipeline, name = session.needed_pipeline(), str(form.get("name", "")).strip()
+    if "/" in name or not name.endswith(PIPELINES):
+        raise Refusal("a pipeline is a file that ends with .yaml", f"It is written beside {pipeline.path.name}.")
+    path = inside(session.folder, str(pipeline.path.parent / name))
+    if path.exists():
+        raise Refusal(f"{name} is there already", "Give the pipeline another name.")
+    if pipeline.changed_outside():
+        raise changed_outside(pipeline.path.name)
+    write_whole(path, changed(pipeline.text, _taken(session, form)))
+    session.open(str(path))
+    said = f"{name} is open. It writes the same files as {pipeline.path.name}: change them under output to keep both."
+    return Answer(go="/pipeline", say=said)
+
+
+async def choose(session: Session, form: Form) -> Answer:
+    """Write the pipeline of a point, as ``maskwright compare --choose`` does, and open it."""
+    cell, _ = _cell_of(session, form)
     file = inside(session.folder, cell["file"])
     said = f"{file.name} is open"
     if not file.exists():
@@ -212,5 +284,8 @@ async def choose(session: Session, form: Form) -> Answer:
 
 COMPARING = Page(
     path="/map", title="Map", show=show, parts={"cells": cells},
-    acts={"compare": compare, "propose": propose, "write": write, "choose": choose},
+    acts={
+        "compare": compare, "choices": choices, "propose": propose, "write": write, "take": take, "copy": copy,
+        "choose": choose,
+    },
 )  # fmt: skip

@@ -12,8 +12,8 @@ import maskwright as mw
 from maskwright_studio.page import Answer, Page
 from maskwright_studio.parameter_form import LEFT_OUT, changed_fields, fields, measure_models, method_models
 from maskwright_studio.pipeline_text.layout import EDITOR
-from maskwright_studio.proposals import changed, fingerprint, operations_of, value_at
-from maskwright_studio.refusal import Refusal
+from maskwright_studio.proposals import changed, comments_lost, fingerprint, operations_of, value_at
+from maskwright_studio.refusal import Refusal, changed_outside
 from maskwright_studio.showing import html
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ async def show(session: Session, query: Query) -> str:
         marked=query.get("line", ""), places=[place_of(pipeline, each) for each in problems],
         steps=_steps(settings), measures=_measures(settings), sections=SECTIONS, is_read=settings is not None,
         form=shown, methods=sorted(method_models(described)), offered=sorted(measure_models(described)),
-        changed=pipeline.changed_outside(), draft=pipeline.draft, unkept=pipeline.history.problem,
+        draft=pipeline.draft, unkept=pipeline.history.problem,
         typed=pipeline.draft or pipeline.text.removeprefix("\ufeff"), dumps=json.dumps,
     )  # fmt: skip
 
@@ -143,7 +143,34 @@ async def preview(session: Session, form: Form) -> Answer:
     settings = mw.read_settings(pipeline.text.removeprefix("\ufeff"))
     found = form_of(await schema(), settings, str(form.get("part", "")))
     shown: list[FormField] = [each for key in ("own", "of_step", "planner") for each in found.get(key, ())]
-    return await proposed(session, _operations(settings, changed_fields(shown, form)))
+    operations = _operations(settings, changed_fields(shown, form))
+    dropped, notes = _unknown_to_the_new_method(await schema(), settings, operations)
+    kept = [each for each in operations if each[1] not in dropped]
+    return await proposed(session, [*_removals(settings, dropped), *kept], notes)
+
+
+def _unknown_to_the_new_method(
+    described: Mapping[str, Any], settings: Any, operations: Sequence[Operation]
+) -> tuple[list[list[str | int]], list[str]]:
+    """Parameters that the step has and its new method does not, and the sentence that says so."""
+    chosen = next((each for each in operations if each[0] == "set" and each[1][2:] == ["method"]), None)
+    if chosen is None:
+        return [], []
+    _, (_, at, _), method = chosen
+    model = method_models(described).get(str(method))
+    stated = value_at(settings, ("protect", at, "params"))
+    if model is None or not isinstance(stated, dict):
+        return [], []
+    unknown = [name for name in stated if name not in model.get("properties", {})]
+    note = f"{method} has no parameter {', '.join(unknown)}: what the step says of it goes too."
+    return [["protect", at, "params", name] for name in unknown], [note] if unknown else []
+
+
+def _removals(settings: Any, paths: Sequence[list[str | int]]) -> list[Operation]:
+    """Operations that remove parameters; all of them go with their key."""
+    if paths and len(value_at(settings, paths[0][:-1])) == len(paths):
+        return [["remove", paths[0][:-1]]]
+    return [["remove", path] for path in paths]
 
 
 def _operations(settings: Any, found: Sequence[tuple[FormField, object]]) -> list[Operation]:
@@ -184,31 +211,28 @@ async def typed(session: Session, form: Form) -> Answer:
     return await proposed(session, [operation])
 
 
-async def proposed(session: Session, operations: list[Operation]) -> Answer:
-    """Show the difference that operations make, the mistakes in what comes of them, and the button that saves it."""
+async def proposed(session: Session, operations: list[Operation], notes: Sequence[str] = ()) -> Answer:
+    """Show the difference that operations make, what goes with it, the mistakes in it, and the button that saves it."""
     pipeline = session.needed_pipeline()
     if not operations:
         raise Refusal("nothing was changed in the form")
     if pipeline.changed_outside():
-        raise Refusal(
-            f"{pipeline.path.name} was changed outside this page",
-            "Read it again, or keep yours as a draft, at the top of the page Pipeline.",
-        )
+        raise changed_outside(pipeline.path.name)
     try:
         new = changed(pipeline.text, operations)
     except Refusal as refusal:
         if refusal.hint != EDITOR:
             raise
-        said = f"{refusal.message[:1].upper()}{refusal.message[1:]}. {refusal.hint}"
-        return Answer(html=html("in_the_editor.html", refusal=refusal), say=said, wrong=True)
+        return Answer(html=html("in_the_editor.html", refusal=refusal))
     known = {each.message for each in await problems_of(pipeline, pipeline.text)}
     problems = [each for each in await problems_of(pipeline, new) if each.message not in known]
     shown = html(
         "difference.html", lines=difference(pipeline.text, new),
         problems=[place_of(pipeline, each) for each in problems],
-        operations=json.dumps(operations), seen=fingerprint(pipeline.text), name=pipeline.path.name,
+        operations=json.dumps(operations), seen=fingerprint(pipeline.text), name=pipeline.path.name, notes=notes,
+        comments=[] if operations[0][0] == "text" else comments_lost(pipeline.text, new),
     )  # fmt: skip
-    return Answer(html=shown, say="Nothing is saved yet: the difference is shown below.")
+    return Answer(html=shown, say="Nothing is saved yet: this is what would change.")
 
 
 def difference(old: str, new: str) -> list[tuple[str, str]]:
@@ -231,20 +255,29 @@ async def save(session: Session, form: Form) -> Answer:
     if form.get("seen") != fingerprint(pipeline.text):
         raise Refusal("the pipeline is not the one that this difference was made for", "Make the change again.")
     pipeline.save(changed(pipeline.text, operations_of(form.get("operations"))), pipeline.text)
-    return Answer(go="here", say=f"{pipeline.path.name} is saved. Undo takes it back.")
+    return Answer(go="here", say=f"{pipeline.path.name} is saved. Undo takes it back.", settled=True)
+
+
+async def discard(session: Session, form: Form) -> Answer:
+    """Forget the change that was shown, and what was typed for it."""
+    pipeline = session.needed_pipeline()
+    if any(each[:1] == ["text"] for each in operations_of(form.get("operations"))):
+        pipeline.keep_draft("")
+    return Answer(go="here", say="The change is discarded; nothing was saved.", settled=True)
 
 
 async def keep_mine(session: Session, _: Form) -> Answer:
     """Read the file as it is on disk, and keep the text of this page as a draft."""
     pipeline = session.needed_pipeline()
     pipeline.keep_mine()
-    return Answer(go="/pipeline?part=text", say="The file was read again; your text is the draft in the editor.")
+    said = "The file was read again; your text is the draft in the editor."
+    return Answer(go="/pipeline?part=text", say=said)
 
 
 async def forget_draft(session: Session, _: Form) -> Answer:
     """Forget the draft."""
     session.needed_pipeline().keep_draft("")
-    return Answer(go="here", say="The draft is forgotten.")
+    return Answer(go="here", say="The draft is forgotten.", settled=True)
 
 
 PIPELINE = Page(
@@ -257,6 +290,7 @@ PIPELINE = Page(
         "add": add,
         "typed": typed,
         "save": save,
+        "discard": discard,
         "keep_mine": keep_mine,
         "forget_draft": forget_draft,
     },

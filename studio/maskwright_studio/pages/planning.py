@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 async def show(session: Session, _: Query) -> str:
     """The plan of the pipeline that is on disk; it is made anew when the pipeline is another."""
     pipeline = session.needed_pipeline()
-    return html("planning.html", name=pipeline.path.name, changed=pipeline.changed_outside())
+    return html("planning.html", name=pipeline.path.name)
 
 
 async def plan(session: Session, _: Query) -> str:
@@ -104,4 +104,5 @@ PLANNING = Page(
     show=show,
     parts={"plan": plan},
     acts={"again": again, "waive": waive, "withdraw": withdraw},
+    is_of_file=True,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from maskwright_studio.earlier import older
 from maskwright_studio.page import Answer, Page
 from maskwright_studio.refusal import Refusal
 from maskwright_studio.released import output_of
@@ -18,7 +19,7 @@ async def show(session: Session, _: Query) -> str:
     """The report, where there is one."""
     path = output_of(session, "report")
     address = session.documents.address(path) if path is not None and path.is_file() else ""
-    return html("report.html", name="" if path is None else path.name, address=address)
+    return html("report.html", name="" if path is None else path.name, address=address, older=older(session, "report"))
 
 
 async def window(session: Session, _: Form) -> Answer:

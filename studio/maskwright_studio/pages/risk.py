@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 import maskwright as mw
 from maskwright_studio.bars import HEIGHT, WIDTH, bars
+from maskwright_studio.earlier import older
 from maskwright_studio.page import Answer, Page
 from maskwright_studio.pages.pipeline import proposed
 from maskwright_studio.proposals import value_at
@@ -24,7 +25,12 @@ async def show(session: Session, query: Query) -> str:
     """The risk of records by one measure; which one is in the address."""
     session.needed_pipeline()
     kept = {key: query[key] for key in ("measure", "values") if query.get(key)}
-    return html("risk.html", chosen=urlencode(kept), has_record=output_of(session, "record") is not None)
+    return html(
+        "risk.html",
+        chosen=urlencode(kept),
+        has_record=output_of(session, "record") is not None,
+        older=older(session, "record"),
+    )
 
 
 async def records(session: Session, query: Query) -> str:
@@ -88,5 +94,6 @@ async def keep(session: Session, form: Form) -> Answer:
 
 
 RISK = Page(
-    path="/risk", title="Risk", show=show, parts={"records": records, "drivers": drivers}, acts={"keep": keep}
+    path="/risk", title="Risk", show=show, parts={"records": records, "drivers": drivers}, acts={"keep": keep},
+    is_of_file=True,
 )  # fmt: skip

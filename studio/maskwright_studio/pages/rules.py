@@ -68,5 +68,5 @@ def _rule(form: Form) -> str:
 
 RULES = Page(
     path="/rules", title="Rules", show=show, parts={"every": every, "suggestions": suggestions},
-    acts={"count": count, "propose": propose},
+    acts={"count": count, "propose": propose}, is_of_file=True,
 )  # fmt: skip

@@ -65,5 +65,5 @@ async def propose(session: Session, form: Form) -> Answer:
 
 VARIABLES = Page(
     path="/variables", title="Variables", show=show, parts={"every": every, "one": one},
-    acts={"propose": propose},
+    acts={"propose": propose}, is_of_file=True,
 )  # fmt: skip

@@ -70,23 +70,30 @@ def set_value(text: str, path: Path, value: object) -> str:
     return _add(text, before, path, value)
 
 
-def remove(text: str, path: Path) -> str:
-    """Remove a key of a mapping, or an element of a list.
+def remove(text: str, path: Path, *, comments: bool = False) -> str:
+    r"""Remove a key of a mapping, or an element of a list.
 
     Parameters
     ----------
     text, path
         As in `set_value`.
+    comments : bool
+        Whether comments in what is removed may go with it; else they are a reason to refuse.
 
     Raises
     ------
     Refusal
         As `set_value`.
+
+    Examples
+    --------
+    >>> remove("protect:   # steps\n  - method: noise   # a little\n", ("protect", 0), comments=True)
+    'protect: []   # steps\n'
     """
     before = _read(text)
     if not path or not find(before, path)[0]:
         raise Refusal("there is no such setting", "It may have been removed meanwhile.")
-    return _made(text, before, path, lambda layout: _remove(layout, path), removing(path))
+    return _made(text, before, path, lambda layout: _remove(layout, path, comments=comments), removing(path))
 
 
 def insert(text: str, path: Path, at: int, value: object) -> str:
@@ -247,24 +254,28 @@ def _in_place_of_block(layout: Layout, path: Path, written: str) -> Change:
     return behind, end, f" {written}"
 
 
-def _remove(layout: Layout, path: Path) -> list[Change]:
+def _remove(layout: Layout, path: Path, *, comments: bool) -> list[Change]:
     parent, at = layout.at(path[:-1]), _position(layout, path)
     entries = layout.entries(parent)
     entry = entries[at]
     if parent.flow_style:
-        return [_remove_between(layout, parent, entries, at)]
+        return [_remove_between(layout, parent, entries, at, comments=comments)]
     if len(entries) == 1:
         empty = "[]" if isinstance(parent, yaml.SequenceNode) else "{}"
+        if comments and len(path) > 1 and layout.begins_line(entry.start):
+            indicators = layout.dashes if isinstance(path[-2], int) else layout.colons
+            behind = layout.indicator(indicators, parent)
+            return [(behind, behind, f" {empty}"), _lines(layout, entry)]
         return [_in_place_of_block(layout, path[:-1], empty)]
     if layout.begins_line(entry.start):
         return [_lines(layout, entry)]
     following = entries[at + 1].start
-    if at or layout.has_comment(layout.line_end(entry.start), following):
+    if at or (not comments and layout.has_comment(layout.line_end(entry.start), following)):
         raise unsafe("it begins in the line of something else")
     return [(entry.start, following, "")]
 
 
-def _remove_between(layout: Layout, node: Any, entries: list[Entry], at: int) -> Change:
+def _remove_between(layout: Layout, node: Any, entries: list[Entry], at: int, *, comments: bool) -> Change:
     """Remove an entry between brackets, with one comma."""
     if at + 1 < len(entries):
         start, end = entries[at].start, entries[at + 1].start
@@ -272,7 +283,7 @@ def _remove_between(layout: Layout, node: Any, entries: list[Entry], at: int) ->
         start, end = entries[at - 1].end, entries[at].end
     else:
         start, end = node.start_mark.index + 1, node.end_mark.index - 1
-    if layout.has_comment(start, end):
+    if not comments and layout.has_comment(start, end):
         raise unsafe("there are comments in it")
     return start, end, ""
 

@@ -174,6 +174,18 @@ class Layout:
         return "\r\n" if end > 0 and self.text[end - 1] == "\r" else "\n"
 
 
+def comments_of(text: str) -> list[str]:
+    """Comments of a YAML text, each from its sign to the end of its line.
+
+    Parameters
+    ----------
+    text : str
+        With or without byte order mark.
+    """
+    layout = Layout(text.removeprefix("\ufeff"))
+    return [layout.text[at : layout.line_end(at)].rstrip() for at in layout.comments]
+
+
 def is_nothing(node: Any) -> bool:
     """Whether nothing is written where a value could be."""
     return isinstance(node, yaml.ScalarNode) and node.style is None and node.start_mark.index == node.end_mark.index

@@ -44,6 +44,7 @@ def browser():
     if CHROMIUM is None:
         pytest.skip("no Chromium is installed: the pages are not looked at in a browser")
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    playwright.expect.set_options(timeout=20_000)  # the machine may be busy with other tests
     with playwright.sync_playwright() as started:
         arguments = ["--no-sandbox", "--disable-background-networking"]
         opened = started.chromium.launch(executable_path=CHROMIUM, args=arguments)

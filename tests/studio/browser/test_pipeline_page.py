@@ -73,7 +73,7 @@ def test_a_change_outside_is_offered_to_be_read(page, running):
     running.folder.write_text(running.folder.read_text("utf-8") + "# theirs\n", "utf-8")
     page.get_by_label("Text of the pipeline", exact=True).press_sequentially("# mine\n")
     page.get_by_role("button", name="Show what changes").click()
-    expect(page.locator("#said")).to_contain_text("changed outside")
+    expect(page.get_by_role("alert")).to_contain_text("changed outside")
     expect(page.get_by_label("Text of the pipeline", exact=True)).to_have_value(re.compile("# mine"))
     page.reload()
     expect(page.get_by_role("alert")).to_contain_text("changed outside")

@@ -177,3 +177,16 @@ def test_a_text_that_reads_as_something_else_is_quoted():
             path = ("a", 0) if "[" in text else ("a",)
             assert set_value(text, path, value)  # it is read again, and would be refused
     assert append("", ("measure",), "sse") == "measure: [sse]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "left"),
+    [
+        ("a:   # of a\n  - b: 1   # of b\n    c: 2   # of c\nd: 1\n", ("a", 0), "a: []   # of a\nd: 1\n"),
+        ("a:\n  # above\n  b: 1   # of b\n", ("a", "b"), "a: {}\n  # above\n"),
+        ("a: [1,   # one\n  2]\n", ("a", 0), "a: [2]\n"),
+        ("a:\n  - b: 1   # of b\n    # of c\n    c: 2\n", ("a", 0, "b"), "a:\n  - c: 2\n"),
+    ],
+)
+def test_what_has_comments_is_removed_with_them_where_that_is_said(text, path, left):
+    assert remove(text, path, comments=True) == left

@@ -9,6 +9,7 @@ import numpy as np
 from maskwright.data.undeclared_dates import date_remedy
 from maskwright.edits.edit import GoverningPart, LinearPart, Part, ProductPart, RangePart
 from maskwright.foundation.errors import EditError, Problem
+from maskwright.foundation.progress import Caution
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -103,13 +104,13 @@ def publication_notices(
         column = data[name]
         distinct = len(column.variable.categories)
         if not column.variable.is_numeric and distinct > max(MANY_CATEGORIES, DISTINCT_SHARE * len(data)):
-            yield (
+            yield Caution(
                 f"{name} is published as it is and has {distinct} different texts: if it identifies, declare "
                 f"`{name}: {{role: identifier}}`"
             )
     alone = _unique_records(data, shown)
     if alone:
-        yield (
+        yield Caution(
             f"{alone} record(s) are unique on the variables that are published unmasked ({', '.join(shown)}): "
             "whoever knows these finds them"
         )

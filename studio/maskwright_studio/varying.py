@@ -1,0 +1,131 @@
+"""What an experiment can vary: any parameter of any step, and the methods that can be compared with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import maskwright as mw
+from maskwright_studio.parameter_form import fields, method_models
+from maskwright_studio.proposals import value_at
+from maskwright_studio.refusal import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from maskwright_studio.parameter_form import FormField
+
+FIRST_VALUES = {"k": "3, 5, 10, 20"}
+"""Shown at first; of other parameters it is the value that holds."""
+
+EXAMPLES = {"integer": "whole numbers, such as 3, 5, 10", "number": "numbers, such as 0.1, 0.2"}
+
+
+@dataclass(frozen=True)
+class Varied:
+    """One parameter of one step.
+
+    Attributes
+    ----------
+    step : int
+        0 for the first.
+    method : str
+    field : FormField
+        As a form shows it.
+    over : tuple of str
+        Other methods that have it: compared over the same values.
+    single : tuple of str
+        Methods that do not: one point each, as they are by default.
+    apart : tuple of str
+        Methods that need settings of their own, so that no experiment is made of their name alone.
+    """
+
+    step: int
+    method: str
+    field: FormField
+    over: tuple[str, ...]
+    single: tuple[str, ...]
+    apart: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """In the form: ``0/k``."""
+        return f"{self.step}/{self.field.label}"
+
+    @property
+    def first(self) -> str:
+        """Values that are shown at first."""
+        return FIRST_VALUES.get(self.field.label) or self.field.written or self.field.default
+
+    def values(self, typed: str) -> list[object]:
+        """Plain values of what was typed, each once.
+
+        Raises
+        ------
+        Refusal
+            They are no values of this parameter.
+        """
+        expected = EXAMPLES.get(self.field.kind) or ", ".join(self.field.choices) or "values, with commas between them"
+        wrong = Refusal(f"{self.field.label} takes a list of {expected}", self.field.bounds)
+        try:
+            found = mw.read_settings(f"[{typed}]")
+        except mw.InputError:
+            raise wrong from None
+        if not isinstance(found, list) or not found:
+            raise wrong
+        kinds: dict[str, tuple[type, ...]] = {"integer": (int,), "number": (int, float)}
+        types = kinds.get(self.field.kind)
+        if types and any(isinstance(each, bool) or not isinstance(each, types) for each in found):
+            raise wrong
+        if self.field.kind == "choice" and any(_as_choice(each) not in self.field.choices for each in found):
+            raise wrong
+        once = [each for at, each in enumerate(found) if each not in found[:at]]
+        return sorted(once) if types else once
+
+
+def _as_choice(value: object) -> str:
+    """A choice as the schema names it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def varied_of(described: Mapping[str, Any], settings: Any) -> list[Varied]:
+    """Every parameter of every step, those of its own method before those of the planner.
+
+    Parameters
+    ----------
+    described : mapping
+        JSON Schema of pipelines.
+    settings : mapping
+        Of the pipeline.
+    """
+    models = method_models(described)
+    common = set.intersection(*(set(each["properties"]) for each in models.values())) if models else set()
+    found = []
+    for at, entry in enumerate(value_at(settings, ("protect",)) or []):
+        method = str(entry.get("method", "")) if isinstance(entry, dict) else ""
+        if method not in models:
+            continue
+        shown = fields(described, models[method], ("protect", at, "params"), entry.get("params"))
+        found += [_varied(models, at, method, each) for each in sorted(shown, key=lambda each: each.label in common)]
+    return found
+
+
+def _varied(models: Mapping[str, Mapping[str, Any]], at: int, method: str, field: FormField) -> Varied:
+    others = sorted(set(models) - {method})
+    apart = tuple(name for name in others if set(models[name].get("required", ())) - {field.label})
+    over = tuple(name for name in others if name not in apart and field.label in models[name]["properties"])
+    return Varied(at, method, field, over, tuple(each for each in others if each not in {*apart, *over}), apart)
+
+
+def chosen(offered: list[Varied], name: str) -> Varied:
+    """The one that a form names.
+
+    Raises
+    ------
+    Refusal
+        The pipeline has no such step or parameter.
+    """
+    found = next((each for each in offered if each.name == name), None)
+    if found is None:
+        raise Refusal("the pipeline has no step with such a parameter", "Choose another one, or add a step.")
+    return found
