@@ -28,7 +28,7 @@ from maskwright.edits.levels.structure_edits import with_structure_edits
 from maskwright.edits.levels.written_rules import as_stated
 from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.foundation.progress import stage
+from maskwright.foundation.progress import silent, stage
 from maskwright.foundation.refusals import EditViolation
 from maskwright.pipeline.names import in_order, names_in, unknown_uses
 from maskwright.pipeline.names_of_levels import further_level_problems
@@ -117,6 +117,10 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
     try:
         rules = read_rules(described)
     except InputError as error:
+        if described.levels.form == "nested":
+            # Rules that name elements are about none where the records are called otherwise: that is told first.
+            for each in described.levels.sources.values():
+                each.source.open(each.path, each.params, silent)
         further = further_level_problems(described.levels, described.edits, described.uses)
         raise InputError(in_order([*error.problems, *further], described.file)) from error
     files: dict[str, Dataset] = {}

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from maskwright.commands.decimal_commas import refuse_xpath_on_commas
 from maskwright.commands.reading import load
 from maskwright.commands.running.input_checks import about_unpublished, check_unpublished, left_of, read_by_rules
 from maskwright.data.dataset import Dataset
@@ -212,6 +213,8 @@ def read_rules(request: MaskingRequest) -> EditSet:
     edits, problems = read_edits_of(request.edits, levels)
     if problems:
         raise InputError(problems)
+    sources = [request.data] if levels is None else request.levels.sources.values()
+    refuse_xpath_on_commas(edits, (each for each in sources if isinstance(each, DataSource)))
     return edits
 
 

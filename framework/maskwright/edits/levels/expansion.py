@@ -90,9 +90,8 @@ class Pattern:
         return tuple(name for name in self.targets if name not in NEIGHBOURS)
 
     def nameable(self, pointer: str, place: int) -> dict[int, Literal]:
-        """Members that a pointer of a member may name, with their keys: all others, and whom it names now."""
-        now = self.targets[pointer][place]
-        return {to: key for to, key in enumerate(self.keys) if to != place or to == now}
+        """Members that a pointer of a member may name, with their keys: all others."""
+        return {to: key for to, key in enumerate(self.keys) if to != place}
 
 
 class Unsaid(Exception):  # noqa: N818 - says that there is nothing to say
