@@ -103,6 +103,9 @@ def masks_whole_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
         if step.unit != top:
             message = f"step {number}: unit: {unknown_name('level with members', step.unit or '', [top])}"
             problems.append(Problem(message, step.place))
+        if step.planning.totals:
+            message = f"step {number}: totals: a {top} is masked with its members, and its totals with them"
+            problems.append(Problem(message, step.place, "Leave `totals` out, or `unit`."))
         if step.keys or step.dependents or step.companions or step.method.removes:
             message = f"step {number}: {step.method.name} cannot mask a {top} with its members as one record"
             hint = "Take a method that changes the variables of the step, as microaggregation."
