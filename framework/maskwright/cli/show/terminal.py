@@ -97,6 +97,7 @@ def print_plan(shown: Mapping[str, object]) -> None:
     if plan.costs is not None:
         print_costs(out, plan.costs)
     print_notices(out, plan.warnings, "warning")
+    print_notices(out, plan.notices, "note")
     for check in plan.checks:
         out.print()
         item(out, f"{check.check}, which {'refuses this plan' if check.refuses else 'warns'}: ", check.message)
@@ -320,7 +321,7 @@ def _print_measures(out: Console, measures: Mapping[str, MeasureRecord]) -> None
     show(out, table)
     for label, measure in measures.items():
         if measure.value is None:
-            for note in measure.notes[:1]:
+            for note in measure.notes:
                 item(out, f"{label}: ", note)
         elif measure.sentence:
             item(out, f"{label}: ", measure.sentence)
