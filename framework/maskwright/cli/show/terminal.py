@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from maskwright.release.record.plan_record import GroupRecord, StepRecord
     from maskwright.release.record.run_record import EditRecord, LocalisationRecord
 
+NO_VALUE = ("not defined", "undefined")
 MOST_STRATA = 6
 MOST_NAMED = 6
 """Variables that are named before the others are counted."""
@@ -321,7 +322,8 @@ def _print_measures(out: Console, measures: Mapping[str, MeasureRecord]) -> None
     show(out, table)
     for label, measure in measures.items():
         if measure.value is None:
-            for note in measure.notes:
+            why = [note for note in measure.notes if note.startswith(NO_VALUE)] or measure.notes
+            for note in why[:1]:
                 item(out, f"{label}: ", note)
         elif measure.sentence:
             item(out, f"{label}: ", measure.sentence)
