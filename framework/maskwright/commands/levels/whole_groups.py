@@ -120,7 +120,13 @@ def masks_whole_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
     if len(asked) < len(steps):
         number, other = next((number, step) for number, step in enumerate(steps, 1) if step.unit is None)
         message = f"step {number} masks each level by itself, and step {asked[0][0]} a {top} with its members"
-        problems.append(Problem(message, other.place, f"Say `unit: {top}` in each step, or in none."))
+        hint = f"Say `unit: {top}` in each step, or in none."
+        if other.method.removes or other.keys or other.dependents or other.companions:
+            hint = (
+                f"{other.method.name} goes with no step with `unit`: run it on what a run with these steps released, or "
+                "leave `unit` out."
+            )
+        problems.append(Problem(message, other.place, hint))
     if problems:
         raise InputError(problems)
     return True
