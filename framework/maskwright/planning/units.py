@@ -136,7 +136,9 @@ def require_k(
             far = [name for each in crossing for name in edits[each].variables if name in elsewhere]
             way = "mask all variables of the edit in one group"
             if far:
-                message = f"{promise}, but {_edits(crossing)} {', '.join(dict.fromkeys(far))} of other records, which no "
+                message = (
+                    f"{promise}, but {_edits(crossing)} {', '.join(dict.fromkeys(far))} of other records, which no "
+                )
                 message += f"step masks together with these: keeping it {ending}"
                 way = "mask what it reads of them as well, leave the edit out of this run"
         else:

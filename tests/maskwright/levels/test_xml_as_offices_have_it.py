@@ -41,7 +41,9 @@ def pipeline(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     data: dict[str, Any] = {"source": "survey.xml", "decimal": ",", "variables": {"town": {"role": "other"}}}
     if request.param == "flat":
-        rows = "".join(f"{person(n).replace('<pno>', '<town>' + TOWNS[0] + '</town><pno>')}\n" for n in range(2 * HOMES))
+        rows = "".join(
+            f"{person(n).replace('<pno>', '<town>' + TOWNS[0] + '</town><pno>')}\n" for n in range(2 * HOMES)
+        )
         data["variables"]["pno"] = {"role": "other"}
     else:
         rows = "".join(household(n, person(2 * n) + person(2 * n + 1)) for n in range(HOMES))

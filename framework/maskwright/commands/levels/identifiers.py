@@ -1,4 +1,4 @@
-"""Rules that read identifiers: a run refuses them, for nobody could check them in its release; validating judges them."""
+"""Rules that read identifiers: a run refuses them, as nobody could check them in its release; `validate` judges."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def refuse_rules_on_identifiers(edits: EditSet, levels: LevelSources) -> None:
     ------
     EditError
     """
-    hint = "Give the variable another role, or leave the edit to `maskwright validate`, which judges it on the original."
+    hint = (
+        "Give the variable another role, or leave the edit to `maskwright validate`, which judges it on the original."
+    )
     problems = [Problem(said, edit.place, hint) for edit, said in _said(edits, levels)]
     if problems:
         raise EditError(problems)

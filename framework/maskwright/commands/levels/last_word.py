@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 SCHEMATRON = "schematron"
 BARE_TOTAL = (
-    "a total is derived where the test is the equality alone, or says its rule in `mw:rule`, as `maskwright edits RULES "
-    "--to schematron` writes it"
+    "a total is derived where the test is the equality alone, or says its rule in `mw:rule`, as "
+    "`maskwright edits RULES --to schematron` writes it"
 )
 TOLERANCE = "sum(Person/x) - total <= 0.001 and sum(Person/x) - total >= -0.001"
 

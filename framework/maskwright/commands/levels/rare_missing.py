@@ -94,7 +94,7 @@ def apart_by_plans(
 
 
 def _in_a_minority(group: Group, data: Dataset) -> NDArray[np.bool_]:
-    """Records with other cells missing than most of their stratum have: a cluster of both is two classes; shape (n,)."""
+    """Records with other cells missing than most of their stratum: a cluster of both is two classes; shape (n,)."""
     gaps = np.stack([missing_codes(data[name]) for name in group.variables], axis=1)
     _, pattern = np.unique(gaps, axis=0, return_inverse=True)
     strata = np.zeros(len(data), dtype=np.int64) if group.strata is None else group.strata.codes

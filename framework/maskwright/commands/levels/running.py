@@ -194,7 +194,9 @@ class _LevelsRun:
             return f"no values were found for {failed:,} records"
         if masked.together is not None or edit not in self.planned.across.adjusted:
             return None
-        way = "with 'k_guarantee: report' in the step's params the records of a group are moved together, which breaks k"
+        way = (
+            "with 'k_guarantee: report' in the step's params the records of a group are moved together, which breaks k"
+        )
         stated = next((each for each in self.planned.arrived.rules if each.name == edit), None)
         guarded = stated is not None and stated.assertion is not None and stated.kind != "linear"
         return f"{way}; {BARE_TOTAL}" if guarded else way

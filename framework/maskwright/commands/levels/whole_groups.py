@@ -123,8 +123,8 @@ def masks_whole_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
         hint = f"Say `unit: {top}` in each step, or in none."
         if other.method.removes or other.keys or other.dependents or other.companions:
             hint = (
-                f"{other.method.name} goes with no step with `unit`: run it on what a run with these steps released, or "
-                "leave `unit` out."
+                f"{other.method.name} goes with no step with `unit`: run it on what a run with these steps released, "
+                "or leave `unit` out."
             )
         problems.append(Problem(message, other.place, hint))
     if problems:

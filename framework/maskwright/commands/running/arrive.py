@@ -209,11 +209,11 @@ def read_rules(request: MaskingRequest) -> EditSet:
     """
     if isinstance(request.edits, EditSet):
         return request.edits
-    levels = request.levels.declared if isinstance(request, Pipeline) and request.levels is not None else None
-    edits, problems = read_edits_of(request.edits, levels)
+    levels = request.levels if isinstance(request, Pipeline) else None
+    edits, problems = read_edits_of(request.edits, None if levels is None else levels.declared)
     if problems:
         raise InputError(problems)
-    sources = [request.data] if levels is None else request.levels.sources.values()
+    sources = [request.data] if levels is None else levels.sources.values()
     refuse_xpath_on_commas(edits, (each for each in sources if isinstance(each, DataSource)))
     return edits
 

@@ -9,8 +9,8 @@ import numpy as np
 import yaml
 
 from maskwright.data.dataset import Column
-from maskwright.data.variable import Variable
 from maskwright.data.shared_codes import shared_codes
+from maskwright.data.variable import Variable
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 

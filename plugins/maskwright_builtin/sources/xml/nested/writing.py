@@ -67,7 +67,10 @@ def write_nested(
     names = [variable.name for variable in variables[bottom]]
     literal = f"{lower['before_record']}<{lower['record']}>", f"{lower['after_cells']}</{lower['record']}>"
     absent = names if layouts[bottom].format == "xml" else ()
-    commas, encoding = with_commas(lower, variables[bottom]), encoding_of(upper, (*tags, lower["record"], *groups_text.tags))
+    commas, encoding = (
+        with_commas(lower, variables[bottom]),
+        encoding_of(upper, (*tags, lower["record"], *groups_text.tags)),
+    )
     members = _Members(
         joined_cells(commas(part), names, tags, absent, lower["before_cell"], *literal)
         for batch in tables[bottom]
@@ -140,9 +143,7 @@ class _Members:
         return whole.slice(0, count)
 
 
-def _write(
-    file: BinaryIO, before: Any, after: Any, members: Any, sizes: NDArray[np.int64], encoding: str
-) -> None:
+def _write(file: BinaryIO, before: Any, after: Any, members: Any, sizes: NDArray[np.int64], encoding: str) -> None:
     """Write records of the upper level with their members between the two texts of each."""
     n = len(sizes)
     ends = np.cumsum(sizes + 2)
