@@ -130,7 +130,7 @@ def _advise_levels(chosen: argparse.Namespace) -> int:
     elif chosen.key is None:
         refuse("--key NAME: the variable that names the household is wanted")
     else:
-        data, key = _of_data(chosen, Terminal(quiet=chosen.json))[0], chosen.key
+        data, key = _looked_at(chosen, Terminal(quiet=chosen.json)), chosen.key
     advice = advise_levels(data, key, chosen.exclude)
     if chosen.json:
         print_json(advice.to_json())
@@ -174,6 +174,24 @@ def _of_data(chosen: argparse.Namespace, reporter: Reporter) -> tuple[Dataset, E
     for notice in said:
         reporter.notice(notice)
     return data, edits, None
+
+
+def _looked_at(chosen: argparse.Namespace, reporter: Reporter) -> Dataset:
+    """A file of which little may be declared: what its cells seem to mean is taken for it, and said."""
+    from maskwright.commands.looking import look_into
+    from maskwright.commands.options import data_files
+    from maskwright.foundation.progress import stage
+
+    (file,) = data_files((chosen.data,), reading_options(chosen), ())
+    with stage(reporter, f"Reading {file.name}") as progress:
+        looked = look_into(file, progress)
+    for said in (*(f"taken: {each}" for each in looked.tried), *looked.unsure):
+        reporter.notice(said)
+    for name, codes in looked.codes.items():
+        reporter.notice(f"{name}: {', '.join(codes)} taken for 'no value': declare `{name}: {{missing: [...]}}` if so")
+    for name in looked.mixed:
+        reporter.notice(f"{name}: most cells are numbers and some are not: correct them, or declare what they mean")
+    return looked.data
 
 
 def _of_pipeline(chosen: argparse.Namespace, reporter: Reporter) -> tuple[Dataset, EditSet, tuple[str, ...] | None]:

@@ -14,7 +14,7 @@ FORMAT_OPTIONS = {
     "record": ("NAME", "XML: element that holds one record"),
     "encoding": ("NAME", "CSV: character encoding, such as latin-1 (utf-8)"),
     "delimiter": ("C", "CSV: what separates cells (found out)"),
-    "decimal": ("C", "CSV: decimal mark, . or , (.)"),
+    "decimal": ("C", "CSV, XML: decimal mark, . or , (.)"),
 }
 """Options of formats that have a flag of their own."""
 

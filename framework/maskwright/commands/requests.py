@@ -23,7 +23,7 @@ from maskwright.pipeline.file_model import Declarations, ExecutionSection, Relea
 from maskwright.pipeline.names import further_problems, in_order, names_in, variable_uses
 from maskwright.pipeline.release_section import resolve_release
 from maskwright.pipeline.resolved import DataInMemory, DataSource, MaskingRequest, MeasureRequest, RuleFile, RuleText
-from maskwright.pipeline.steps import resolve_measures, resolve_steps
+from maskwright.pipeline.steps import resolve_measures, resolve_steps, totals_without_levels
 from maskwright.pipeline.waivers import resolve_waivers
 from maskwright.plugins.registry import plugins
 
@@ -78,6 +78,7 @@ def masking_request(
     known = stated.section(declared=declared, cluster=cluster)
     declarations = resolve_declarations(known, stated.problems)
     resolved = resolve_steps(protect, plugins(), stated.problems)
+    stated.problems.extend(totals_without_levels(resolved))
     rules = edits if isinstance(edits, EditSet) else stated.edits(edits)
     execution = read_model(
         ExecutionSection, stated.section(workers=workers, block_size=block_size, processes=processes), stated.problems

@@ -6,6 +6,7 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from maskwright.commands.decimal_commas import refuse_xpath_on_commas
 from maskwright.commands.levels.arriving import check_linked, edits_of_levels
 from maskwright.commands.levels.file_of_levels import file_of_levels
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
@@ -141,6 +142,7 @@ def validate_file(
     checked, *others = data_files((data, *([] if original is None else [original])), options, edits)
     with suggesting_a_whole_document(data, edits):
         rules = _rules(edits, options, checked) if leveled is None else leveled.rules
+    refuse_xpath_on_commas(rules, (checked,))
     for note in rules.notes:
         reporter.notice(note)
     domain = _domain(others, rules, reporter)

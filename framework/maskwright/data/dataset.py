@@ -183,6 +183,11 @@ class Layout:
     missing_as_written: Mapping[str, Any] = field(default_factory=dict)
 
 
+def many_groups(name: str) -> str:
+    """Several households, or what they are called: ``firm records``."""
+    return "households" if name == "household" else f"{name} records"
+
+
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """Microdata: columns of equal length, in file order.
@@ -243,7 +248,7 @@ class Dataset:
     @property
     def groups_said(self) -> str:
         """Several households, by their name."""
-        return "households" if self.group_name == "household" else f"{self.group_name} records"
+        return many_groups(self.group_name)
 
     def __len__(self) -> int:
         return len(self.columns[0]) if self.columns else 0

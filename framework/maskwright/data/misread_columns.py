@@ -180,7 +180,7 @@ def _notations(found: _Texts, like: NDArray[np.bool_], decimal: str) -> Iterator
     if decimal == "," and np.any(points):
         yield f"{found.cells(points)} with a point, where the comma is the decimal mark", "write them with a comma too"
     if is_comma and decimal != ",":
-        yield f"{found.cells(commas)} with a decimal comma", '`decimal: ","` in the data section (CSV)'
+        yield f"{found.cells(commas)} with a decimal comma", '`decimal: ","` in the data section (CSV, XML)'
     if np.any(grouped & ~threes if is_comma else grouped):
         other = ', or `decimal: ","` if the comma is one' if np.any(threes) and not is_comma else ""
         marks = pc.unique(pc.struct_field(pc.extract_regex(found.texts.filter(pa.array(grouped)), MARK), "mark"))

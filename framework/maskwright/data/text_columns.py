@@ -210,12 +210,15 @@ def _not_numbers(
     count = int(np.count_nonzero(other))
     words = missing_words(text.filter(pa.array(other)))
     missing = declared_missing(name, words) if words else f"`{name}: {{missing: [...]}}`"
+    way = "Correct them; or"
+    if notation.decimal == "." and _decimal_commas(name, text):
+        way = 'Declare `decimal: ","` in the data section if the comma is the decimal mark. Or correct them; or'
     pointed = f", {numbers.foreign} of them with a point where {notation.decimal!r} is the decimal mark"
     return DataError(
         Problem(
             f"variable {name!r}: {count} of {len(other)} cells {'is' if count == 1 else 'are'} not a number, and {why} "
             f"({first_records(other)}{pointed if numbers.foreign else ''})",
-            hint=f"Correct them; or declare {missing} with the texts that mean 'no value', or "
+            hint=f"{way} declare {missing} with the texts that mean 'no value', or "
             f"`{name}: {{type: nominal}}` if it holds categories.",
         )
     )
@@ -230,4 +233,4 @@ def _decimal_commas(name: str, text: Any) -> list[str]:
     if with_comma == 0:
         return []
     what = "numbers with a decimal comma or thousands separators"
-    return [f"{name}: read as nominal, and {with_comma} cells look like {what} (CSV: `decimal: ','`)"]
+    return [f"{name}: read as nominal, and {with_comma} cells look like {what} (CSV, XML: `decimal: ','`)"]

@@ -30,7 +30,7 @@ from maskwright.pipeline.resolved import (
     RuleText,
     VariableUse,
 )
-from maskwright.pipeline.steps import resolve_measures, resolve_steps, resolve_thresholds
+from maskwright.pipeline.steps import resolve_measures, resolve_steps, resolve_thresholds, totals_without_levels
 from maskwright.pipeline.waivers import resolve_waivers
 from maskwright.plugins.absent import reasons_once
 from maskwright.plugins.measure import needs_levels
@@ -192,6 +192,7 @@ class _Reading:
         of_levels = () if levels is None else tuple(levels.declared)
         thresholds = resolve_thresholds(self.section("thresholds"), measures, self.problems, of_levels)
         if data is not None and levels is None:
+            self.problems.extend(totals_without_levels(steps))
             self.problems.extend(needs_levels(each.label, each.place) for each in measures if each.measure.of_levels)
         all_read = len(measures) == len(self.section("measure").elements)
         labels = [each.label for each in measures] if all_read else None

@@ -20,7 +20,7 @@ from maskwright.pipeline.file_paths import existing_file
 from maskwright.pipeline.resolved import MeasureRequest
 from maskwright.planning.model import PartitionChoice, Step
 from maskwright.planning.params import PlanningParams
-from maskwright.plugins.parameter_markers import NamesPartition, file_fields
+from maskwright.plugins.parameter_markers import NamesPartition, file_fields, naming_fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,6 +54,13 @@ def resolve_steps(section: Node, registry: Registry, problems: list[Problem], fo
         return ()
     steps = [_step(node, registry, problems, folder) for node in section]
     return tuple(step for step in steps if step is not None)
+
+
+def totals_without_levels(steps: Sequence[Step]) -> list[Problem]:
+    """A problem for each step that says how totals over members are made, where records have no members."""
+    hint = "Leave it out: totals of a record's own variables are kept as their edits say."
+    said = "totals: data of one level have no totals over members"
+    return [Problem(f"step {n}: {said}", step.place, hint) for n, step in enumerate(steps, 1) if step.planning.totals]
 
 
 def _step(node: Node, registry: Registry, problems: list[Problem], folder: Path) -> Step | None:
@@ -209,7 +216,7 @@ def _measure(node: Node, registry: Registry, problems: list[Problem], folder: Pa
         return None
     measure = registry.measures.get(key.raw)
     if measure is None:
-        problems.append(Problem(registry.unknown("measure", key.raw, registry.measures), key.place))
+        problems.append(_unknown_measure(key, registry))
         return None
     label = params.get(LABEL)
     if label is not None and (not isinstance(label.value, str) or not label.value):
@@ -229,6 +236,19 @@ def _measure(node: Node, registry: Registry, problems: list[Problem], folder: Pa
     places = {name.raw: given.place for name, given in params.entries}
     label_given = label.raw if label is not None else measure.name
     return MeasureRequest(label_given, measure, values, key.place, per_record, places)
+
+
+def _unknown_measure(key: Node, registry: Registry) -> Problem:
+    level, _, name = key.raw.partition(".")
+    measure = registry.measures.get(name)
+    if measure is None or measure.of_levels:
+        return Problem(registry.unknown("measure", key.raw, registry.measures), key.place)
+    hint = f"`- {name}` runs on each level that steps mask, and its values are called LEVEL.{name}"
+    fields = naming_fields(measure.params)
+    if fields:
+        own = f"`- {name}: {{as: {name}_of_{level}, {fields[0]}: [...]}}`"
+        hint += f"; {own}, with variables of one level, on that level alone"
+    return Problem(f"{key.raw}: measures are asked for without a level", key.place, f"{hint}.")
 
 
 def _with_paths(params: Node, fields: Sequence[str], folder: Path, problems: list[Problem]) -> Node:

@@ -47,7 +47,7 @@ from maskwright.planning.warnings.signs import sign_notices
 from maskwright.planning.warnings.unmasked_variables import unmasked_doubts, unused_key_doubts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
@@ -68,6 +68,7 @@ def make_plan(
     *,
     coarse: RecodedVariables | None = None,
     translations: Sequence[Translation] = (),
+    elsewhere: Collection[str] = (),
 ) -> Plan:
     """Plan a run.
 
@@ -85,6 +86,8 @@ def make_plan(
     coarse : RecodedVariables, optional
     translations : sequence of Translation
         Of edits on recoded variables, as far as they are known.
+    elsewhere : collection of str
+        Columns that say what edits read of other records.
 
     Raises
     ------
@@ -114,7 +117,7 @@ def make_plan(
             )
     shaping = [None if steps[group.step - 1].only_removes else group for group in groups]
     units = adjustment_units(shaping, known, edits + limits, masked - recoded)
-    require_k(units, steps, [group for group in shaping if group is not None], edits)
+    require_k(units, steps, [group for group in shaping if group is not None], edits, elsewhere)
     remasked = frozenset(
         name for step, own in zip(steps, chosen, strict=True) if "detail" not in step.method.removes
         and not step.only_removes for name in own.names

@@ -11,7 +11,7 @@ from maskwright.planning.grouping import Components
 from maskwright.planning.model import AdjustmentUnit, Group, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Part
@@ -90,7 +90,13 @@ def _edits(names: Sequence[str]) -> str:
     return f"edit {shown} reads" if len(names) == 1 else f"edits {shown}{more} read"
 
 
-def require_k(units: Sequence[AdjustmentUnit], steps: Sequence[Step], groups: Sequence[Group], edits: EditSet) -> None:
+def require_k(
+    units: Sequence[AdjustmentUnit],
+    steps: Sequence[Step],
+    groups: Sequence[Group],
+    edits: EditSet,
+    elsewhere: Collection[str] = (),
+) -> None:
     """Refuse plans in which adjustment has to move records apart that a step promised to keep equal.
 
     Parameters
@@ -99,6 +105,8 @@ def require_k(units: Sequence[AdjustmentUnit], steps: Sequence[Step], groups: Se
     steps : sequence of Step
     groups : sequence of Group
     edits : EditSet
+    elsewhere : collection of str
+        What edits read of other records: no step can mask it together with these.
 
     Raises
     ------
@@ -125,7 +133,14 @@ def require_k(units: Sequence[AdjustmentUnit], steps: Sequence[Step], groups: Se
         ending = "means moving single records, which breaks k"
         if crossing:
             message = f"{promise}, but {_edits(crossing)} variables outside one variable group: keeping it {ending}"
+            far = [name for each in crossing for name in edits[each].variables if name in elsewhere]
             way = "mask all variables of the edit in one group"
+            if far:
+                message = (
+                    f"{promise}, but {_edits(crossing)} {', '.join(dict.fromkeys(far))} of other records, which no "
+                )
+                message += f"step masks together with these: keeping it {ending}"
+                way = "mask what it reads of them as well, leave the edit out of this run"
         else:
             masked = ", ".join(name for name in unit.variables if sum(name in group.variables for group in homes) > 1)
             message = f"{promise}, but {masked} are masked again by a later step, and {_edits(unit.edits)} them: "

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.dataset import many_groups
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Progress, silent
@@ -59,6 +60,8 @@ class Block:
         Read-only columns outside the group that the method asked for.
     companion_variables : mapping of name to Variable
         What these are.
+    group_name : str
+        What a household is called where messages speak of it: of data of several levels the upper one, as ``firm``.
     missing_codes : ndarray of shape (n, p), int64, or None
         For methods that draw records: which missing code each missing cell holds, as numbers that mean the same in all
         cells of a variable; -2 where there is a value. None: nothing is known of that.
@@ -99,6 +102,12 @@ class Block:
     missing_codes: NDArray[np.int64] | None = None
     moments: Moments | None = None
     progress: Progress = silent
+    group_name: str = "household"
+
+    @property
+    def groups_said(self) -> str:
+        """What k counts, in the plural: ``records`` or, where they are declared, ``households`` or ``firm records``."""
+        return "records" if self.households is None else many_groups(self.group_name)
 
     @property
     def n(self) -> int:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 SIZE = 1 << 22
 ROWS = 32_768
 LONGEST = 2**31 - 1
+LONGEST_DECLARATION = 200
 ROW, ABSENT = "\x1e", b"\x1d"
 YEAR, MONTH, DAY, HOUR, MINUTE, SECOND, PART = map(chr, range(1, 8))
 WIDE = {
@@ -234,7 +235,8 @@ def plain_blocks(
             blocks: Iterator[Sequence[Column]] = (_joined(each, len(names)) for each in rows if each)
         else:
             blocks = reading[source.name](path, details, names)
-        dialect = details if source.name == "csv" else details.get("separated")
+        has_commas = source.name == "xml" and details.get("decimal") == ","
+        dialect = details if source.name == "csv" or has_commas else details.get("separated")
         notation = None if dialect is None else Notation(dialect.get("decimal", "."), dialect.get("thousands"))
         for columns in blocks:
             yield {
@@ -354,10 +356,17 @@ def _xml_blocks(path: Path, details: Mapping[str, Any], names: Sequence[str]) ->
     record = details.get("record", "Record")
     tags = [details.get("tags", {}).get(name, name) for name in names]
     opening, closing = f"<{record}>", f"</{record}>"
-    for piece in _pieces(path, "utf-8", closing):
+    for piece in _pieces(path, _declared_encoding(path), closing):
         if closing in piece:
             records = piece[piece.index(opening) : piece.rindex(closing) + len(closing)]
             yield _cut_at_tags(records, tags, record) or _joined(_parsed(records, tags, record, details), len(tags))
+
+
+def _declared_encoding(path: Path) -> str:
+    """Encoding that an XML file says of itself."""
+    with _text(path, "latin-1") as file:
+        found = re.match(r"<\?xml[^>]*encoding=[\"']([\w-]+)", file.read(LONGEST_DECLARATION))
+    return "utf-8" if found is None else found[1]
 
 
 def _cut_at_tags(text: str, tags: Sequence[str], record: str) -> list[TextColumn] | None:

@@ -81,7 +81,8 @@ def remove(block: Block, params: SamplingParams, rng: np.random.Generator) -> Re
     total = int(unit.max(initial=-1)) + 1
     what = "records" if households is None else "households"
     if params.size is not None and params.size > total:
-        raise InputError(f"a sample of {params.size} {what} is asked for; there are {total}")
+        said = "records" if households is None else block.groups_said
+        raise InputError(f"a sample of {params.size} {said} is asked for; there are {total}")
     chosen = np.zeros(total, dtype=np.bool_)
     factor = np.ones(total)
     stratum = _strata(block, params.strata, unit, total)
@@ -111,7 +112,7 @@ def _strata(block: Block, names: tuple[str, ...], unit: NDArray[np.int64], total
     found = np.zeros(total, dtype=np.int64)
     found[unit] = codes
     if not np.array_equal(found[unit], codes):
-        raise InputError(f"members of a household differ in {', '.join(names)}: it belongs to no one stratum")
+        raise InputError(f"members of a {block.group_name} differ in {', '.join(names)}: it belongs to no one stratum")
     return found
 
 

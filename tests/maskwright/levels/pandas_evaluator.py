@@ -6,7 +6,8 @@ sums are exact. Missing cells make a condition unknown, and an unknown edit is n
 * a sum with a missing term is unknown; a maximum, unless a known member is above the bound;
 * ``one`` is false as soon as two members are true, and when none is and none can be;
 * ``any`` is false when no member is true and none can be;
-* an absent pointer (missing or 0) does not fire; one that leads nowhere is unknown, and violates ``pointer: ...``.
+* an absent pointer (missing or 0) does not fire; one that leads nowhere is unknown, and violates ``pointer: ...``;
+  one that leads back violates it too.
 """
 
 from __future__ import annotations
@@ -176,7 +177,8 @@ def _of_pointers(household: pd.DataFrame, person: pd.DataFrame) -> dict[str, Ver
         number = person[pointer].fillna(0)
         fired = number != 0
         target = pd.MultiIndex.from_arrays([person["hhid"], number])
-        found[f"pointer: {pointer} within hhid"] = Verdict("person", fired & ~target.isin(by_number.index), fired)
+        nobody = ~target.isin(by_number.index) | (number == person["pno"]).to_numpy()
+        found[f"pointer: {pointer} within hhid"] = Verdict("person", fired & nobody, fired)
         pointed = by_number.reindex(target).set_index(person.index)
         if pointer == "spouse":
             found["spouse-of-spouse"] = Verdict("person", fired & _differ(pointed["spouse"], person["pno"]), fired)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -311,3 +312,51 @@ def test_the_record_tells_the_loss_of_all_levels(folder: Path, name: str, reques
     if name == "alike":
         assert set(masked) == set(EVERY)
         assert total == pytest.approx((len(INCOMES) * persons + len(ROWS) * households) / len(EVERY), rel=0.02)
+
+
+@pytest.fixture(scope="module")
+def with_missing(files: LevelsDemoFiles, folder: Path) -> str:
+    """Persons of whom one in thirty says nothing of income."""
+    persons = pd.read_csv(folder / "persons.csv", dtype=str)
+    persons.loc[np.random.default_rng(1).random(len(persons)) < 1 / 30, INCOMES] = ""
+    persons.to_csv(folder / "gaps.csv", index=False)
+    return "gaps.csv"
+
+
+def gaps(folder: Path, source: str) -> dict[str, Any]:
+    data = yaml.safe_load((folder / "linked.yaml").read_text(encoding="utf-8"))["data"]
+    data["levels"]["person"]["source"] = source
+    return data
+
+
+def test_whole_households_with_missing_cells_keep_k(
+    folder: Path, with_missing: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = pipeline(folder, whole(rare="fail"), "gaps_fail", data=gaps(folder, with_missing))
+    assert main(["plan", str(path)]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "what edits ask of them, and which cells are missing) that fewer than k = 5 have" in said
+    assert "`params: {rare: drop}` leaves them out; impute missing cells before" in said
+
+    path = pipeline(folder, whole(rare="drop"), "gaps", data=gaps(folder, with_missing))
+    assert main(["run", str(path), "--quiet"]) == 0
+    flat = released(folder, "gaps").fillna("")
+    assert (flat[INCOMES] == "").any(axis=None)
+    assert class_sizes(flat).min() >= 5
+
+    path = pipeline(folder, whole(rare="drop", k_guarantee="report"), "gaps_report", data=gaps(folder, with_missing))
+    assert main(["run", str(path), "--quiet"]) == 0
+    assert class_sizes(released(folder, "gaps_report").fillna("")).min() < 5
+
+    rule = {"name": "answered", "rule": "no(person where income is missing)"}
+    path = pipeline(folder, whole(rare="drop"), "answered", data=gaps(folder, with_missing),
+                    edits=[rule, {"yaml": "edits.yaml"}])  # fmt: skip
+    assert main(["run", str(path), "--quiet"]) == 0
+    assert (released(folder, "answered")[INCOMES].fillna("") != "").all(axis=None)
+
+
+def test_suppression_goes_with_no_unit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    steps = [*whole(), {"method": "local_suppression", "variables": ["region"], "params": {"k": 3}}]
+    assert main(["plan", str(pipeline(folder, steps, "both"))]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "local_suppression goes with no step with `unit`: run it on what a run with these steps released" in said

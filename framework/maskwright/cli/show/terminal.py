@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from maskwright.release.record.plan_record import GroupRecord, StepRecord
     from maskwright.release.record.run_record import EditRecord, LocalisationRecord
 
+NO_VALUE = ("not defined", "undefined")
 MOST_STRATA = 6
 MOST_NAMED = 6
 """Variables that are named before the others are counted."""
@@ -97,6 +98,7 @@ def print_plan(shown: Mapping[str, object]) -> None:
     if plan.costs is not None:
         print_costs(out, plan.costs)
     print_notices(out, plan.warnings, "warning")
+    print_notices(out, plan.notices, "note")
     for check in plan.checks:
         out.print()
         item(out, f"{check.check}, which {'refuses this plan' if check.refuses else 'warns'}: ", check.message)
@@ -320,7 +322,8 @@ def _print_measures(out: Console, measures: Mapping[str, MeasureRecord]) -> None
     show(out, table)
     for label, measure in measures.items():
         if measure.value is None:
-            for note in measure.notes[:1]:
+            why = [note for note in measure.notes if note.startswith(NO_VALUE)] or measure.notes
+            for note in why[:1]:
                 item(out, f"{label}: ", note)
         elif measure.sentence:
             item(out, f"{label}: ", measure.sentence)

@@ -10,6 +10,7 @@ import numpy as np
 from maskwright.commands.levels.composition import is_composition
 from maskwright.commands.levels.encodings import encoding_notices
 from maskwright.commands.levels.false_on_missing import FalseOnMissing, false_on_missing
+from maskwright.commands.levels.identifiers import identifiers, refuse_rules_on_identifiers
 from maskwright.commands.levels.last_word import binary_sum_notices, engine_rules
 from maskwright.commands.levels.mending import MendedLevels, mended_levels
 from maskwright.commands.reading import load
@@ -28,7 +29,7 @@ from maskwright.edits.levels.structure_edits import with_structure_edits
 from maskwright.edits.levels.written_rules import as_stated
 from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.foundation.progress import stage
+from maskwright.foundation.progress import silent, stage
 from maskwright.foundation.refusals import EditViolation
 from maskwright.pipeline.names import in_order, names_in, unknown_uses
 from maskwright.pipeline.names_of_levels import further_level_problems
@@ -116,7 +117,12 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
     assert described.levels is not None
     try:
         rules = read_rules(described)
+        refuse_rules_on_identifiers(rules, described.levels)
     except InputError as error:
+        if described.levels.form == "nested":
+            # Rules that name elements are about none where the records are called otherwise: that is told first.
+            for each in described.levels.sources.values():
+                each.source.open(each.path, each.params, silent)
         further = further_level_problems(described.levels, described.edits, described.uses)
         raise InputError(in_order([*error.problems, *further], described.file)) from error
     files: dict[str, Dataset] = {}
@@ -182,7 +188,7 @@ def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:
         raise InputError(problems)
     if levels.form == "flat":
         lowest = list(files)[-1]
-        dropped = identifiers(levels)
+        dropped = identifiers(levels).difference(files[lowest].names)
         declared = {
             name: each
             if each.variables is None
@@ -191,16 +197,6 @@ def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:
         }
         return levels_of_flat(files[lowest], declared, names[lowest])
     return linked_levels(files, levels.declared, names)
-
-
-def identifiers(levels: LevelSources) -> frozenset[str]:
-    """Variables that are not published, and not even read into levels."""
-    return frozenset(
-        name
-        for source in levels.sources.values()
-        for name, declared in source.variables.items()
-        if declared.role == "identifier"
-    )
 
 
 def edits_of_levels(rules: EditSet, linked: LinkedData) -> BoundEdits:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Literal, Protocol
 
 from maskwright.commands.levels.arriving import check_linked, edits_of_levels, linked_as
+from maskwright.commands.levels.identifiers import notices_on_identifiers
 from maskwright.commands.levels.svrl_report import placed_edits, write_linked_svrl
 from maskwright.commands.options import data_files, own_params, pipeline_levels, read_rule_files
 from maskwright.commands.reading import load
@@ -100,7 +101,8 @@ class LinkedFile:
         levels = self.sources
         linked = linked_sources(levels, progress)
         rules = as_stated(self.rules, linked)
-        for note in (*linked.notes, *rules.notes[len(self.rules.notes) :]):
+        unpublished = notices_on_identifiers(self.rules, levels)
+        for note in (*linked.notes, *unpublished, *rules.notes[len(self.rules.notes) :]):
             self.reporter.notice(note)
         original = None if self.original is None else linked_sources(self.original, progress)
         bound = edits_of_levels(rules, linked)

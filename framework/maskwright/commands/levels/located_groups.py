@@ -296,7 +296,7 @@ def _pointing(pattern: Pattern) -> EditSet:
     items = []
     for pointer in pattern.pointers:
         for place in range(pattern.members):
-            named = pattern.nameable(pointer, place).values()
+            named = pattern.nameable(place).values()
             nobody: Number | Text = Text("0") if isinstance(pattern.keys[0], Text) else Number(Fraction(0))
             rule = InSet(VariableReference(name_of(pointer, place)), (nobody, *named))
             items.append({"rule": rule_text(rule), "name": f"pointer: {name_of(pointer, place)}"})

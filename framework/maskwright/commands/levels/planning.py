@@ -43,7 +43,12 @@ from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
 from maskwright.planning.applicable_edits import NO_EDITS
 from maskwright.planning.levels.across import AcrossLevels, across_levels
-from maskwright.planning.levels.promises import adjusted_totals, require_k_of_groups, require_what_moves
+from maskwright.planning.levels.promises import (
+    adjusted_totals,
+    require_k_of_groups,
+    require_totals,
+    require_what_moves,
+)
 from maskwright.planning.levels.read_off_members import read_off_members
 from maskwright.planning.levels.removal import refuse_given_back, treatment, without_recoded
 from maskwright.planning.levels.step_numbers import in_pipeline, told_by_pipeline
@@ -157,14 +162,17 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
     refuse_two_removals(steps)
     emptied = {name: each.emptied for name, each in treatments.items()}
     adjusted = adjusted_totals(described.steps, masked[linked.names[0]])
+    otherwise = across_levels(bound, structure, masked, emptied=emptied)
+    require_totals(otherwise, described.steps)
     across = across_levels(bound, structure, masked, adjusted, emptied)
     require_what_moves(across, bound, masked, described.steps)
     require_k_of_groups(across, bound, described.steps)
     _refuse_broken_structure(across, arrived)
     derived = {each.variable for each in across.derived}
     steps = {name: without_derived(found, derived) for name, found in steps.items()}
-    otherwise = across_levels(bound, structure, masked, emptied=emptied) if adjusted else None
-    planned = PlannedLevels(replace(arrived, bound=bound), across, steps, {}, otherwise, dropped=dropped)
+    planned = PlannedLevels(
+        replace(arrived, bound=bound), across, steps, {}, otherwise if adjusted else None, dropped=dropped
+    )
     ready = {
         level.name: ready_level(described, planned, level.name, reporter, clock)
         for level in linked

@@ -11,7 +11,7 @@ from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, ou
 from maskwright.commands.levels.counting_alike import alike_notices, alike_of
 from maskwright.commands.levels.derived_totals import with_totals
 from maskwright.commands.levels.joined_keys import beside_their_groups
-from maskwright.commands.levels.last_word import EngineRules, asked_of_engine, engine_rules, last_word
+from maskwright.commands.levels.last_word import BARE_TOTAL, EngineRules, asked_of_engine, engine_rules, last_word
 from maskwright.commands.levels.masking import MaskedLevels, mask_levels
 from maskwright.commands.levels.measuring import LevelMeasures, measures_of_levels
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
@@ -195,9 +195,12 @@ class _LevelsRun:
             return f"no values were found for {failed:,} records"
         if masked.together is not None or edit not in self.planned.across.adjusted:
             return None
-        return (
+        way = (
             "with 'k_guarantee: report' in the step's params the records of a group are moved together, which breaks k"
         )
+        stated = next((each for each in self.planned.arrived.rules if each.name == edit), None)
+        guarded = stated is not None and stated.assertion is not None and stated.kind != "linear"
+        return f"{way}; {BARE_TOTAL}" if guarded else way
 
     def _tell(self, notices: Iterable[str]) -> None:
         for notice in dict.fromkeys(notices):

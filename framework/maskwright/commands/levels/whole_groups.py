@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.commands.levels.arriving import outcomes
+from maskwright.commands.levels.rare_missing import apart_by_missing, apart_by_plans, has_missing
 from maskwright.commands.running.ready import prepare
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.joined_records import JoinedGroups, LevelColumns, cells_of, joined_groups, put_back
@@ -110,6 +111,9 @@ def masks_whole_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
         if step.unit != top:
             message = f"step {number}: unit: {unknown_name('level with members', step.unit or '', [top])}"
             problems.append(Problem(message, step.place))
+        if step.planning.totals:
+            message = f"step {number}: totals: a {top} is masked with its members, and its totals with them"
+            problems.append(Problem(message, step.place, "Leave `totals` out, or `unit`."))
         if step.keys or step.dependents or step.companions or step.method.removes:
             message = f"step {number}: {step.method.name} cannot mask a {top} with its members as one record"
             hint = "Take a method that changes the variables of the step, as microaggregation."
@@ -123,7 +127,13 @@ def masks_whole_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
     if len(asked) < len(steps):
         number, other = next((number, step) for number, step in enumerate(steps, 1) if step.unit is None)
         message = f"step {number} masks each level by itself, and step {asked[0][0]} a {top} with its members"
-        problems.append(Problem(message, other.place, f"Say `unit: {top}` in each step, or in none."))
+        hint = f"Say `unit: {top}` in each step, or in none."
+        if other.method.removes or other.keys or other.dependents or other.companions:
+            hint = (
+                f"{other.method.name} goes with no step with `unit`: run it on what a run with these steps released, "
+                "or leave `unit` out."
+            )
+        problems.append(Problem(message, other.place, hint))
     if problems:
         raise InputError(problems)
     return True
@@ -156,19 +166,11 @@ def plan_whole_groups(
     rules = joint_rules(arrived.bound, (top, low), masked)
     first = next((name for step in described.steps for name in step.variables or masked[low] if name in masked[low]
                   and arrived.linked[low].data[name].variable.is_numeric), None)  # fmt: skip
-    columns = LevelColumns.of(arrived.linked, arrived.bound, rules)
-    found = joined_groups(columns, first)
     k = max((step.k or 1 for step in described.steps), default=1)
-    rare = [each for each in found if len(each) < k]
-    left_out = sum(map(len, rare))
-    if rare:
-        arrived = _without_rare(described, arrived, rare, k)
-        columns = LevelColumns.of(arrived.linked, arrived.bound, rules)
-        found = joined_groups(columns, first)
     writer = JointWriter(rules)
-    parts = []
     numeric = {each.name for level in arrived.linked for each in level.data.variables if each.is_numeric}
-    for each in found:
+
+    def part(each: JoinedGroups) -> tuple[JoinedGroups, JointEdits, ReadyRun]:
         written = writer.edits(each.composition)
         cells = {
             name: cells_of(name, None if level == top else len(each.composition))
@@ -182,8 +184,22 @@ def plan_whole_groups(
             execution=described.execution, waivers=described.waivers, release=ReleaseSection(order="kept"),
             file=described.file,
         )  # fmt: skip
-        parts.append((each, written, prepare(request, Quiet(), clock)))
-    return arrived, WholeGroups(rules, tuple(parts), left_out)
+        return each, written, prepare(request, Quiet(), clock)
+
+    columns = LevelColumns.of(arrived.linked, arrived.bound, rules)
+    found = joined_groups(columns, first)
+    told: list[JoinedGroups] = []
+    strict = all(step.planning.k_guarantee == "require" for step in described.steps if step.k is not None)
+    if strict and has_missing(arrived.linked, masked):
+        found, told = apart_by_missing(arrived.linked, found, masked, k)
+        told += apart_by_plans([each for each in found if len(each) >= k], lambda each: part(each)[2], k)
+    rare = [*(each for each in found if len(each) < k), *told]
+    left_out = sum(map(len, rare))
+    if rare:
+        arrived = _without_rare(described, arrived, rare, k, with_missing=bool(told))
+        columns = LevelColumns.of(arrived.linked, arrived.bound, rules)
+        found = joined_groups(columns, first)
+    return arrived, WholeGroups(rules, tuple(map(part, found)), left_out)
 
 
 def _joined_steps(
@@ -209,15 +225,20 @@ def _joined_steps(
         yield replace(step, variables=own, groups=(own,), planning=planning, unit=None)
 
 
-def _without_rare(described: Pipeline, arrived: ArrivedLevels, rare: Sequence[JoinedGroups], k: int) -> ArrivedLevels:
+def _without_rare(
+    described: Pipeline, arrived: ArrivedLevels, rare: Sequence[JoinedGroups], k: int, *, with_missing: bool
+) -> ArrivedLevels:
     top, low = arrived.linked.levels
     lost = sum(map(len, rare))
     if any(step.planning.rare == "fail" for step in described.steps if step.k is not None):
+        what = "what edits ask of them, and which cells are missing" if with_missing else "and what edits ask of them"
         message = (
-            f"{lost} {top.name} records have a composition (number of {low.name}, and what edits ask of them) that "
+            f"{lost} {top.name} records have a composition (number of {low.name}, {what}) that "
             f"fewer than k = {k} have: whole {top.name} records cannot be alike"
         )
         hint = "`params: {rare: drop}` leaves them out"
+        if with_missing:
+            hint += "; impute missing cells before, or set 'k_guarantee: report', and fewer are lost"
         raise InputError(Problem(message, described.steps[0].place, hint))
     kept = np.ones(len(top), dtype=np.bool_)
     for each in rare:
@@ -226,7 +247,8 @@ def _without_rare(described: Pipeline, arrived: ArrivedLevels, rare: Sequence[Jo
         raise InputError(f"every composition has fewer than k = {k} {top.name} records: none would be left")
     linked = arrived.linked.taken(np.flatnonzero(kept).astype(np.int64))
     members = len(low) - len(linked[low.name])
-    said = f"left out, since fewer than k = {k} {top.name} have their composition: {lost} {top.name}, {members} "
+    what = "composition and missing cells" if with_missing else "composition"
+    said = f"left out, since fewer than k = {k} {top.name} have their {what}: {lost} {top.name}, {members} "
     verdicts = outcomes(linked, arrived.bound)
     return replace(
         arrived,

@@ -152,8 +152,7 @@ def plan_parted(described: Pipeline, reporter: Reporter, assume_records: int | N
         | costs_in_words(costs, worker_limit(described, costs))
         | {
             "doubts": [each.to_json() for each in doubt_records(judgement)],
-            "warnings": [*said, *plan.plan.warnings],
-            "notices": [*plan.notices, *dropped_notices(usual, described)],
+            "notices": [*said, *plan.notices, *dropped_notices(usual, described)],
         }
     )
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from maskwright.commands.decimal_commas import refuse_xpath_on_commas
 from maskwright.commands.reading import load
 from maskwright.commands.running.input_checks import about_unpublished, check_unpublished, left_of, read_by_rules
 from maskwright.data.dataset import Dataset
@@ -208,10 +209,12 @@ def read_rules(request: MaskingRequest) -> EditSet:
     """
     if isinstance(request.edits, EditSet):
         return request.edits
-    levels = request.levels.declared if isinstance(request, Pipeline) and request.levels is not None else None
-    edits, problems = read_edits_of(request.edits, levels)
+    levels = request.levels if isinstance(request, Pipeline) else None
+    edits, problems = read_edits_of(request.edits, None if levels is None else levels.declared)
     if problems:
         raise InputError(problems)
+    sources = [request.data] if levels is None else levels.sources.values()
+    refuse_xpath_on_commas(edits, (each for each in sources if isinstance(each, DataSource)))
     return edits
 
 

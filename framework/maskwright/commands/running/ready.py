@@ -132,7 +132,7 @@ def prepare(
     refuse_unreadable(request)
     arrived = arrive(request, reporter, timed, thorough=thorough)
     with timed("plan"), stage(reporter, "Planning"):
-        plan = plan_of(request, arrived)
+        plan = plan_of(request, arrived, computed)
         refuse_too_large(request, plan, len(arrived.original.names))
         _refuse_unwritable(request, arrived)
     doubts = (*arrived.doubts, *plan.doubts, *doubts_of_measures(request, plan))
@@ -162,11 +162,11 @@ def prepare(
     return replace(ready, doubts=(*ready.doubts, *sorted_by))
 
 
-def plan_of(request: MaskingRequest, arrived: CheckedInput) -> Plan:
+def plan_of(request: MaskingRequest, arrived: CheckedInput, computed: Collection[str] = ()) -> Plan:
     """Plan of a request's steps on data that have been read; its edits are those that the steps do not drop."""
     variables = [*arrived.identifiers, *arrived.original.variables]
     with explained_by(arrived.doubts):
-        plan = plan_of_steps(request.steps, variables, arrived.edits, arrived.original, arrived.broken)
+        plan = plan_of_steps(request.steps, variables, arrived.edits, arrived.original, arrived.broken, computed)
         refuse_impossible_limits(plan)
     return plan
 
@@ -177,6 +177,7 @@ def plan_of_steps(
     edits: EditSet,
     data: Dataset | None = None,
     broken: Mapping[str, int] | None = None,
+    computed: Collection[str] = (),
 ) -> Plan:
     """Plan with what becomes of the edits on recoded variables, as far as that is known before masking."""
     coarse = recoded_variables(edits, steps, variables, broken or {})
@@ -184,7 +185,9 @@ def plan_of_steps(
     found = settled(edits, coarse, known, lambda _: None, coarse.steps.keys() - known.keys())
     gone = {edit.name for edit in found.dropped}
     kept = EditSet(tuple(edit for edit in edits if edit.name not in gone), edits.notes)
-    return make_plan(steps, variables, kept, data, broken, coarse=coarse, translations=found.translations)
+    return make_plan(
+        steps, variables, kept, data, broken, coarse=coarse, translations=found.translations, elsewhere=computed
+    )
 
 
 def refuse_impossible_limits(plan: Plan) -> None:

@@ -43,7 +43,7 @@ class LevelDeclaration(BaseModel):
     pointers: dict[Name, Name] = Field(
         default_factory=dict,
         description="Variables that name another record of the same group by its key: {spouse: pno, mother: pno}. "
-        "A missing cell or 0 names none.",
+        "A missing cell or 0 names none; no record names itself.",
     )
     order: tuple[Name, ...] | None = Field(
         default=None, min_length=1, description="Variables that say which of the records of a group comes first."

@@ -22,9 +22,19 @@ MOST_PLACES = 10
 """Places of one mistake that are named."""
 
 
-def places(rows: NDArray[np.int64]) -> str:
-    """Records by their numbers, counted from 1, at most ten of them; keys are values, and stay unsaid."""
-    shown = ", ".join(str(row + 1) for row in rows[:MOST_PLACES].tolist())
+def places(rows: NDArray[np.int64], firsts: NDArray[np.int64] | None = None) -> str:
+    """Records by their numbers, counted from 1, at most ten of them; keys are values, and stay unsaid.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n,), int64
+    firsts : ndarray of shape (n,), int64, optional
+        The record that each of them repeats.
+    """
+    named = [str(row + 1) for row in rows[:MOST_PLACES].tolist()]
+    if firsts is not None:
+        named = [f"{row} (first in {first + 1})" for row, first in zip(named, firsts.tolist(), strict=False)]
+    shown = ", ".join(named)
     more = f" and {len(rows) - MOST_PLACES:,} more" if len(rows) > MOST_PLACES else ""
     return f"record{'s' if len(rows) > 1 else ''} {shown}{more}"
 
@@ -56,10 +66,12 @@ def missing_keys(column: Column, level: str, file: str) -> Iterator[Problem]:
 def twice(codes: NDArray[np.int64], key: str, level: str, file: str, within: str = "") -> Iterator[Problem]:
     """Records whose key another one before them has; codes below 0 are no keys."""
     known = np.flatnonzero(codes >= 0)
-    order = known[np.argsort(codes[known], kind="stable")]
-    again = np.sort(order[1:][codes[order[1:]] == codes[order[:-1]]])
+    _, first, which = np.unique(codes[known], return_index=True, return_inverse=True)
+    firsts = known[first[which.ravel()]]
+    again = np.flatnonzero(firsts != known)
     if len(again):
-        yield Problem(f"{file}: the key {key!r} of the level {level} occurs again{within} in {places(again)}")
+        said = f"{file}: the key {key!r} of the level {level} occurs again{within} in "
+        yield Problem(said + places(known[again], firsts[again]))
 
 
 def twice_within(groups: NDArray[np.int64], key: Column, level: str, file: str) -> Iterator[Problem]:

@@ -250,11 +250,24 @@ class _Binder:
         home = self._home(node.level)
         inner: dict[str, None] = {}
         condition = None if node.condition is None else self._on(node.condition, node.level, inner)
-        operand = None if node.operand is None else self._name(node.operand.name, node.level, inner)
+        operand = None if node.operand is None else self._operand(node, node.operand.name, inner)
         column = MembersColumn(rule_text(node), node.level, node.function, operand, condition)
         self._add(home, column)
         read = VariableReference(self._seen_from(level, home, column.name))
         return Comparison("==", read, _ONE) if node.function in _TRUTHS else read
+
+    def _operand(self, node: GroupFunction, written: str, through: dict[str, None]) -> str:
+        """Variable or computed column of the members that a function is of."""
+        name = self._name(written, node.level, through)
+        column = self.columns[node.level].get(name)
+        if isinstance(column, OtherRecordColumn) and column.through in self._structure.above(node.level):
+            said = f"{rule_text(node)}: {column.variable} is a variable of {column.through}, not of each {node.level}"
+            hint = f"Write {column.variable} alone"
+            if node.function == "sum":
+                members = rule_text(GroupFunction("count", node.level, None, node.condition))
+                hint += f"; if each {node.level} is to add it once more, {members} * {column.variable}"
+            raise _Unbound(said, f"{hint}.")
+        return name
 
     def _seen_from(self, level: str, home: str, name: str) -> str:
         """Column of a level above as the records of this one see it."""

@@ -102,8 +102,11 @@ class _Computed:
 
     def _compute(self, level: Level, column: LinkedColumn) -> Column:
         if isinstance(column, StructureColumn):
-            dangles = column.broken == "dangles"
-            broken = level.pointers[column.variable] == DANGLING if dangles else level.varying[column.variable]
+            if column.broken == "dangles":
+                named = level.pointers[column.variable]
+                broken = (named == DANGLING) | (named == np.arange(len(named)))
+            else:
+                broken = level.varying[column.variable]
             return _numbers(column.name, broken.astype(np.float64), np.zeros(len(broken), dtype=np.bool_), 0)
         if isinstance(column, OtherRecordColumn):
             return self._of_other_record(level, column)

@@ -89,10 +89,9 @@ class Pattern:
         """Pointers, without neighbours."""
         return tuple(name for name in self.targets if name not in NEIGHBOURS)
 
-    def nameable(self, pointer: str, place: int) -> dict[int, Literal]:
-        """Members that a pointer of a member may name, with their keys: all others, and whom it names now."""
-        now = self.targets[pointer][place]
-        return {to: key for to, key in enumerate(self.keys) if to != place or to == now}
+    def nameable(self, place: int) -> dict[int, Literal]:
+        """Members that pointers of a member may name, with their keys: all others."""
+        return {to: key for to, key in enumerate(self.keys) if to != place}
 
 
 class Unsaid(Exception):  # noqa: N818 - says that there is nothing to say
@@ -197,7 +196,7 @@ class _Writer:
             key = (found.pointer, found.place)
             pointer = VariableReference(name_of(*key))
             cases, others = [], []
-            for target, named in self._pattern.nameable(*key).items():
+            for target, named in self._pattern.nameable(key[1]).items():
                 said = self._cases(expression, level, place, {**decided, key: target})
                 cases.append(implied(Comparison("==", pointer, named), said))
                 others.append(Comparison("!=", pointer, named))

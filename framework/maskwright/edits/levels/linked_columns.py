@@ -67,7 +67,8 @@ class StructureColumn:
     ----------
     name : str
     variable : str
-        A variable of the upper level that ``varies`` among the rows of a flat file, or a pointer that ``dangles``.
+        A variable of the upper level that ``varies`` among the rows of a flat file, or a pointer that ``dangles``:
+        names no record of the group, or its own.
     broken : {"varies", "dangles"}
     """
 

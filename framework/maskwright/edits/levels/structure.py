@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.errors import Place
 
 NEIGHBOURS = ("previous", "following")
+_COMMA = re.compile(r"\s*-?[0-9]+,[0-9]+\s*")
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,8 @@ def refuse_texts(linked: LinkedData, columns: Mapping[str, Iterable[LinkedColumn
         if column.end == "exact" and name is not None and name in data and not data[name].variable.is_numeric:
             said = f"{column.name}: {name} is no number: it is {data[name].variable.type}"
             hint = "Members with a text are counted, as count(person where sex == 'F'); a number is declared as one."
+            if any(_COMMA.fullmatch(text) for text in data[name].variable.categories):
+                hint = 'It has numbers with a comma: declare `decimal: ","` in the data section if that is their mark.'
             problems.append(Problem(said, _place(column, rules), hint))
     if problems:
         raise EditError(problems)

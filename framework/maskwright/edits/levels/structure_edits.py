@@ -43,7 +43,7 @@ def with_structure_edits(bound: BoundEdits, linked: LinkedData) -> BoundEdits:
 
 
 _SAID = {"varies": "constant", "dangles": "pointer"}
-_WORDS = {"varies": "rows that differ in", "dangles": "names nobody:"}
+_WORDS = {"varies": "rows that differ in", "dangles": "names nobody else:"}
 
 
 def _column(variable: str, broken: str) -> StructureColumn:

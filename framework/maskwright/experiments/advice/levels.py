@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import yaml
 
+from maskwright.data.dataset import Column
 from maskwright.data.shared_codes import shared_codes
+from maskwright.data.variable import Variable
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskwright.data.dataset import Column, Dataset
+    from maskwright.data.dataset import Dataset
 
 NEARLY = 0.95
 """Share of the groups in which a variable is the same, and of the cells that point, that makes it worth a look."""
@@ -197,15 +199,30 @@ def _member_key(
     return min(found, key=lambda each: each[0])[1] if found else None
 
 
+def _with_numbers(column: Column) -> Column:
+    """Column of texts most of which are numbers, as numbers; what is none is missing. Others as they are."""
+    if column.variable.is_numeric:
+        return column
+    texts = column.variable.categories
+    is_number = np.array([text.strip().isdecimal() for text in texts] + [False])
+    there = is_number[column.values] & ~column.missing
+    if 2 * int(there.sum()) <= int((~column.missing).sum()):
+        return column
+    numbers = np.array([float(text) if known else np.nan for text, known in zip(texts, is_number, strict=False)] + [0])
+    variable = Variable(column.name, "integer", decimals=0)
+    return Column(variable, np.where(there, numbers[column.values], np.nan), ~there)
+
+
 def _pointers(columns: Sequence[Column], member_key: Column, groups: NDArray[np.int64]) -> dict[str, int]:
     """Variables whose cells are missing, 0, or the key of another record of the same group; cells that are neither."""
     found = {}
-    for column in columns:
+    for each in columns:
+        column = _with_numbers(each) if member_key.variable.is_numeric else each
         if column.name == member_key.name or column.variable.is_numeric != member_key.variable.is_numeric:
             continue
         own, named = shared_codes([member_key, column])
         zero = column.values == 0 if column.variable.is_numeric else np.zeros(len(column), dtype=np.bool_)
-        used = ~(column.missing | zero)
+        used = ~(each.missing | zero)
         size = int(max(own.max(), named.max(initial=0))) + 1
         # A record that names itself makes it something else: a code of few values, such as the relation to the head.
         points = np.isin(groups * size + named, groups * size + own) & (named != own)

@@ -127,7 +127,7 @@ def _wrong_clusters(
     by_household = block.households is not None and method.counts_households
     smallest, most = _smallest(labels, block.households if by_household else None, clusters)
     if smallest < min(k, most):
-        what = "households" if by_household else "records"
+        what = block.groups_said if by_household else "records"
         yield f"promised clusters of at least {k} {what}; the smallest has {smallest}"
 
 

@@ -215,6 +215,7 @@ def _block(call: MethodCall, work: GroupWork, source: GroupSource, progress: Pro
         companions=FrozenDict({name: read_only(column[records]) for name, column in source.companions.items()}),
         companion_variables=FrozenDict(source.companion_variables),
         missing_codes=None if source.missing_codes is None else read_only(source.missing_codes[cells]),
+        group_name=source.group_name,
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.dataset import many_groups
 from maskwright.masking.aggregation import aggregate
 
 if TYPE_CHECKING:
@@ -72,13 +73,14 @@ def with_enough_values(result: GroupResult, work: GroupWork, source: GroupSource
         return result
     notes = dict(result.notes)
     notes["clusters_joined_for_missing_cells"] = sum(joined.values())
-    notes["warnings"] = [*notes.get("warnings", ()), *_said(joined, scarce, k, source.households is not None)]
+    notes["warnings"] = [*notes.get("warnings", ()), *_said(joined, scarce, k, source)]
     values = np.where(result.missing, np.nan, representatives[labels])
     return replace(result, values=values, representatives=representatives, notes=notes)
 
 
-def _said(joined: dict[str, int], scarce: Sequence[str], k: int, households: bool) -> list[str]:
-    few = f"fewer than k = {k} {'households' if households else 'records'} have a value"
+def _said(joined: dict[str, int], scarce: Sequence[str], k: int, source: GroupSource) -> list[str]:
+    what = "records" if source.households is None else many_groups(source.group_name)
+    few = f"fewer than k = {k} {what} have a value"
     met = {name: count for name, count in joined.items() if name not in scarce}
     said = []
     if met:

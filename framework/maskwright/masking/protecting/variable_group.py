@@ -70,6 +70,8 @@ class GroupSource:
         Of the original file.
     households : ndarray of shape (n,), int64, or None
         Household of each record, where the data declare households.
+    group_name : str
+        What a household is called.
     weights : ndarray of shape (n,), float64, or None
         Sampling weights, where one numeric variable without missing cells has them.
     missing_kinds : ndarray of shape (n, g), int64, or None
@@ -88,6 +90,7 @@ class GroupSource:
     center: NDArray[np.float64]
     scale: NDArray[np.float64]
     households: NDArray[np.int64] | None = None
+    group_name: str = "household"
     weights: NDArray[np.float64] | None = None
     missing_kinds: NDArray[np.int64] | None = None
     companions: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
@@ -112,6 +115,7 @@ class GroupSource:
             center=np.array([standardisation.center[name] for name in work.variables]),
             scale=np.array([standardisation.scale[name] for name in work.variables]),
             households=data.households,
+            group_name=data.group_name,
             weights=_weights(data),
             missing_kinds=_missing_kinds(data, work.variables),
             companions={name: data.matrix([name])[:, 0] for name in work.companions},

@@ -43,6 +43,30 @@ def adjusted_totals(steps: Sequence[Step], masked: Collection[str]) -> frozenset
     return frozenset(name for step in steps for name, how in step.planning.totals.items() if how == "adjust")
 
 
+def require_totals(across: AcrossLevels, steps: Sequence[Step]) -> None:
+    """Refuse to say how variables are made that no edit gives as totals over members.
+
+    Parameters
+    ----------
+    across : AcrossLevels
+        If all totals were derived.
+    steps : sequence of Step
+
+    Raises
+    ------
+    InputError
+    """
+    totals = [each.variable for each in across.derived]
+    there = f"totals here are {', '.join(totals)}" if totals else "no edit gives any"
+    problems = [
+        Problem(f"step {number}: totals: {name} is no total that steps mask and an edit gives over members", step.place,
+                f"{there[0].upper()}{there[1:]}.")
+        for number, step in enumerate(steps, 1) for name in step.planning.totals if name not in totals
+    ]  # fmt: skip
+    if problems:
+        raise InputError(problems)
+
+
 def require_what_moves(
     across: AcrossLevels, bound: BoundEdits, masked: Mapping[str, Collection[str]], steps: Sequence[Step]
 ) -> None:

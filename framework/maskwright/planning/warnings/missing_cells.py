@@ -193,17 +193,30 @@ def _with_rare_patterns(
         k = steps[group.step - 1].k
         if data is None or k is None:
             continue
-        gaps = np.stack([missing_codes(data[name]) for name in group.variables], axis=1)
-        if not gaps.any():
-            continue
-        pattern = _patterns(gaps, _told_by_stratum(group, gaps))
-        sizes = np.bincount(pattern)
-        owners = sizes
-        if data.households is not None:
-            owners = np.bincount(np.unique(np.stack([pattern, data.households], axis=1), axis=0)[:, 0])
-        few = int(sizes[owners < k].sum())
+        few = int(rare_missing_records(group, k, data).sum())
         if few:
             yield group, few
+
+
+def rare_missing_records(group: Group, k: int, data: Dataset) -> NDArray[np.bool_]:
+    """Records that have cells of a group of variables missing as fewer than k records, or households, have; (n,).
+
+    Parameters
+    ----------
+    group : Group
+        With its strata.
+    k : int
+    data : Dataset
+        The original.
+    """
+    gaps = np.stack([missing_codes(data[name]) for name in group.variables], axis=1)
+    if not gaps.any():
+        return np.zeros(len(data), dtype=np.bool_)
+    pattern = _patterns(gaps, _told_by_stratum(group, gaps))
+    owners = np.bincount(pattern)
+    if data.households is not None:
+        owners = np.bincount(np.unique(np.stack([pattern, data.households], axis=1), axis=0)[:, 0])
+    return np.asarray((owners < k)[pattern])
 
 
 def _told_by_stratum(group: Group, gaps: NDArray[np.int64]) -> NDArray[np.int64]:

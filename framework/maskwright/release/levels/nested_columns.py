@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
 from maskwright.edits.evaluation.plain_numbers import CannotTell
 from maskwright.release.levels.whole_columns import WholeColumns
-from maskwright.release.plain_blocks import text_column
+from maskwright.release.plain_blocks import Notation, text_column
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,6 +71,9 @@ class _Rows:
 
     def __init__(self, table: Dataset) -> None:
         self._tags = {name: _tag(table, name) for name in table.names}
+        has_commas = table.layout.details.get("decimal") == ","
+        numeric = [each.name for each in table.variables if each.is_numeric and not each.is_date]
+        self._notations = dict.fromkeys(numeric if has_commas else (), Notation(",", None))
         self._rows: Rows = []
         self._found = WholeColumns(table.names)
 
@@ -84,7 +88,12 @@ class _Rows:
 
     def _pack(self) -> None:
         rows = self._rows
-        self._found.add({name: text_column([row.get(tag) for row in rows]) for name, tag in self._tags.items()})
+        self._found.add(
+            {
+                name: replace(text_column([row.get(tag) for row in rows]), notation=self._notations.get(name))
+                for name, tag in self._tags.items()
+            }
+        )
         self._rows = []
 
 

@@ -172,7 +172,8 @@ class SecondColumns:
                     return ComputedColumn((there >= 0).astype(np.float64))
                 return TakenColumn(self.column(self._home(level.name, through), variable), there)
             case StructureColumn(_, variable, "dangles"):
-                return ComputedColumn((self._pointed(variable) == -2).astype(np.float64))
+                there = self._pointed(variable)
+                return ComputedColumn(((there == -2) | (there == np.arange(level.records))).astype(np.float64))
             case StructureColumn(_, variable):
                 return ComputedColumn(self._differs(variable))
             case MembersColumn():

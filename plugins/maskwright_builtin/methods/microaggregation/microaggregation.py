@@ -73,7 +73,8 @@ def protect(block: Block, params: MicroaggregationParams, rng: np.random.Generat
         )
     if block.households is not None and (households := len(np.unique(block.households))) < params.k:
         raise InputError(
-            f"k = {params.k} is larger than the number of households, {households}: no cluster of {params.k} exists"
+            f"k = {params.k} is larger than the number of {block.groups_said}, {households}: no cluster of {params.k} "
+            "exists"
         )
     if params.weighted and block.weights is None:
         raise InputError(

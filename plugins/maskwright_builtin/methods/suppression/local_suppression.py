@@ -183,10 +183,10 @@ def _refuse(block: Block, params: LocalSuppressionParams, names: Sequence[str]) 
         raise InputError(f"subsets of {params.subsets} keys: there are {len(names)} ({', '.join(names)})")
     count = block.n if block.households is None else len(np.unique(block.households))
     if count < params.k:
-        what = "records" if block.households is None else "households"
+        what = block.groups_said
         raise InputError(f"k = {params.k} is larger than the number of {what}, {count}: no class of {params.k} exists")
     if block.households is not None and params.count != "own":
-        raise InputError(f"count '{params.count}' is of records, and `cluster` declares households: use count 'own'")
+        raise InputError(f"count '{params.count}' is of records, and {block.groups_said} are declared: use count 'own'")
 
 
 def _sets(params: LocalSuppressionParams, names: Sequence[str]) -> list[list[int]]:

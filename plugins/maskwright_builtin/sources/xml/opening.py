@@ -85,6 +85,7 @@ class _Search:
         self.within_depth = 0
         self.shapes: dict[Name, _Shape] = {}
         self.other_names: dict[str, None] = {}
+        self.holding: dict[str, None] = {}
         self.gap = ""
         self.left_something = False
         self.found: _Shape | None = None
@@ -113,6 +114,8 @@ class _Search:
             self._enter(name, gap)
         else:
             self.other_names[name.local] = None
+            if len(self.open) > 1:
+                self.holding[self.open[-1][0].local] = None
             self.open.append((name, self.guarded.expat.CurrentByteIndex, gap))
 
     def _is_candidate(self, name: Name) -> bool:
@@ -199,8 +202,12 @@ def _only_child(path: Path, search: _Search) -> _Shape:
         there = sorted(search.other_names)
         if search.root is not None and there == [search.root.local]:
             raise NoRecords(Problem(f"the root element {search.root.local!r} has no records in it", place))
+        records = sorted(search.holding)
+        others = [name for name in there if name not in search.holding]
+        hint = f"The elements there are: {_listed([*(f'{name} (with elements in it)' for name in records), *others])}."
+        if search.root is not None and search.wanted in (search.root.local, search.root.tag):
+            raise DataError(Problem(f"{search.wanted!r} is the root element, around all records", place, hint))
         near = difflib.get_close_matches(search.wanted.lower(), [name.lower() for name in there], n=1)
-        hint = f"The elements there are: {_listed(there)}."
         if near:
             nearest = next(name for name in there if name.lower() == near[0])
             hint = f"Did you mean {nearest!r}? {hint}"

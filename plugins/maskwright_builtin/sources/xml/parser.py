@@ -52,6 +52,11 @@ class XmlParams(BaseModel, extra="forbid", frozen=True):
         description="Element around the record that is a record of the level above, and its key, which each row then "
         "has as a first column: {Household: hhid}. A pipeline with `levels` fills this in.",
     )
+    decimal: str = Field(
+        ".",
+        pattern=r"^[.,]$",
+        description="Decimal mark of numbers: '.' (default) or ','. Schematron reads no numbers with a comma.",
+    )
     keep_attributes: tuple[str, ...] = Field(
         (),
         description="Attributes of the elements around the records that may be published, as the file writes them: "

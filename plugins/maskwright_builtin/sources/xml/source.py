@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from maskwright import DataError, FormatFacts, Layout, Place, Problem, Progress, ReadAgain, Source
+from maskwright import DataError, FormatFacts, Layout, NumberNotation, Place, Problem, Progress, ReadAgain, Source
 from maskwright_builtin.sources.files import readable_size, with_packed
 from maskwright_builtin.sources.xml.forms import Form, form_of
 from maskwright_builtin.sources.xml.nested.documents import NestedXml
@@ -15,7 +15,7 @@ from maskwright_builtin.sources.xml.parser import ByteProgress, XmlParams
 from maskwright_builtin.sources.xml.published_tags import published_tags
 from maskwright_builtin.sources.xml.sparse import Deviation, Unlearnt
 from maskwright_builtin.sources.xml.stream import Found
-from maskwright_builtin.sources.xml.writing import write_xml
+from maskwright_builtin.sources.xml.writing import LATIN_1, write_xml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,6 +57,11 @@ class XmlReading:
         """Whether the records are written plainly, so that the fast reader is used."""
         return self._template is not None
 
+    @property
+    def numbers(self) -> NumberNotation:
+        """How the file writes numbers."""
+        return NumberNotation(self._params.decimal)
+
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the records as string columns; null: no element, "": an empty one."""
         if self._template is None:
@@ -95,6 +100,11 @@ class XmlReadingOnce:
         except Deviation:
             raise ReadAgain("the file is not written plainly") from None
 
+    @property
+    def numbers(self) -> NumberNotation:
+        """How the file writes numbers."""
+        return NumberNotation(self._params.decimal)
+
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the records as string columns; null: no element, "": an empty one."""
         schema = pa.schema([(column.local, pa.string()) for column in self._template.columns])
@@ -126,7 +136,7 @@ def _layout(form: Form, found: Found, params: XmlParams) -> Layout:
             f"{'is' if one else 'are'} not written to the masked file: {', '.join(left_out)} (`keep_attributes` in the "
             "data section lists those that may be published)"
         )
-    if opening.encoding not in ("utf-8", "us-ascii", "ascii"):
+    if opening.encoding not in ("utf-8", "us-ascii", "ascii", LATIN_1):
         notes.append(f"the file is in {opening.encoding.upper()}: masked XML is written in UTF-8, and says so")
     return Layout(
         "xml",
@@ -143,6 +153,7 @@ def _layout(form: Form, found: Found, params: XmlParams) -> Layout:
             "after_cells": opening.after_cells,
             "has_declaration": opening.has_declaration,
             "encoding": opening.encoding,
+            "decimal": params.decimal,
             "tags": {name.local: name.tag for name in found.columns if name.local != name.tag},
             "notes": tuple(notes),
             **form.details(),

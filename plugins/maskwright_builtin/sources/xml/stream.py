@@ -54,6 +54,11 @@ class Found:
 class Records:
     """Handlers for records: subclasses say what happens to a cell and to a record."""
 
+    @property
+    def flat(self) -> str:
+        """What to do about an element with elements in it."""
+        return FLAT
+
     def __init__(self, guarded: GuardedParser, opening: Opening) -> None:
         self.guarded = guarded
         self.opening = opening
@@ -82,7 +87,8 @@ class Records:
             self._start_outside(expanded, attributes)
             return
         if self.depth > self.record_depth + 1:
-            raise self._refuse(f"element <{element_name(expanded).tag}> is nested inside cell <{self.cell}>", FLAT)
+            what = f"element <{element_name(expanded).tag}> is nested inside cell <{self.cell}>"
+            raise self._refuse(what, self.flat)
         name = self.names.get(expanded)
         if name is None:
             name = self._new_name(expanded)

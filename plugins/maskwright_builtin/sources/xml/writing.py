@@ -12,13 +12,15 @@ from maskwright import DataError, Layout, Place, Problem, Variable
 from maskwright_builtin.sources.files import writing
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 NOT_XML = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
 # What is escaped, what XML forbids, and the first byte of U+FFFE and U+FFFF: a column without any is written as it is.
 SPECIAL_BYTES = b"&<>\xef" + bytes(byte for byte in range(0x20) if byte not in b"\t\n")
 LARGEST_JOIN = 1 << 27
+LATIN_1 = "iso-8859-1"
+PLAIN_NUMBER = r"^-?[0-9]+(?:\.[0-9]+)?$"
 
 DEFAULTS: dict[str, Any] = {
     "path": ("Microdata",),
@@ -30,11 +32,13 @@ DEFAULTS: dict[str, Any] = {
     "after_cells": "",
     "has_declaration": True,
     "tags": {},
+    "encoding": "utf-8",
+    "decimal": ".",
 }
 
 
 def write_xml(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Write batches of string columns as XML records, in UTF-8.
+    """Write batches of string columns as XML records, in UTF-8 or, where the original is, in ISO-8859-1.
 
     Parameters
     ----------
@@ -57,15 +61,16 @@ def write_xml(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
     absent = names if layout.format == "xml" else ()
     markup = sum(2 * len(tag) + len(form["before_cell"]) + 5 for tag in tags)
     start, stop = f"{form['before_record']}<{form['record']}>", f"{form['after_cells']}</{form['record']}>"
+    encoding, commas = encoding_of(form, tags), with_commas(form, variables)
     with writing(path) as file:
-        file.write(head(form).encode())
+        file.write(head(form, encoding).encode(encoding))
         for batch in batches:
             for part in parts(batch, markup):
-                text = joined_cells(part, names, tags, absent, form["before_cell"], start, stop)
+                text = joined_cells(commas(part), names, tags, absent, form["before_cell"], start, stop)
                 offsets = text.buffers()[1]
                 first, last = memoryview(offsets).cast("i")[0], memoryview(offsets).cast("i")[len(text)]
-                file.write(memoryview(text.buffers()[2])[first:last])
-        file.write(tail(form).encode())
+                file.write(encoded(memoryview(text.buffers()[2])[first:last], encoding))
+        file.write(tail(form).encode(encoding))
 
 
 def form_of_layout(layout: Layout) -> Mapping[str, Any]:
@@ -93,9 +98,38 @@ def _tag(path: Path, name: str) -> str:
     return name
 
 
-def head(form: Mapping[str, Any]) -> str:
+def encoding_of(form: Mapping[str, Any], tags: Iterable[str]) -> str:
+    """Encoding of the file: that of the original if it is ISO-8859-1, and has all names; else UTF-8.
+
+    Other characters of texts are written as references, which names cannot be.
+    """
+    markup = "".join((form["record"], *form["start_tags"], *tags))
+    return LATIN_1 if form["encoding"] == LATIN_1 and max(markup) <= "\xff" else "utf-8"
+
+
+def encoded(text: memoryview, encoding: str) -> bytes | memoryview:
+    """UTF-8 text in the encoding of the file."""
+    return text if encoding == "utf-8" else str(text, "utf-8").encode(encoding, "xmlcharrefreplace")
+
+
+def with_commas(form: Mapping[str, Any], variables: Iterable[Variable]) -> Callable[[Any], Any]:
+    """What writes the numbers of a batch with the decimal mark of the original; missing codes stay what they are."""
+    numeric = [each.name for each in variables if each.is_numeric] if form["decimal"] == "," else []
+
+    def written(batch: Any) -> Any:
+        for name in numeric:
+            cells = batch.column(name)
+            numbers = pc.replace_substring(cells, ".", ",")
+            cells = pc.if_else(pc.match_substring_regex(cells, PLAIN_NUMBER), numbers, cells)
+            batch = batch.set_column(batch.schema.get_field_index(name), name, cells)
+        return batch
+
+    return written
+
+
+def head(form: Mapping[str, Any], encoding: str) -> str:
     """Text before the records."""
-    declaration = '<?xml version="1.0" encoding="UTF-8"?>\n' if form["has_declaration"] else ""
+    declaration = f'<?xml version="1.0" encoding="{encoding.upper()}"?>\n' if form["has_declaration"] else ""
     return declaration + "".join(gap + tag for gap, tag in zip(form["gaps"], form["start_tags"], strict=True))
 
 

@@ -48,6 +48,12 @@ class GroupRecords(Records):
         self.row: dict[str, str] = {}
         self.rows: list[dict[str, str]] = []
 
+    @property
+    def flat(self) -> str:
+        """What to do about an element with elements in it: it may be the member that is called otherwise."""
+        called = " or ".join(f"<{each}>" for each in self.members)
+        return f"Records of the lower level are {called} (`record` of their level). Is it <{self.cell}>? {FLAT}"
+
     def start(self, expanded: str, attributes: dict[str, str]) -> None:
         """Take a start tag."""
         name = element_name(expanded)

@@ -9,7 +9,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright_builtin.sources.files import writing
-from maskwright_builtin.sources.xml.writing import element_tags, form_of_layout, head, joined_cells, parts, tail
+from maskwright_builtin.sources.xml.writing import (
+    element_tags,
+    encoded,
+    encoding_of,
+    form_of_layout,
+    head,
+    joined_cells,
+    parts,
+    tail,
+    with_commas,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -28,7 +38,7 @@ def write_nested(
     groups: NDArray[np.int64],
     layouts: Mapping[str, Layout],
 ) -> None:
-    """Write records of two levels as XML, in UTF-8: those of the lower inside those of the upper.
+    """Write records of two levels as XML, those of the lower inside those of the upper, in the encoding of `write_xml`.
 
     Parameters
     ----------
@@ -57,21 +67,25 @@ def write_nested(
     names = [variable.name for variable in variables[bottom]]
     literal = f"{lower['before_record']}<{lower['record']}>", f"{lower['after_cells']}</{lower['record']}>"
     absent = names if layouts[bottom].format == "xml" else ()
+    commas, encoding = (
+        with_commas(lower, variables[bottom]),
+        encoding_of(upper, (*tags, lower["record"], *groups_text.tags)),
+    )
     members = _Members(
-        joined_cells(part, names, tags, absent, lower["before_cell"], *literal)
+        joined_cells(commas(part), names, tags, absent, lower["before_cell"], *literal)
         for batch in tables[bottom]
         for part in parts(batch, sum(map(len, tags)))
     )
     done = written = 0
     with writing(path) as file:
-        file.write(head(upper).encode())
+        file.write(head(upper, encoding).encode(encoding))
         for batch in tables[top]:
             for part in parts(batch, groups_text.markup):
                 starts = np.searchsorted(groups, np.arange(done, done + len(part) + 1))
                 own = members.next(int(starts[-1]) - written)
-                _write(file, *groups_text.around(part), own, np.diff(starts))
+                _write(file, *groups_text.around(part), own, np.diff(starts), encoding)
                 done, written = done + len(part), int(starts[-1])
-        file.write(tail(upper).encode())
+        file.write(tail(upper).encode(encoding))
 
 
 class _Groups:
@@ -94,11 +108,13 @@ class _Groups:
             self._before = len(names)
         self._absent = names if layout.format == "xml" else ()
         self._form = form
+        self._commas = with_commas(form, variables)
+        self.tags = tags
         self.markup = sum(map(len, tags))
 
     def around(self, batch: Any) -> tuple[Any, Any]:
         """Texts before and after the members of each record of a batch."""
-        form = self._form
+        form, batch = self._form, self._commas(batch)
         start, stop = f"{form['before_record']}<{form['record']}>", f"{form['after_cells']}</{form['record']}>"
         before, after = self._columns[: self._before], self._columns[self._before :]
         return self._cells(batch, before, start, ""), self._cells(batch, after, "", stop)
@@ -127,7 +143,7 @@ class _Members:
         return whole.slice(0, count)
 
 
-def _write(file: BinaryIO, before: Any, after: Any, members: Any, sizes: NDArray[np.int64]) -> None:
+def _write(file: BinaryIO, before: Any, after: Any, members: Any, sizes: NDArray[np.int64], encoding: str) -> None:
     """Write records of the upper level with their members between the two texts of each."""
     n = len(sizes)
     ends = np.cumsum(sizes + 2)
@@ -138,4 +154,5 @@ def _write(file: BinaryIO, before: Any, after: Any, members: Any, sizes: NDArray
     pieces = pa.concat_arrays([pc.cast(each, pa.large_string()) for each in (before, after, members)])
     text = pieces.take(pa.array(order))
     offsets = memoryview(text.buffers()[1]).cast("q")
-    file.write(memoryview(text.buffers()[2])[offsets[0] : offsets[len(text)]] if n else b"")
+    if n:
+        file.write(encoded(memoryview(text.buffers()[2])[offsets[0] : offsets[len(text)]], encoding))
