@@ -16,13 +16,17 @@ from importlib.util import resolve_name
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import llvmlite
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
+import llvmlite  # type: ignore[import-untyped]
+from numba.core import caching
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Compiled = TypeVar("Compiled")
+
+_Kept: Any = caching.FunctionCache
+_Stored: Any = caching.CompileResultCacheImpl
+_File: Any = caching.IndexDataCacheFile
 
 # At the margin only: what is imported for type checkers is indented.
 _IMPORTS = re.compile(r"^(?:from\s+([\w.]+)\s+import\s*(\([^)]*\)|[^\n]*)|import\s+([^\n]*))", re.MULTILINE)
@@ -63,7 +67,7 @@ def kept_code(function: Compiled) -> Compiled:
         return function
     # Where there is no file, as at a prompt, or nowhere to write, it is compiled in each process.
     try:
-        dispatcher._cache = _KeptCode(dispatcher.py_func)  # noqa: SLF001 - Numba has no public place for another key
+        dispatcher._cache = _KeptCode(dispatcher.py_func)  # Numba has no public place for another key
     except (OSError, RuntimeError):
         return function
     return function
@@ -114,14 +118,14 @@ def _mentioned(source: str) -> Iterator[str]:
         yield from (match[1] + name if match[1].endswith(".") else f"{match[1]}.{name}" for name in names)
 
 
-class _ByContent(CompileResultCacheImpl):
+class _ByContent(_Stored):  # type: ignore[misc]
     def __init__(self, py_func: Any) -> None:
         super().__init__(py_func)
         key = content_key(py_func.__module__, inspect.getfile(py_func))
         self.locator.get_source_stamp = lambda: key
 
 
-class _KeptCode(FunctionCache):
+class _KeptCode(_Kept):  # type: ignore[misc]
     """Machine code of a function: what is kept on this machine, else what was installed beside its source."""
 
     _impl_class = _ByContent
@@ -132,7 +136,7 @@ class _KeptCode(FunctionCache):
         self._installed: Any = None
         if Path(self._cache_path) != beside and beside.is_dir():
             stamp = self._impl.locator.get_source_stamp()
-            self._installed = IndexDataCacheFile(str(beside), self._impl.filename_base, stamp)
+            self._installed = _File(str(beside), self._impl.filename_base, stamp)
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         kept = super()._load_overload(sig, target_context)
