@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import zipfile
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -36,8 +35,8 @@ run(write_demo(Path("demo"), 1080).pipeline)
 print(json.dumps([made, signatures()]))
 """
 
-TWO_PRECISIONS = {"maskwright_builtin.numerics.kd.select", "maskwright_builtin.numerics.kd.widest_column"}
-"""Cuts of MDAV are in binary32 and those of linkage in binary64."""
+FOR_TWO_KINDS = {"kd.select", "kd.widest_column", "kd._put_in_turn", "kd._comes_first", "groups.put_in"}
+"""Cuts of MDAV are in binary32 and those of linkage in binary64; records are counted from 0 in int32 and in int64."""
 
 
 @pytest.fixture(scope="module")
@@ -52,18 +51,15 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, list[str
 
 def test_the_demo_needs_no_code_that_is_not_in_the_wheel(kernels: list[dict[str, list[str]]]) -> None:
     made, needed = kernels
-    assert sum(map(len, made.values())) > 20
+    assert sum(map(len, made.values())) > 10
     assert {name: set(each) - set(made.get(name, ())) for name, each in needed.items()} == {
         name: set() for name in needed
     }
 
 
-def test_no_kernel_is_compiled_for_two_kinds_of_arguments(kernels: list[dict[str, list[str]]]) -> None:
-    twice = {name: each for name, each in kernels[1].items() if len(each) > 1}
-    assert set(twice) <= TWO_PRECISIONS
-    for each in twice.values():
-        precise = Counter("float32" in one for one in each)
-        assert precise == {True: 1, False: 1}
+def test_no_kernel_is_called_with_two_kinds_of_arguments(kernels: list[dict[str, list[str]]]) -> None:
+    # What kernels call among themselves is compiled with them: the last test of this file sees it.
+    assert {name: each for name, each in kernels[1].items() if len(each) > 1} == {}
 
 
 @pytest.fixture
@@ -76,7 +72,7 @@ def build(folder: Path, **environment: str) -> list[str]:
     """Names of the wheel, and what it holds."""
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
-        check=True, capture_output=True, cwd=ROOT, env={**os.environ, **environment}, timeout=280,
+        check=True, capture_output=True, cwd=ROOT, env={**os.environ, **environment}, timeout=900,
     )  # fmt: skip
     (wheel,) = folder.glob("*.whl")
     return [wheel.name, *zipfile.ZipFile(wheel).namelist()]
@@ -95,7 +91,11 @@ def test_where_kernels_cannot_be_compiled_the_wheel_is_for_any_machine(tmp_path:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1000)
 def test_a_wheel_for_this_machine_carries_machine_code(tmp_path: Path) -> None:
     held = build(tmp_path, MASKWRIGHT_KERNELS="")
     assert "-none-any" not in held[0]
-    assert len([name for name in held if name.endswith(".nbi")]) > 20
+    files = [Path(name).name for name in held if "__pycache__" in name]
+    assert len([name for name in files if name.endswith(".nbi")]) > 20
+    assert {name.partition("-")[0] for name in files if name.endswith(".2.nbc")} <= FOR_TWO_KINDS
+    assert not [name for name in files if name.endswith(".3.nbc")]
