@@ -10,7 +10,7 @@ ENV NUMBA_CPU_NAME=generic \
     PYTHONDONTWRITEBYTECODE=1
 COPY . /source
 RUN python -m venv /opt/maskwright \
-    && /opt/maskwright/bin/pip install --no-cache-dir --compile "/source${EXTRAS:+[${EXTRAS}]}" \
+    && MASKWRIGHT_KERNELS=none /opt/maskwright/bin/pip install --no-cache-dir --compile "/source${EXTRAS:+[${EXTRAS}]}" \
     && /opt/maskwright/bin/pip check
 # What libraries test themselves with is a seventh of what is installed, and nothing here imports it.
 RUN python /source/packaging/without_tests.py /opt/maskwright \

@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.errors import ReadAgain as ReadAgain
     from maskwright.foundation.errors import UnpairedRecords as UnpairedRecords
     from maskwright.foundation.errors import WrittenOtherwise as WrittenOtherwise
+    from maskwright.foundation.kept_code import kept_code as kept_code
     from maskwright.foundation.memory_sizes import MemorySize as MemorySize
     from maskwright.foundation.processes.processors import processors as processors
     from maskwright.foundation.progress import Caution as Caution
@@ -357,6 +358,7 @@ _HOME = {
     "completed_years": "maskwright.data.dates",
     "first_of": "maskwright.data.dates",
     "processors": "maskwright.foundation.processes.processors",
+    "kept_code": "maskwright.foundation.kept_code",
     "uniform_by_record": "maskwright.plugins.record_draws",
 }
 

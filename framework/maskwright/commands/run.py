@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.levels.running import run_levels
-from maskwright.commands.parted.running import run_parted
 from maskwright.commands.running.after_release import act_after_release
 from maskwright.commands.running.arrive import Clock
 from maskwright.commands.running.beside import beside
@@ -153,9 +151,14 @@ def run(
     if resume and described.engine is None:
         raise InputError("only a run over parts can be resumed: `execution: {engine: local}`")
     with time_limit(described.execution.plugin_seconds):
+        # Each imports much that no other run needs.
         if described.levels is not None:
+            from maskwright.commands.levels.running import run_levels
+
             record = run_levels(described, listener, clock, PRIVATE)
         elif described.engine is not None:
+            from maskwright.commands.parted.running import run_parted
+
             record = run_parted(described, listener, clock, PRIVATE, resume=resume)
         else:
             record = _run(described, listener, clock)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
+from maskwright.foundation.kept_code import kept_code
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -16,7 +18,8 @@ MONTH_LENGTHS = np.array([31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 DAYS_OF_CYCLE, DAYS_TO_1970 = 146_097, 719_468
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept_code
+@njit(nogil=True, error_model="numpy")
 def scan_iso_dates(
     data: NDArray[np.uint8], offsets: NDArray[np.int32], absent: NDArray[np.bool_],
     days: NDArray[np.float64], blank: NDArray[np.bool_],

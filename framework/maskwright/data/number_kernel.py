@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
+from maskwright.foundation.kept_code import kept_code
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -18,7 +20,8 @@ POWERS = np.array([10.0**power for power in range(MOST_FRACTION + 1)])
 SPACE, TAB, LINE_FEED, CARRIAGE_RETURN, MINUS, POINT, ZERO, NINE = 32, 9, 10, 13, 45, 46, 48, 57
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept_code
+@njit(nogil=True, error_model="numpy")
 def scan_numbers(
     data: NDArray[np.uint8], offsets: NDArray[np.int32], absent: NDArray[np.bool_],
     values: NDArray[np.float64], kinds: NDArray[np.uint8], seen: NDArray[np.int64],

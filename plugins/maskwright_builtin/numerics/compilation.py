@@ -8,6 +8,8 @@ from typing import TypeVar, cast
 import numpy as np
 from numba import njit
 
+from maskwright import kept_code
+
 Function = TypeVar("Function", bound=Callable[..., object])
 
 ZERO = cast("int", np.int64(0))
@@ -18,14 +20,10 @@ NONE = cast("int", np.int64(-1))
 
 
 def compiled(function: Function) -> Function:
-    """Compile on first call and keep the machine code; other threads run meanwhile. Never with fast-math.
-
-    Machine code is kept by the date of the function's own file: after a change in what it calls from another file,
-    touch it too.
-    """
-    return cast("Function", njit(cache=True, nogil=True, error_model="numpy")(function))
+    """Compile on first call and keep the machine code; other threads run meanwhile. Never with fast-math."""
+    return cast("Function", kept_code(njit(nogil=True, error_model="numpy")(function)))
 
 
 def inlined(function: Function) -> Function:
     """Compile into the callers, where a call would cost more than what it does."""
-    return cast("Function", njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function))
+    return cast("Function", kept_code(njit(nogil=True, error_model="numpy", forceinline=True)(function)))

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numba import njit
 
+from maskwright.foundation.kept_code import kept_code
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -33,10 +35,11 @@ _DEPENDENT = 1e-20
 
 # The steps that `_project_one` takes again and again are compiled into it, and get their arrays one by one: calls, and
 # tuples of arrays taken apart, count references, which made it up to a tenth slower.
-_step_of_projection = njit(cache=True, nogil=True, error_model="numpy", inline="always")
+_step_of_projection = njit(nogil=True, error_model="numpy", inline="always")
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept_code
+@njit(nogil=True, error_model="numpy")
 def _append(normal, sign, basis, triangle, active):  # type: ignore[no-untyped-def]
     """Orthogonalise ``sign * normal`` against the basis (twice: once loses digits); returns the squared rest."""
     dimension = normal.shape[0]
@@ -59,7 +62,8 @@ def _append(normal, sign, basis, triangle, active):  # type: ignore[no-untyped-d
     return squared
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept_code
+@njit(nogil=True, error_model="numpy")
 def _accept(squared, basis, triangle, active):  # type: ignore[no-untyped-def]
     """Make the rest left by `_append` the next basis vector."""
     length = np.sqrt(squared)
@@ -68,7 +72,8 @@ def _accept(squared, basis, triangle, active):  # type: ignore[no-untyped-def]
         basis[active, column] /= length
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept_code
+@njit(nogil=True, error_model="numpy")
 def _multipliers(triangle, active, result):  # type: ignore[no-untyped-def]
     """Coordinates of the appended normal in the active normals: solve the triangle's leading block."""
     for row in range(active - 1, -1, -1):
@@ -78,7 +83,8 @@ def _multipliers(triangle, active, result):  # type: ignore[no-untyped-def]
         result[row] = value / triangle[row, row]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept_code
+@njit(nogil=True, error_model="numpy")
 def _refine(point, equal, equal_bound, own, own_bound, below, below_bound, active_set):  # type: ignore[no-untyped-def]
     """Put the point exactly onto its active constraints: the steps that led there have left rounding errors."""
     active, basis, triangle, chosen, residual = active_set
@@ -104,7 +110,8 @@ def _refine(point, equal, equal_bound, own, own_bound, below, below_bound, activ
             point[column] -= residual[row] * basis[row, column]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept_code
+@njit(nogil=True, error_model="numpy")
 def _drop(leaving, active, basis, triangle, chosen, dual):  # type: ignore[no-untyped-def]
     """Remove one active constraint: Givens rotations restore the triangle."""
     dimension = basis.shape[1]
@@ -128,7 +135,8 @@ def _drop(leaving, active, basis, triangle, chosen, dual):  # type: ignore[no-un
     return active - 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept_code
+@njit(nogil=True, error_model="numpy")
 def _meet_equalities(point, equal, equal_bound, own, own_bound, basis, triangle, chosen, dual):  # type: ignore[no-untyped-def]
     """Project the point onto its equalities; returns how many are active, -1 when they exclude each other."""
     dimension = point.shape[0]
@@ -244,7 +252,8 @@ def _meet_inequality(point, number, gap, size, below, active, basis, triangle, c
         active = _drop(leaving, active, basis, triangle, chosen, dual)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept_code
+@njit(nogil=True, error_model="numpy")
 def _project_one(point, equal, equal_bound, own, own_bound, below, below_bound, work):  # type: ignore[no-untyped-def]
     """Project one point in place; see `project_points`."""
     basis, triangle, chosen, dual, step, in_use, count, columns = work
@@ -270,7 +279,8 @@ def _project_one(point, equal, equal_bound, own, own_bound, below, below_bound, 
     return SOLVED if tolerance == _FINEST else STALLED
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept_code
+@njit(nogil=True, error_model="numpy")
 def _project_all(points, equal, equal_bound, own, own_bound, below, below_bound, status):  # type: ignore[no-untyped-def]
     """Project every row; its point changes only when that worked."""
     dimension = points.shape[1]

@@ -1,8 +1,4 @@
-"""The loop of exact MDAV over the remaining records, compiled.
-
-The compiler keeps machine code by the date of the file that a function is in: after a change in `search`,
-`leaves` or `distances`, touch this file too, or its old copy of the queries goes on being used.
-"""
+"""The loop of exact MDAV over the remaining records, compiled."""
 
 from __future__ import annotations
 

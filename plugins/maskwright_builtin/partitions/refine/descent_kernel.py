@@ -1,7 +1,4 @@
-"""Descent by moves and swaps between neighbouring groups, compiled.
-
-After a change in `groups` or `compilation` touch this file too: machine code is kept by its date.
-"""
+"""Descent by moves and swaps between neighbouring groups, compiled."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Ruin and recreate: a few neighbouring groups are made anew, the descent goes on, and what is worse is taken back.
-
-After a change in `groups`, `descent_kernel` or `distances` touch this file too: machine code is kept by its date.
-"""
+"""Ruin and recreate: a few neighbouring groups are made anew, the descent goes on, and what is worse is taken back."""
 
 from __future__ import annotations
 
