@@ -104,23 +104,26 @@ def mdav_labels(
     if p == 0:
         standardised = np.zeros((n, 1))
     sums = kernel.sum_columns(standardised)
-    remaining, label, status = n, 0, kernel.REBUILD
+    remaining, label, status = n, 0, kernel.SLICE_ENDED
+    leaves = cut_leaves(standardised, np.arange(n), sums[0] / remaining)
+    work, trial = workspace(leaves, k), True
     with Foresight(standardised, k, threads) as foresight:
+        foresight.start(leaves)
         while status != kernel.FEW_LEFT:
-            trial, before = status == kernel.REBUILD, label
             if status == kernel.REBUILD:
                 leaves = cut_leaves(standardised, np.flatnonzero(labels < 0), sums[0] / remaining)
-                work = workspace(leaves, k)
+                work, trial = workspace(leaves, k), True
                 foresight.start(leaves)
             elif status == kernel.NOT_LISTED:
                 foresight.ask(sums, remaining, label)
             ahead = not trial and foresight.worth_asking(remaining)
-            budget = TRIAL * len(leaves.counts) if trial else SLICE
+            budget, before = TRIAL * len(leaves.counts) if trial else SLICE, label
             status, remaining, label = kernel.make_clusters(
                 standardised, labels, sums, leaves, foresight.lists, work, remaining, label, budget, ahead
             )
             if trial and status == kernel.SLICE_ENDED:
                 foresight.judge((label - before) // 2)
+            trial = False
             # Work goes with the square of the number of remaining records.
             progress(1.0 - (remaining / n) ** 2)
     if remaining >= 2 * k:
