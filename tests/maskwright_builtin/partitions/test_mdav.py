@@ -127,6 +127,27 @@ def test_labels_equal_those_of_a_plain_computation_at_every_magnitude(rows, powe
     np.testing.assert_array_equal(cluster(block, 2), plain_mdav(block.standardised(), 2))
 
 
+def test_distances_below_the_normal_numbers():
+    points = 1e-160 * np.random.default_rng(3).standard_normal((2000, 10))
+    np.testing.assert_array_equal(cluster(block_of(points, standardise=False), 1), plain_mdav(points, 1))
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "heavy tails", "grid", "duplicated", "circle"])
+def test_searches_made_ahead_change_no_label(kind):
+    block = block_of(sample(kind, 4000, 10, seed=5))
+    np.testing.assert_array_equal(cluster(block, 4), plain_mdav(block.standardised(), 4))
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "fine grid"])
+def test_any_number_of_threads_gives_the_same_labels(kind, monkeypatch):
+    block = block_of(sample(kind, 13_000, 8, seed=2))
+    labels = []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("MASKWRIGHT_THREADS", threads)
+        labels.append(cluster(block, 3))
+    np.testing.assert_array_equal(*labels)
+
+
 def test_many_records_many_leaves():
     block = block_of(sample("gaussian", 9000, 4, seed=7))
     labels = cluster(block, 60)

@@ -33,18 +33,9 @@ from maskwright.plugins.registry import plugins
 from maskwright.release.files import Release
 from maskwright.release.gate import judge
 from maskwright.release.last_look import unchanged_cells, unchanged_doubts
-from maskwright.release.levels.arranging import (
-    ArrangedLevels,
-    arranged_levels,
-    level_arrangement_notices,
-    places_of,
-)
+from maskwright.release.levels.arranging import ArrangedLevels, arranged_levels, level_arrangement_notices, places_of
 from maskwright.release.levels.record import LevelPart, record_of_levels
-from maskwright.release.measures.measuring_levels import (
-    compared_levels,
-    compute_level_measures,
-    with_group_linkage,
-)
+from maskwright.release.measures.measuring_levels import compared_levels, compute_level_measures, with_group_linkage
 from maskwright.release.record.doubt_record import doubt_records
 from maskwright.release.record.measure_record import measure_record
 from maskwright.release.record.run_record import (

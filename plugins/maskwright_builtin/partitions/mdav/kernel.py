@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.numerics.compilation import compiled
+from maskwright_builtin.numerics.compilation import NONE, compiled
+from maskwright_builtin.partitions.mdav.ahead_kernel import Lists, farthest_listed, first_remaining
 from maskwright_builtin.partitions.mdav.leaves import LEAF, Leaves
 from maskwright_builtin.partitions.mdav.search import Workspace, find_farthest, find_nearest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-SLICE_ENDED, REBUILD, FEW_LEFT = 0, 1, 2
+SLICE_ENDED, REBUILD, FEW_LEFT, NOT_LISTED = 0, 1, 2, 3
 
 FEW_LEAVES = 4
 """So few leaves are not worth a new cut."""
@@ -86,6 +87,7 @@ def remove(
     leaves.rows[leaf, slot] = -1
     leaves.counts[leaf] -= 1
     leaves.values[leaf, 0, slot] = np.nan
+    leaves.squares[leaf, slot] = np.nan
     add_to_sums(sums, standardised[row], -1.0)
 
 
@@ -97,6 +99,7 @@ def take_cluster(
     labels: NDArray[np.int64],
     sums: NDArray[np.float64],
     leaves: Leaves,
+    lists: Lists,
     work: Workspace,
 ) -> int:
     """Make the cluster of a record and its nearest ones; return the leaves scanned.
@@ -111,11 +114,25 @@ def take_cluster(
         Of the remaining records; changed.
     leaves : Leaves
         Changed.
+    lists : Lists
     work : Workspace
     """
     remove(standardised, row, label, labels, sums, leaves)
+    wanted = work.heap.shape[0]
+    place = lists.places[row]
+    if place >= 0:
+        listed = lists.nearest[place]
+        found = 0
+        for i in range(listed.shape[0]):
+            if found < wanted and listed[i] >= 0 and labels[listed[i]] < 0:
+                work.heap_rows[found] = listed[i]
+                found += 1
+        if found == wanted:
+            for i in range(wanted):
+                remove(standardised, work.heap_rows[i], label, labels, sums, leaves)
+            return 0
     seen = find_nearest(standardised, row, leaves, work)
-    for i in range(work.heap.shape[0]):
+    for i in range(wanted):
         remove(standardised, work.heap_rows[i], label, labels, sums, leaves)
     return seen
 
@@ -126,12 +143,14 @@ def make_clusters(
     labels: NDArray[np.int64],
     sums: NDArray[np.float64],
     leaves: Leaves,
+    lists: Lists,
     work: Workspace,
     remaining: int,
     label: int,
     budget: int,
+    ahead: bool,
 ) -> tuple[int, int, int]:
-    """Make pairs of clusters until fewer than 3k records remain, the leaves have thinned out, or the budget is spent.
+    """Make pairs of clusters until fewer than 3k records remain, or something else is to be done first.
 
     Parameters
     ----------
@@ -142,6 +161,8 @@ def make_clusters(
         Column sums of the remaining records; written.
     leaves : Leaves
         The remaining records; written.
+    lists : Lists
+        What was found ahead.
     work : Workspace
     remaining : int
         Number of remaining records.
@@ -149,11 +170,13 @@ def make_clusters(
         Next label.
     budget : int
         Work until the call returns, in leaves scanned; a pair of clusters is always finished.
+    ahead : bool
+        Whether to return at a record that is the farthest from the centroid and has no lists.
 
     Returns
     -------
     status : int
-        `SLICE_ENDED`, `REBUILD` or `FEW_LEFT`.
+        `FEW_LEFT`; `SLICE_ENDED`: the budget is spent; `REBUILD`: the leaves have thinned out; `NOT_LISTED`.
     remaining, label : int
     """
     m, p = leaves.counts.shape[0], standardised.shape[1]
@@ -166,17 +189,24 @@ def make_clusters(
             return SLICE_ENDED, remaining, label
         for j in range(p):
             centroid[j] = sums[0, j] / remaining
-        first, squared, seen = find_farthest(standardised, centroid, leaves, work)
+        first, squared = farthest_listed(standardised, centroid, labels, lists)
+        if first < 0:
+            first, squared, seen = find_farthest(standardised, centroid, leaves, work)
+            # Bounds of 32 leaves cost about as much as looking at one.
+            spent += seen + m // 32
         # Leaves are cut anew when they have thinned out, and when the outliers that set their scale are gone.
         outliers_gone = squared > 0.0 and math.sqrt(squared) * leaves.scale < 1.0 / 16.0
         if spent > 0 and (remaining < enough or outliers_gone):
             return REBUILD, remaining, label
-        # Bounds of 32 leaves cost about as much as looking at one.
-        spent += 1 + seen + m // 8
-        spent += take_cluster(standardised, first, label, labels, sums, leaves, work)
-        second, squared, seen = find_farthest(standardised, standardised[first], leaves, work)
-        spent += seen
-        spent += take_cluster(standardised, second, label + 1, labels, sums, leaves, work)
+        place = lists.places[first]
+        if ahead and place < 0:
+            return NOT_LISTED, remaining, label
+        spent += 1 + take_cluster(standardised, first, label, labels, sums, leaves, lists, work)
+        second = first_remaining(lists.farthest[place], labels) if 0 <= place < lists.farthest.shape[0] else NONE
+        if second < 0:
+            second, squared, seen = find_farthest(standardised, standardised[first], leaves, work)
+            spent += seen + m // 32
+        spent += take_cluster(standardised, second, label + 1, labels, sums, leaves, lists, work)
         remaining -= 2 * k
         label += 2
     return FEW_LEFT, remaining, label

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LEAF = 128
 """Records of a leaf: measured optimum for 10 columns; a multiple of the vector length."""
 
-RECORDS_PER_SHELL = 8000
+RECORDS_PER_SHELL = 16_000
 """Shells bring the farthest records together, but cut the leaves less compact: measured optimum for 10 columns."""
 
 Single = Any
@@ -30,6 +30,8 @@ class Leaves(NamedTuple):
     ----------
     values : ndarray of shape (m, p, LEAF), float32
         Scaled coordinates. The first one of a removed record is NaN, which no comparison admits.
+    squares : ndarray of shape (m, LEAF), float32
+        Squared radii; NaN likewise.
     rows : ndarray of shape (m, LEAF), int64
         Record in each slot, ascending in a leaf; -1 where there is none (any more).
     slots : ndarray of shape (n,), int64
@@ -49,6 +51,7 @@ class Leaves(NamedTuple):
     """
 
     values: NDArray[np.float32]
+    squares: NDArray[np.float32]
     rows: NDArray[np.int64]
     slots: NDArray[np.int64]
     counts: NDArray[np.int64]
@@ -86,6 +89,7 @@ def cut_leaves(standardised: NDArray[np.float64], members: NDArray[np.int64], ce
     shells = 1 << max(0, round(math.log2(len(members) / RECORDS_PER_SHELL)))
     leaves = Leaves(
         values=np.full((m, p, LEAF), np.nan, dtype=np.float32),
+        squares=np.full((m, LEAF), np.nan, dtype=np.float32),
         rows=np.full((m, LEAF), -1, dtype=np.int64),
         slots=np.empty(n, dtype=np.int64),
         counts=np.empty(m, dtype=np.int64),
@@ -163,6 +167,7 @@ def _fill_leaves(
             row = members[position]
             leaves.rows[leaf, slot] = row
             leaves.slots[row] = start + slot
+            leaves.squares[leaf, slot] = radii[position] * radii[position]
             leaves.inner[leaf] = min(leaves.inner[leaf], radii[position])
             leaves.outer[leaf] = max(leaves.outer[leaf], radii[position])
             for j in range(p):

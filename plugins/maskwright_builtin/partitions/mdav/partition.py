@@ -76,7 +76,7 @@ def cluster(
 
 
 def mdav_labels(
-    standardised: NDArray[np.float64], k: int, progress: Progress, *, opposite: bool = False
+    standardised: NDArray[np.float64], k: int, progress: Progress, *, opposite: bool = False, threads: int | None = None
 ) -> NDArray[np.int64]:
     """Cut points as `standardised_records` makes them into clusters; labels as `cluster` gives them.
 
@@ -87,9 +87,12 @@ def mdav_labels(
     progress : callable
     opposite : bool, default False
         As ``last: opposite`` of `MdavParams`.
+    threads : int, optional
+        Default: all processors that the process may use. The labels do not depend on it.
     """
     # The compiler takes half a second to import: not before it is needed.
     from maskwright_builtin.partitions.mdav import kernel
+    from maskwright_builtin.partitions.mdav.foresight import TRIAL, Foresight
     from maskwright_builtin.partitions.mdav.leaves import cut_leaves
     from maskwright_builtin.partitions.mdav.search import find_farthest, workspace
 
@@ -101,24 +104,33 @@ def mdav_labels(
     if p == 0:
         standardised = np.zeros((n, 1))
     sums = kernel.sum_columns(standardised)
-    remaining, label = n, 0
-    while True:
-        leaves = cut_leaves(standardised, np.flatnonzero(labels < 0), sums[0] / remaining)
-        work = workspace(leaves, k)
-        status = kernel.SLICE_ENDED
-        while status == kernel.SLICE_ENDED:
+    remaining, label, status = n, 0, kernel.SLICE_ENDED
+    leaves = cut_leaves(standardised, np.arange(n), sums[0] / remaining)
+    work, trial = workspace(leaves, k), True
+    with Foresight(standardised, k, threads) as foresight:
+        foresight.start(leaves)
+        while status != kernel.FEW_LEFT:
+            if status == kernel.REBUILD:
+                leaves = cut_leaves(standardised, np.flatnonzero(labels < 0), sums[0] / remaining)
+                work, trial = workspace(leaves, k), True
+                foresight.start(leaves)
+            elif status == kernel.NOT_LISTED:
+                foresight.ask(sums, remaining, label)
+            ahead = not trial and foresight.worth_asking(remaining)
+            budget, before = TRIAL * len(leaves.counts) if trial else SLICE, label
             status, remaining, label = kernel.make_clusters(
-                standardised, labels, sums, leaves, work, remaining, label, SLICE
+                standardised, labels, sums, leaves, foresight.lists, work, remaining, label, budget, ahead
             )
+            if trial and status == kernel.SLICE_ENDED:
+                foresight.judge((label - before) // 2)
+            trial = False
             # Work goes with the square of the number of remaining records.
             progress(1.0 - (remaining / n) ** 2)
-        if status == kernel.FEW_LEFT:
-            break
     if remaining >= 2 * k:
         farthest, _, _ = find_farthest(standardised, sums[0] / remaining, leaves, work)
         if opposite:
             farthest, _, _ = find_farthest(standardised, standardised[farthest], leaves, work)
-        kernel.take_cluster(standardised, farthest, label, labels, sums, leaves, work)
+        kernel.take_cluster(standardised, farthest, label, labels, sums, leaves, foresight.lists, work)
         label += 1
     labels[labels < 0] = label
     progress(1.0)

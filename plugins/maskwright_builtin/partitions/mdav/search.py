@@ -90,7 +90,7 @@ def nearest_threshold(squared: float, scale: float, p: int) -> Single:
 @inlined
 def farthest_threshold(squared: float, scale: float, p: int) -> Single:
     """Smallest binary32 scaled squared distance of a record whose binary64 one is at least `squared`."""
-    distance = max(math.sqrt(max(squared, 0.0)) * scale - ERROR, 0.0)
+    distance = max(math.sqrt(max(squared - p * 1e-307, 0.0)) * scale - ERROR, 0.0)
     return np.float32(min(distance * distance * (1.0 - min((p + 4) * 2.0**-21, 1.0)) - 2.0**-100, UNBOUNDED))
 
 
