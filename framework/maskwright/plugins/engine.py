@@ -189,6 +189,9 @@ class EngineTerms:
         Absolute; all workers must see it.
     packages : mapping of str to str
         Version by distribution: what each worker must have, to the digit, for the results to be the same.
+    prepare : callable or None
+        A function of a module, without arguments, that imports what tasks will need: for engines that copy their
+        workers from one process, which calls it; the others need not.
 
     Examples
     --------
@@ -201,6 +204,7 @@ class EngineTerms:
     workers: int
     scratch: Path
     packages: Mapping[str, str] = field(default_factory=dict)
+    prepare: Callable[[], object] | None = None
 
     @property
     def environment(self) -> dict[str, str]:
