@@ -170,6 +170,7 @@ def load(
     identifiers: bool = False,
     keys: Collection[str] = (),
     may_lack: MayLack = "nothing",
+    again: bool = False,
 ) -> Dataset:
     """Dataset of a file or of what a program has.
 
@@ -186,6 +187,8 @@ def load(
         Declared variables that may be absent: identifiers from a masked file, of which the declarations of its original
         hold; anything from a file that shares them with another. What is to be masked lacks nothing: a misspelt
         identifier would be published.
+    again : bool, default False
+        Whether the file was read before: nothing of it is doubted a second time.
 
     Returns
     -------
@@ -205,7 +208,7 @@ def load(
         read = _in_memory(data, _present(declared, may_lack, names_in(data) or ()))
         named |= {column.name for column in read if column.variable.role == "identifier"} - set(keys)
     else:
-        read = _from_file(data, declared, progress, set() if identifiers else named - {data.cluster}, may_lack)
+        read = _from_file(data, declared, progress, set() if identifiers else named - {data.cluster}, may_lack, again=again)
     if data.cluster is not None:
         read = with_households(read, data.cluster)
     return read if identifiers else read.without([name for name in read.names if name in named])
@@ -283,6 +286,8 @@ def _from_file(
     progress: Progress,
     left_out: set[str],
     may_lack: MayLack,
+    *,
+    again: bool,
 ) -> Dataset:
     """Read a file, but for these variables."""
     note_read(data.path)
@@ -302,7 +307,7 @@ def _from_file(
         known = with_missing_codes(_present(stated, may_lack, names), data.missing, frozenset(names) - hidden)
         said, notation = codebook_notices(data, names), number_notation(reading)
         with codebook_named(data.codebook), told_by_part(reading):
-            read = read_dataset(kept, lambda: reading.layout, known, file=data.name, notation=notation)
+            read = read_dataset(kept, lambda: reading.layout, known, file=data.name, notation=notation, again=again)
         told = None if of_file is None else {name: each for name, each in of_file.items() if name not in hidden}
         return without_extremes(replace(read, notes=(*said, *read.notes), of_file=told), data)
 

@@ -53,7 +53,8 @@ class Sheet:
     def read(self, part: Part) -> Dataset:
         """Read a part without identifiers; its variables are those of the whole file once these are known."""
         refuse_changed(part)
-        data = load(replace(self.pipeline.data, path=Path(part.path), source=find_source(part.format)))
+        file = replace(self.pipeline.data, path=Path(part.path), source=find_source(part.format))
+        data = load(file, again=bool(self.variables))
         data = data.without([each.name for each in data.variables if each.role == "identifier"])
         return in_whole_terms(data, self.variables) if self.variables else data
 
