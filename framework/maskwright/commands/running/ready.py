@@ -142,6 +142,7 @@ def prepare(
         *arrived.notices,
         *recoded_edit_notices(plan.translations, dropped),
         *_earlier_release_notices(request),
+        *_idle_workers_notices(request, plan),
         *_notices_of_format(request, arrived.original, plan.recoded),
         *plan.warnings,
         *publication_notices(arrived.original, plan, arrived.broken, computed),
@@ -230,6 +231,17 @@ def _earlier_release_notices(request: MaskingRequest) -> tuple[str, ...]:
         return ()
     danger = "whoever gets both releases can average them and so remove noise"
     return (f"{path.name} says that these data were masked before with another seed: {danger}",)
+
+
+def _idle_workers_notices(request: MaskingRequest, plan: Plan) -> tuple[str, ...]:
+    """Notice where workers are asked for, and nothing makes the blocks that they would share."""
+    workers = request.execution.workers
+    if workers == 1 or request.execution.block_size is not None or any(each.strata.count > 1 for each in plan.groups):
+        return ()
+    return (
+        f"execution: workers: {workers} mask blocks at the same time, and there is one for each variable group: add "
+        "`block_size: 50000` for blocks, or `engine: processes` for a run over parts",
+    )
 
 
 def _notices_of_format(request: MaskingRequest, original: Dataset, recoded: Collection[str]) -> tuple[str, ...]:

@@ -72,12 +72,13 @@ class ForkServer:
             The process is gone.
         """
         ours, theirs = socket.socketpair()
-        with theirs, self._lock:
+        # What is read and written keeps its own hold of the socket.
+        with ours, theirs, self._lock:
             if self._told:
                 self._asked(self._told)
                 self._told = b""
             number = int(self._asked(FORK, theirs.fileno()))
-        return ForkedProcess(self, number, ours)
+            return ForkedProcess(self, number, ours)
 
     def end(self) -> None:
         """End the process; its copies end soon after it."""
@@ -121,8 +122,7 @@ class ForkedProcess:
     def __init__(self, server: ForkServer, number: int, channel: socket.socket) -> None:
         self._server, self._number = server, number
         self._code: int | None = None
-        with channel:
-            self.stdin, self.stdout = channel.makefile("wb"), channel.makefile("rb")
+        self.stdin, self.stdout = channel.makefile("wb"), channel.makefile("rb")
 
     def kill(self) -> None:
         """End it, unless it has ended."""
