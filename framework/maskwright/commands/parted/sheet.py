@@ -50,6 +50,11 @@ class Sheet:
         position = int(key)
         return self.parts.parts[position], self.parts.offsets[position]
 
+    def records_of(self, key: str) -> tuple[Dataset | None, int]:
+        """Records of the part that a key names, None where it has none, and the number of the first."""
+        part, first = self.part_of(key)
+        return (self.read(part) if part.records else None), first
+
     def read(self, part: Part) -> Dataset:
         """Read a part without identifiers; its variables are those of the whole file once these are known."""
         refuse_changed(part)
