@@ -281,9 +281,9 @@ def large(gates: Gates, records: int, over_parts: dict[str, object], scratch: Pa
     times = many / few
     most, before = other.worker or other.leader, one.worker or one.leader
     exponent, memory = math.log(other.cpu / one.cpu, times), math.log(most / before, times)
-    gates.judge("peak of a worker", "<= 800 MB", f"{most:.0f} MB", most <= 800)  # noqa: PLR2004
-    gates.judge("exponent of CPU", "<= 1.05", f"{exponent:.2f}", exponent <= 1.05)  # noqa: PLR2004
-    gates.judge("exponent of the peak of a worker", "<= 0.1", f"{memory:.2f}", memory <= 0.1)  # noqa: PLR2004
+    gates.judge("peak of a worker", "<= 800 MB", f"{most:.0f} MB", most <= 800)
+    gates.judge("exponent of CPU", "<= 1.05", f"{exponent:.2f}", exponent <= 1.05)
+    gates.judge("exponent of the peak of a worker", "<= 0.1", f"{memory:.2f}", memory <= 0.1)
     print(f"  leader: {one.leader:.0f} MB, with {times:.0f} times the records {other.leader:.0f} MB")
 
 

@@ -208,7 +208,9 @@ def load(
         read = _in_memory(data, _present(declared, may_lack, names_in(data) or ()))
         named |= {column.name for column in read if column.variable.role == "identifier"} - set(keys)
     else:
-        read = _from_file(data, declared, progress, set() if identifiers else named - {data.cluster}, may_lack, again=again)
+        read = _from_file(
+            data, declared, progress, set() if identifiers else named - {data.cluster}, may_lack, again=again
+        )
     if data.cluster is not None:
         read = with_households(read, data.cluster)
     return read if identifiers else read.without([name for name in read.names if name in named])

@@ -160,9 +160,7 @@ def _typed_one(
     return _Typed(column, notes, [])
 
 
-def _doubted(
-    found: _Typed, cells: Any, stated: VariableDeclaration, notation: NumberNotation | None
-) -> _Typed:
+def _doubted(found: _Typed, cells: Any, stated: VariableDeclaration, notation: NumberNotation | None) -> _Typed:
     """A column with what may have been misunderstood of it."""
     unclear = date_doubt(found.column, stated, typed=notation is None)
     return replace(found, doubts=[*_doubts(found.column, cells, stated, notation), *filter(None, [unclear])])

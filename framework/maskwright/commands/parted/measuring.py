@@ -169,7 +169,9 @@ def measure_again(told: Stored, about: Stored, folder: Path, key: str) -> Mappin
         return {"records": 0}
     variables = tuple(each.variable for each in sheet.variables.values())
     file = written_file(Path(task.published[int(key)]), sheet.pipeline, variables)
-    released = load(replace(file, source=find_source(file.source.name)), identifiers=True, may_lack="anything", again=True)
+    released = load(
+        replace(file, source=find_source(file.source.name)), identifiers=True, may_lack="anything", again=True
+    )
     released = in_whole_terms(released, sheet.variables)
     for at, request in enumerate(task.requests):
         if request.label in task.taken:

@@ -238,10 +238,8 @@ def _idle_workers_notices(request: MaskingRequest, plan: Plan) -> tuple[str, ...
     workers = request.execution.workers
     if workers == 1 or request.execution.block_size is not None or any(each.strata.count > 1 for each in plan.groups):
         return ()
-    return (
-        f"execution: workers: {workers} mask blocks at the same time, and there is one for each variable group: add "
-        "`block_size: 50000` for blocks, or `engine: processes` for a run over parts",
-    )
+    said = f"execution: workers: {workers} mask blocks at the same time, and there is one for each variable group"
+    return (f"{said}: add `block_size: 50000` for blocks, or `engine: processes` for a run over parts",)
 
 
 def _notices_of_format(request: MaskingRequest, original: Dataset, recoded: Collection[str]) -> tuple[str, ...]:

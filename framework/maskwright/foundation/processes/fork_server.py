@@ -95,6 +95,4 @@ if __name__ == "__main__":
     prevent_core_dumps()
     # Who asks ends this process; an interrupt from the keyboard is for that one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    copy_until_end(
-        socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]) if len(sys.argv) > 2 else None  # noqa: PLR2004
-    )  # fmt: skip
+    copy_until_end(socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]) if len(sys.argv) > 2 else None)

@@ -45,9 +45,7 @@ class ForkServer:
         Of a module, without arguments: imports what the copies will need. What fails in it is passed over.
     """
 
-    def __init__(
-        self, environment: Mapping[str, str], memory_limit: int | None, prepare: Callable[[], object]
-    ) -> None:
+    def __init__(self, environment: Mapping[str, str], memory_limit: int | None, prepare: Callable[[], object]) -> None:
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._lock = Lock()
         limit = [] if memory_limit is None else [str(memory_limit)]
