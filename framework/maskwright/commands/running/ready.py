@@ -236,7 +236,8 @@ def _earlier_release_notices(request: MaskingRequest) -> tuple[str, ...]:
 def _idle_workers_notices(request: MaskingRequest, plan: Plan) -> tuple[str, ...]:
     """Notice where workers are asked for, and nothing makes the blocks that they would share."""
     workers = request.execution.workers
-    if workers == 1 or request.execution.block_size is not None or any(each.strata.count > 1 for each in plan.groups):
+    strata = [1 if group.strata is None else group.strata.count for group in plan.groups]
+    if workers == 1 or request.execution.block_size is not None or max(strata, default=1) > 1:
         return ()
     said = f"execution: workers: {workers} mask blocks at the same time, and there is one for each variable group"
     return (f"{said}: add `block_size: 50000` for blocks, or `engine: processes` for a run over parts",)
