@@ -50,8 +50,8 @@ def copy_until_end(channel: socket.socket, memory_limit: int | None) -> None:
         else:
             what, said = message.split()
             number = int(said)
-            copies[number] = _code(number, copies[number], is_asked=what == WAIT)
-            channel.send(ALIVE if copies[number] is None else b"%d" % copies[number])
+            code = copies[number] = _code(number, copies[number], is_asked=what == WAIT)
+            channel.send(ALIVE if code is None else b"%d" % code)
 
 
 def _copied(channel: socket.socket, handle: int, memory_limit: int | None) -> int:
