@@ -6,6 +6,7 @@ by every engine, with workers that are killed, and resumed after the run itself 
 and whether it is passed. Linux only: memory is read from ``/proc``.
 
 ``--only bytes`` or ``--only cost`` runs one half; ``--scratch DIR`` names a folder with room for four times the data.
+``--only large --records 20000000`` runs so many records and a twentieth of them, k = 3, and prints what both cost.
 """
 
 from __future__ import annotations
@@ -109,11 +110,11 @@ def survey(records: int, folder: Path, part: int = PART) -> None:
         frame.to_parquet(folder / f"part-{number:05}.parquet", index=False)
 
 
-def pipeline(folder: Path, name: str, execution: dict[str, object], source: str = "in") -> Path:
+def pipeline(folder: Path, name: str, execution: dict[str, object], source: str = "in", k: int = 5) -> Path:
     """A pipeline that writes `name`."""
     settings = {
         "maskwright": 1, "data": {"source": source}, "edits": EDITS,
-        "protect": [{"method": "microaggregation", "params": {"k": 5, "partition": "mdav"}, "groups": GROUPS}],
+        "protect": [{"method": "microaggregation", "params": {"k": k, "partition": "mdav"}, "groups": GROUPS}],
         "measure": ["sse", "il1s", "higher_moments", *_over_parts("pil")],
         "output": {"data": f"{name}/", "record": f"{name}.json"},
         "execution": execution, "seed": 1,
@@ -262,6 +263,30 @@ def _agreement(here: Path, found: Cost) -> float:
     return float(max(differences))
 
 
+def large(gates: Gates, records: int, over_parts: dict[str, object], scratch: Path) -> None:
+    """Time and memory of a file that is too large for the memory of many machines, and of a twentieth of it."""
+    found = []
+    for n in (max(PART, records // 20 // PART * PART), records):
+        with tempfile.TemporaryDirectory(dir=scratch) as folder:
+            here = Path(folder)
+            survey(n, here / "in")
+            print(f"{n:,} records", flush=True)
+            path = pipeline(here, "parts", over_parts, k=3)
+            settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+            settings["measure"] = ["sse", "il1s", "pil"]
+            path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+            found.append((n, cost_of(path)))
+            print(f"  {found[-1][1].record['seconds']}", flush=True)
+    (few, one), (many, other) = found
+    times = many / few
+    most, before = other.worker or other.leader, one.worker or one.leader
+    exponent, memory = math.log(other.cpu / one.cpu, times), math.log(most / before, times)
+    gates.judge("peak of a worker", "<= 800 MB", f"{most:.0f} MB", most <= 800)
+    gates.judge("exponent of CPU", "<= 1.05", f"{exponent:.2f}", exponent <= 1.05)
+    gates.judge("exponent of the peak of a worker", "<= 0.1", f"{memory:.2f}", memory <= 0.1)
+    print(f"  leader: {one.leader:.0f} MB, with {times:.0f} times the records {other.leader:.0f} MB")
+
+
 def fingerprint(folder: Path, name: str) -> str:
     """SHA-256 of all that a run released, and of its measures."""
     digest = hashlib.sha256()
@@ -360,15 +385,17 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=1_500_000, help="of the largest run")
     parser.add_argument("--engine", default="processes")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--only", choices=("cost", "bytes"))
+    parser.add_argument("--only", choices=("cost", "bytes", "large"))
     parser.add_argument("--scratch", type=Path, help="folder for data and results")
     options = parser.parse_args()
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
     over_parts = {"engine": options.engine, "workers": options.workers, "block_size": BLOCK}
     gates = Gates()
-    if options.only != "bytes":
+    if options.only == "large":
+        large(gates, options.records, over_parts, options.scratch)
+    if options.only in (None, "cost"):
         costs(gates, options.records, over_parts, options.scratch)
-    if options.only != "cost":
+    if options.only in (None, "bytes"):
         same_bytes(gates, options.scratch)
     missed = [title for title, _, _, verdict in gates.rows if verdict == "MISSED"]
     print(f"{len(gates.rows)} gates, {len(missed)} missed{': ' if missed else ''}{', '.join(missed)}")

@@ -171,6 +171,7 @@ def load(
     identifiers: bool = False,
     keys: Collection[str] = (),
     may_lack: MayLack = "nothing",
+    again: bool = False,
 ) -> Dataset:
     """Dataset of a file or of what a program has.
 
@@ -187,6 +188,8 @@ def load(
         Declared variables that may be absent: identifiers from a masked file, of which the declarations of its original
         hold; anything from a file that shares them with another. What is to be masked lacks nothing: a misspelt
         identifier would be published.
+    again : bool, default False
+        Whether the file was read before: nothing of it is doubted a second time.
 
     Returns
     -------
@@ -208,7 +211,7 @@ def load(
     else:
         left_out = set() if identifiers else named - {data.cluster}
         held = held_without(data, left_out, keys)
-        read = _from_file(data, declared, progress, left_out, may_lack) if held is None else held
+        read = _from_file(data, declared, progress, left_out, may_lack, again=again) if held is None else held
     if data.cluster is not None:
         read = with_households(read, data.cluster)
     return read if identifiers else read.without([name for name in read.names if name in named])
@@ -286,6 +289,8 @@ def _from_file(
     progress: Progress,
     left_out: set[str],
     may_lack: MayLack,
+    *,
+    again: bool,
 ) -> Dataset:
     """Read a file, but for these variables."""
     note_read(data.path)
@@ -305,7 +310,7 @@ def _from_file(
         known = with_missing_codes(_present(stated, may_lack, names), data.missing, frozenset(names) - hidden)
         said, notation = codebook_notices(data, names), number_notation(reading)
         with codebook_named(data.codebook), told_by_part(reading):
-            read = read_dataset(kept, lambda: reading.layout, known, file=data.name, notation=notation)
+            read = read_dataset(kept, lambda: reading.layout, known, file=data.name, notation=notation, again=again)
         told = None if of_file is None else {name: each for name, each in of_file.items() if name not in hidden}
         return without_extremes(replace(read, notes=(*said, *read.notes), of_file=told), data)
 

@@ -46,6 +46,7 @@ def read_dataset(
     notation: NumberNotation = PLAIN,
     *,
     typed: bool = False,
+    again: bool = False,
 ) -> Dataset:
     """Gather the batches of a source and decide what each variable is.
 
@@ -67,6 +68,8 @@ def read_dataset(
         How a file of text cells writes numbers.
     typed : bool, default False
         Whether text is meant as text also where every column holds some.
+    again : bool, default False
+        Whether these records were read before: nothing is doubted a second time.
 
     Returns
     -------
@@ -94,10 +97,10 @@ def read_dataset(
     typed = typed or not all(_is_text(kind) for kind in kinds)
     columns: list[Column] = []
     notes: list[str] = list(layout.details.get("notes", ()))
-    doubts: list[Doubt] = list(doubtful_names(names)) if typed else []
+    doubts: list[Doubt] = list(doubtful_names(names)) if typed and not again else []
     problems: list[Problem] = []
     marks = Marks()
-    looked_at = marks if layout.details.get("marks_may_differ") else None
+    looked_at = marks if layout.details.get("marks_may_differ") and not again else None
 
     def typed_one(position: int) -> _Typed | DataError:
         # The chunks of a column are let go as soon as it is typed: text and numbers of the whole file never coexist.
@@ -105,7 +108,8 @@ def read_dataset(
         name, cells = names[position], pa.chunked_array(chunks, kinds[position])
         stated = declarations.get(name, UNDECLARED)
         try:
-            return _typed_one(name, cells, written.pop(name, None), stated, None if typed else notation, looked_at)
+            found = _typed_one(name, cells, written.pop(name, None), stated, None if typed else notation, looked_at)
+            return found if again else _doubted(found, cells, stated, None if typed else notation)
         except DataError as error:
             return error
 
@@ -153,9 +157,13 @@ def _typed_one(
         column = replace(column, written=cells)
     if marks is not None and notation is not None and column.variable.is_numeric:
         marks.look_at(column, cells, stated, notation)
-    unclear = date_doubt(column, stated, typed=notation is None)
-    doubts = [*_doubts(column, cells, stated, notation), *filter(None, [unclear])]
-    return _Typed(column, notes, doubts)
+    return _Typed(column, notes, [])
+
+
+def _doubted(found: _Typed, cells: Any, stated: VariableDeclaration, notation: NumberNotation | None) -> _Typed:
+    """A column with what may have been misunderstood of it."""
+    unclear = date_doubt(found.column, stated, typed=notation is None)
+    return replace(found, doubts=[*_doubts(found.column, cells, stated, notation), *filter(None, [unclear])])
 
 
 def _in_order(make: Callable[[int], _Typed | DataError], count: int, *, threads: bool) -> Iterator[_Typed | DataError]:

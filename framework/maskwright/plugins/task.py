@@ -122,7 +122,7 @@ def receipt_of(stage: Stage, key: str) -> Receipt | None:
     try:
         said: Any = json.loads((place / RECEIPT).read_bytes())
         body = said["body"]
-        if said["sha256"] != _sha256_of(body) or (body["stage"], body["key"]) != (stage.fingerprint, key):
+        if said["sha256"] != _sha256_of(json.dumps(body)) or (body["stage"], body["key"]) != (stage.fingerprint, key):
             return None
         if _hashes(place) != body["files"]:
             return None
@@ -149,9 +149,9 @@ def _worked(stage: Stage, key: str, attempt: Path) -> Receipt:
     facts = stage.work(attempt, key)
     files = _hashes(attempt)
     # As it will be read: a receipt is the same whether the task was done now or before.
-    body = json.loads(json.dumps({"stage": stage.fingerprint, "key": key, "files": files, "facts": dict(facts)}))
-    receipt = attempt / RECEIPT
-    receipt.write_text(json.dumps({"sha256": _sha256_of(body), "body": body}, indent=1), encoding="utf-8")
+    text = json.dumps({"stage": stage.fingerprint, "key": key, "files": files, "facts": dict(facts)})
+    body = json.loads(text)
+    (attempt / RECEIPT).write_text(f'{{"sha256": "{_sha256_of(text)}", "body": {text}}}', encoding="utf-8")
     for each in attempt.rglob("*"):
         each.chmod(PRIVATE_FOLDER if each.is_dir() else PRIVATE)
     return Receipt(stage.name, key, body["files"], body["facts"])
@@ -187,8 +187,8 @@ def _hashes(folder: Path) -> dict[str, str]:
     return found
 
 
-def _sha256_of(body: object) -> str:
-    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+def _sha256_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _failed(stage: Stage, key: str, error: Exception) -> TaskFailed:

@@ -196,7 +196,8 @@ def look(
     """Evaluate all edits on the `n` records of a block, or, where that cannot be, on some of its rows."""
     cells = functools.cache(lambda name: cells_of(block[name], name, opinion, decimals.get(name)))
     said = functools.cache(lambda name: cells_of(block[name], name, opinion, decimals.get(name), knows_dates=False))
-    records = [{name: column.text(row) for name, column in block.items()} for row in rows]
+    # Most rules ask for few of the sampled records: those of the others need no text.
+    record = functools.cache(lambda row: {name: column.text(row) for name, column in block.items()})
     for seen in looked:
         if seen.is_whole:
             judge = ExactVectors(cells) if seen.edit.binding == "exact" else XPathVectors(said)
@@ -207,9 +208,9 @@ def look(
             except CannotTell:
                 seen.is_whole = False
         step = FEWER if seen.is_whole else 1
-        for row, record in zip(rows[::step], records[::step], strict=True):
+        for row in rows[::step]:
             try:
-                seen.sampled[row + before + 1] = opinion.verdict(seen.edit, record)
+                seen.sampled[row + before + 1] = opinion.verdict(seen.edit, record(row))
             except CannotTell:
                 seen.untold += 1
 

@@ -164,13 +164,14 @@ def measure_again(told: Stored, about: Stored, folder: Path, key: str) -> Mappin
         Position of the part.
     """
     sheet, task = told.read(), about.read()
-    part, first = sheet.part_of(key)
-    if not part.records:
+    original, first = sheet.records_of(key)
+    if original is None:
         return {"records": 0}
-    original = sheet.read(part)
     variables = tuple(each.variable for each in sheet.variables.values())
     file = written_file(Path(task.published[int(key)]), sheet.pipeline, variables)
-    released = load(replace(file, source=find_source(file.source.name)), identifiers=True, may_lack="anything")
+    released = load(
+        replace(file, source=find_source(file.source.name)), identifiers=True, may_lack="anything", again=True
+    )
     released = in_whole_terms(released, sheet.variables)
     for at, request in enumerate(task.requests):
         if request.label in task.taken:

@@ -169,10 +169,9 @@ def protect_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping
         Position of the part.
     """
     sheet, task = told.read(), about.read()
-    part, first = sheet.part_of(key)
-    if not part.records:
+    original, first = sheet.records_of(key)
+    if original is None:
         return {"records": 0}
-    original = sheet.read(part)
     current, _ = with_masked(original, task.before, int(key))
     masking: Masking = task.masking
     strata = Strata(strata_of(task.conditions, task.stratum_of, original), (), frozenset())

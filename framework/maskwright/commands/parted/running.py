@@ -16,6 +16,7 @@ from maskwright.commands.parted.foreseen import (
     worker_limit,
 )
 from maskwright.commands.parted.planning import arrived, planned
+from maskwright.commands.parted.preparing import import_what_tasks_need
 from maskwright.commands.parted.refusing import dropped_notices, refuse_output, refuse_plan, refuse_request
 from maskwright.commands.parted.scanning import SCANNED, scan
 from maskwright.commands.parted.sheet import Sheet
@@ -163,7 +164,7 @@ def _scratch_of(described: Pipeline, chosen: ChosenEngine) -> Path:
 
 
 def _terms(described: Pipeline, scratch: Path) -> EngineTerms:
-    return EngineTerms(described.execution.at_once, scratch, needed_packages())
+    return EngineTerms(described.execution.at_once, scratch, needed_packages(), import_what_tasks_need)
 
 
 def _identity(described: Pipeline, parts: Parts) -> str:

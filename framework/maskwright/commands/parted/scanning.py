@@ -83,10 +83,9 @@ def scan(told: Stored, folder: Path, key: str) -> Mapping[str, object]:
         Position of the part.
     """
     sheet = told.read()
-    part, first = sheet.part_of(key)
-    if not part.records:
+    data, first = sheet.records_of(key)
+    if data is None:
         return {"records": 0}
-    data = sheet.read(part)
     edits = stated_edits(sheet.pipeline, data)
     domain = Domain.from_dataset(data, domain_tuples(edits))
     hashes = record_hashes(first, len(data))

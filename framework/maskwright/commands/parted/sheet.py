@@ -50,10 +50,16 @@ class Sheet:
         position = int(key)
         return self.parts.parts[position], self.parts.offsets[position]
 
+    def records_of(self, key: str) -> tuple[Dataset | None, int]:
+        """Records of the part that a key names, None where it has none, and the number of the first."""
+        part, first = self.part_of(key)
+        return (self.read(part) if part.records else None), first
+
     def read(self, part: Part) -> Dataset:
         """Read a part without identifiers; its variables are those of the whole file once these are known."""
         refuse_changed(part)
-        data = load(replace(self.pipeline.data, path=Path(part.path), source=find_source(part.format)))
+        file = replace(self.pipeline.data, path=Path(part.path), source=find_source(part.format))
+        data = load(file, again=bool(self.variables))
         data = data.without([each.name for each in data.variables if each.role == "identifier"])
         return in_whole_terms(data, self.variables) if self.variables else data
 

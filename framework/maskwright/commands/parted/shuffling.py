@@ -55,10 +55,9 @@ def shuffle(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str,
         Position of the part.
     """
     sheet, task = told.read(), about.read()
-    part, first = sheet.part_of(key)
-    if not part.records:
+    original, first = sheet.records_of(key)
+    if original is None:
         return {"records": 0}
-    original = sheet.read(part)
     hashes = record_hashes(first, len(original))
     current, _ = with_masked(original, task.before, int(key))
     for cut, names in zip(task.cuts, task.columns, strict=True):

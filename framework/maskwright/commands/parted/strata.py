@@ -104,10 +104,9 @@ def survey(told: Stored, conditions: tuple[Conditions, ...], folder: Path, key: 
         units of 2^-1074, and its cells with a value.
     """
     sheet = told.read()
-    part, _ = sheet.part_of(key)
-    if not part.records:
+    data, _ = sheet.records_of(key)
+    if data is None:
         return {"groups": [[] for _ in conditions]}
-    data = sheet.read(part)
     return {"groups": [_counted(each, data) for each in conditions]}
 
 

@@ -142,6 +142,7 @@ def prepare(
         *arrived.notices,
         *recoded_edit_notices(plan.translations, dropped),
         *_earlier_release_notices(request),
+        *_idle_workers_notices(request, plan),
         *_notices_of_format(request, arrived.original, plan.recoded),
         *plan.warnings,
         *publication_notices(arrived.original, plan, arrived.broken, computed),
@@ -233,6 +234,16 @@ def _earlier_release_notices(request: MaskingRequest) -> tuple[str, ...]:
         return ()
     danger = "whoever gets both releases can average them and so remove noise"
     return (f"{path.name} says that these data were masked before with another seed: {danger}",)
+
+
+def _idle_workers_notices(request: MaskingRequest, plan: Plan) -> tuple[str, ...]:
+    """Notice where workers are asked for, and nothing makes the blocks that they would share."""
+    workers = request.execution.workers
+    strata = [1 if group.strata is None else group.strata.count for group in plan.groups]
+    if workers in (None, 1) or request.execution.block_size is not None or max(strata, default=1) > 1:
+        return ()
+    said = f"execution: workers: {workers} mask blocks at the same time, and there is one for each variable group"
+    return (f"{said}: add `block_size: 50000` for blocks, or `engine: processes` for a run over parts",)
 
 
 def _notices_of_format(request: MaskingRequest, original: Dataset, recoded: Collection[str]) -> tuple[str, ...]:

@@ -19,10 +19,13 @@ def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     ----------
     numbers : ndarray of shape (n,), uint64
     """
-    found = numbers + np.uint64(0x9E3779B97F4A7C15)
-    found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(found ^ (found >> np.uint64(31)), dtype=np.uint64)
+    found = np.asarray(numbers + np.uint64(0x9E3779B97F4A7C15), dtype=np.uint64)
+    found ^= found >> np.uint64(30)
+    found *= np.uint64(0xBF58476D1CE4E5B9)
+    found ^= found >> np.uint64(27)
+    found *= np.uint64(0x94D049BB133111EB)
+    found ^= found >> np.uint64(31)
+    return found
 
 
 def record_hashes(first: int, count: int) -> NDArray[np.uint64]:

@@ -23,7 +23,12 @@ SECONDS_BETWEEN = 0.2
 
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
-    """Answer each call of `requests`, until they end."""
+    """Answer each call of `requests`, until they end.
+
+    Parameters
+    ----------
+    requests, answers : binary streams
+    """
 
     def say(answer: Answer) -> None:
         said = pickle.dumps(answer, protocol=pickle.HIGHEST_PROTOCOL)

@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from maskwright.foundation.errors import MaskwrightError
 from maskwright.foundation.processes.child_process import ProcessEndedError
+from maskwright.foundation.processes.forking import ForkServer, can_fork
 from maskwright.foundation.progress import Progress, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from maskwright.foundation.processes.forking import ForkedProcess
 
 Answer = tuple[Literal["progress", "done", "raised"], Any]
 """What a process says: the share that is done, the result, or what was raised, as `sendable` makes it."""
@@ -39,14 +42,24 @@ class FunctionWorkers:
         Bytes that each process may have; what asks for more gets a `MemoryError`. Only Linux knows such a limit.
     replaced : bool, default False
         Whether calls go on when a process was ended from outside: the next one starts another.
+    prepare : callable, optional
+        Of a module, without arguments: imports what the calls will need. Where processes can be copied, all are copies
+        of one that has called it; elsewhere nobody does.
     """
 
     def __init__(
-        self, environment: Mapping[str, str] | None = None, memory_limit: int | None = None, *, replaced: bool = False
+        self,
+        environment: Mapping[str, str] | None = None,
+        memory_limit: int | None = None,
+        *,
+        replaced: bool = False,
+        prepare: Callable[[], object] | None = None,
     ) -> None:
         self._environment = {**os.environ, **(environment or {})}
         self._memory_limit = memory_limit
         self._replaced = replaced
+        self._prepare = prepare if can_fork() else None
+        self._copied: ForkServer | None = None
         self._ended = False
         self._idle: SimpleQueue[_Worker] = SimpleQueue()
         self._started: list[_Worker] = []
@@ -123,6 +136,8 @@ class FunctionWorkers:
             self._ended = True
             for worker in self._started:
                 worker.end()
+            if self._copied is not None:
+                self._copied.end()
 
     def _worker(self) -> _Worker:
         with contextlib.suppress(Empty):
@@ -132,23 +147,35 @@ class FunctionWorkers:
                 raise self._lost
             if self._ended:
                 raise ProcessEndedError(0)
-            self._started.append(_Worker(self._environment, self._memory_limit))
+            self._started.append(_Worker(self._process()))
             return self._started[-1]
+
+    def _process(self) -> subprocess.Popen[bytes] | ForkedProcess:
+        if self._prepare is None:
+            limit = [] if self._memory_limit is None else [str(self._memory_limit)]
+            # Our own interpreter and module, no shell.
+            return subprocess.Popen(  # noqa: S603
+                [sys.executable, "-m", "maskwright.foundation.processes.function_worker", *limit],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=self._environment,
+            )
+        if self._copied is None:
+            self._copied = ForkServer(self._environment, self._memory_limit, self._prepare)
+        try:
+            return self._copied.fork()
+        except ProcessEndedError:
+            self._copied.end()
+            self._copied = None
+            raise
 
 
 class _Worker:
     """One process, at work for one thread at a time."""
 
-    def __init__(self, environment: Mapping[str, str], memory_limit: int | None) -> None:
-        limit = [] if memory_limit is None else [str(memory_limit)]
-        # Our own interpreter and module, no shell.
-        self._process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-m", "maskwright.foundation.processes.function_worker", *limit],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=dict(environment),
-        )
+    def __init__(self, process: subprocess.Popen[bytes] | ForkedProcess) -> None:
+        self._process = process
         with contextlib.suppress(OSError):  # whoever asks will see it
             self._send(sys.path)
 

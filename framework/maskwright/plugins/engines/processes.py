@@ -72,7 +72,7 @@ def _perform(_: Progress, stage: Stage, key: str) -> Receipt:
 def start(terms: EngineTerms, params: ProcessesParams) -> Iterator[_Processes]:
     """Begin with no more threads in all workers together than there are processors."""
     limit = None if params.memory_limit is None else bytes_of(params.memory_limit)
-    with FunctionWorkers(terms.environment, limit, replaced=True) as processes:
+    with FunctionWorkers(terms.environment, limit, replaced=True, prepare=terms.prepare) as processes:
         yield _Processes(terms.workers, processes)
 
 

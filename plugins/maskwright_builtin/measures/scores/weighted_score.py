@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, field_validator
 
-from maskwright import Comparison, InputError, MaskwrightError, Measure, Measurement, find_measure
+from maskwright import Comparison, InputError, Measure, Measurement
+from maskwright_builtin.measures.scores.score_components import Component, resolved, score_of
+from maskwright_builtin.measures.scores.weighted_score_over_parts import WEIGHTED_SCORE_OVER_PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy as np
-
-
-class Component(BaseModel, extra="forbid", frozen=True):
-    """One measure of a score, with its weight."""
-
-    measure: str = Field(description="Name of a measure: maskwright plugins lists them.")
-    weight: float = Field(gt=0, allow_inf_nan=False, description="What its value is multiplied by.")
-    params: dict[str, Any] = Field(default_factory=dict, description="Parameters of the measure.")
-    label: str | None = Field(default=None, min_length=1, description="Name of the part; left out, the measure's name.")
-
-    @property
-    def name(self) -> str:
-        """What the part is called."""
-        return self.label or self.measure
 
 
 class WeightedScoreParams(BaseModel, extra="forbid", frozen=True):
@@ -44,26 +32,8 @@ class WeightedScoreParams(BaseModel, extra="forbid", frozen=True):
         if twice is not None:
             raise ValueError(f"two components are called {twice!r}; give one a label")
         for component in components:
-            _resolved(component)
+            resolved(component)
         return components
-
-
-def _resolved(component: Component) -> tuple[Measure, BaseModel]:
-    """Measure and parameters of a component; ValueError says what is wrong with them."""
-    try:
-        measure = find_measure(component.measure)
-    except MaskwrightError as error:
-        raise ValueError(str(error)) from None
-    if measure.of_levels:
-        raise ValueError(f"{measure.name} measures groups with all their members: it cannot be part of a score")
-    if measure.direction == "higher" and measure.range[1] is None:
-        raise ValueError(f"{measure.name} is better when higher and has no largest value: it cannot be part of a score")
-    try:
-        return measure, measure.params.model_validate(component.params)
-    except ValidationError as error:
-        found = error.errors(include_input=False, include_url=False)[0]
-        place = ".".join(str(part) for part in found["loc"])
-        raise ValueError(f"params of {measure.name}: {place}: {found['msg']}") from None
 
 
 def weighted_score(comparison: Comparison, params: WeightedScoreParams, rng: np.random.Generator) -> Measurement:
@@ -94,27 +64,18 @@ def weighted_score(comparison: Comparison, params: WeightedScoreParams, rng: np.
     InputError
         A component is unknown, has wrong parameters, or has no largest value though higher is better.
     """
-    parts: dict[str, float] = {}
-    notes: list[str] = []
-    value = 0.0
+    found: list[tuple[Component, float, tuple[str, ...]]] = []
     for position, component in enumerate(params.components):
         try:
-            measure, chosen = _resolved(component)
+            measure, chosen = resolved(component)
         except ValueError as error:
             raise InputError(f"weighted_score: {error}") from None
         if not measure.compares_unpaired:
             comparison.require_pairs(f"{component.name} compares each masked record with its own original")
         progress = _share(comparison.progress, position, len(params.components))
-        found = measure.compute(replace(comparison, progress=progress), chosen, rng)
-        highest = measure.range[1]
-        counted = found.value
-        if measure.direction == "higher" and highest is not None:
-            counted = highest - found.value
-            notes.append(f"{component.name}: counted as {highest:g} less the measure, which is better when higher")
-        parts[component.name] = counted
-        value += component.weight * counted
-        notes += [f"{component.name}: {note}" for note in found.notes]
-    return Measurement(float(value), parts, notes=tuple(notes))
+        one = measure.compute(replace(comparison, progress=progress), chosen, rng)
+        found.append((component, one.value, one.notes))
+    return score_of(found)
 
 
 def _share(progress: Callable[[float], None], position: int, count: int) -> Callable[[float], None]:
@@ -122,7 +83,7 @@ def _share(progress: Callable[[float], None], position: int, count: int) -> Call
 
 
 def _components(params: WeightedScoreParams) -> list[tuple[Measure, BaseModel]]:
-    return [_resolved(component) for component in params.components]
+    return [resolved(component) for component in params.components]
 
 
 WEIGHTED_SCORE = Measure(
@@ -134,6 +95,7 @@ WEIGHTED_SCORE = Measure(
     range=(None, None),
     params=WeightedScoreParams,
     components=_components,
+    merging=WEIGHTED_SCORE_OVER_PARTS,
     deterministic=False,
     compares_unpaired=True,
     counts_households=True,

@@ -12,6 +12,7 @@ import maskwright as mw
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 RECORDS = 900
 PARTS = 3
@@ -31,6 +32,16 @@ MEASURES: list[str | dict[str, Any]] = [
     {"t_closeness": {"keys": ["sex", "age"], "sensitive": ["region", "hours"]}},
     "distance_record_linkage",
     {"subdomains": {"random": 0, "domains": ["sex", "region"]}},
+    {
+        "weighted_score": {
+            "components": [
+                {"measure": "pil", "weight": 0.5},
+                {"measure": "uniqueness", "weight": 0.1, "params": KEYS},
+                {"measure": "distance_record_linkage", "weight": 0.25},
+                {"measure": "regression_overlap", "weight": 0.25, "label": "models"},
+            ]
+        }
+    },
 ]
 
 DECLARED = {
@@ -68,3 +79,14 @@ def test_it_is_that_of_the_file_in_memory(
         for each, value in figures.items():
             assert found[name][each] == pytest.approx(value, rel=1e-9, abs=1e-12), each
     assert set(expected.notes) <= set(found["notes"])
+
+
+def test_a_score_of_what_cannot_be_had_over_parts_is_refused_by_component(tmp_path: Path) -> None:
+    write_parts(survey(60), tmp_path / "in", 2)
+    components = [{"measure": "pil", "weight": 1}, {"measure": "interval_disclosure", "weight": 1, "label": "ranks"}]
+    settings = pipeline(
+        tmp_path / "in", tmp_path / "out", measure=[{"weighted_score": {"components": components}}],
+        execution={"engine": "local"},
+    )  # fmt: skip
+    with pytest.raises(mw.InputError, match="weighted_score: its component ranks needs the whole file in memory"):
+        mw.run(settings)

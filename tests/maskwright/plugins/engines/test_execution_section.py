@@ -36,6 +36,24 @@ def test_no_engine_is_a_run_in_memory(resolved):
     assert resolved("{workers: 2, processes: true}").engine is None
 
 
+@pytest.mark.parametrize(
+    ("execution", "idle"),
+    [
+        ("{workers: 4}", True),
+        ("{workers: 4, processes: true}", True),
+        ("{workers: 1}", False),
+        ("{block_size: 10}", False),
+        ("{workers: 4, block_size: 10}", False),
+        ("{workers: 2, engine: local}", False),
+    ],
+)
+def test_workers_that_have_nothing_to_share_are_said(resolved, tmp_path, execution, idle):
+    resolved(execution)
+    said = [each for each in mw.plan_pipeline(tmp_path / "p.yaml")["notices"] if "workers: 4 mask blocks" in each]
+    assert bool(said) == idle
+    assert all("block_size: 50000" in each and "engine: processes" in each for each in said)
+
+
 def test_an_engine_has_parameters_of_its_own(resolved, tmp_path):
     pipeline = resolved("{engine: processes, workers: 4, memory_limit: 4GB, scratch: big}")
     assert pipeline.engine.plugin.name == "processes"
