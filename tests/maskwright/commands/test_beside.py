@@ -24,8 +24,12 @@ class Stages:
 
 
 def test_the_result_comes_to_who_waits_and_the_stage_ends():
+    def work(progress):
+        progress(0.5)
+        return 7
+
     reporter = Stages()
-    with beside(lambda progress: progress(0.5) or 7, "Counting") as counting:
+    with beside(work, "Counting") as counting:
         found = counting.awaited(reporter)
 
     assert found == 7
