@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 SEED = 20261121
 COLUMNS = 10
 CENTROIDS = 1_000
+CLOSE = {"binary64": 1e-11, "binary32": 1e-3}
+"""How far centroids may be apart, in standard deviations, after six steps from the same start."""
 SAMPLE = 200
 """Records that a peer takes which takes them one by one."""
 
@@ -103,7 +105,7 @@ def fuzzy(precision: str) -> Callable[[int, Path], Work]:
         return Work(
             lambda: fuzzy_c_means(x, start, m=2, tolerance=0, max_iterations=steps, float32=precision == "binary32"),
             lambda: skfuzzy.cluster.cmeans(x.T, CENTROIDS, 2, error=0, maxiter=steps, init=memberships),
-            same=lambda ours, peer: bool(np.abs(ours.centroids - peer[0]).max() < 1e-4),
+            same=lambda ours, peer: bool(np.abs(ours.centroids - peer[0]).max() < CLOSE[precision]),
         )
 
     return make

@@ -75,7 +75,7 @@ def _passed(
                 return NOT_SO, more
             places[found] = at
             while at < n and kinds[data[at]] != OTHER:
-                more |= kinds[data[at]]
+                more |= int(kinds[data[at]])
                 at += 1
             places[found + 1] = at
             found += 2
