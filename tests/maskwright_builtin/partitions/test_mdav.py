@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from maskwright import Block, InputError, Variable, find_partition
 from maskwright_builtin.partitions.mdav import foresight
+from maskwright_builtin.partitions.mdav.ahead_nearest_kernel import list_nearest
 
 RNG = np.random.default_rng(0)
 
@@ -157,7 +158,6 @@ def lists_asked_for(monkeypatch, values, k):
         calls.append(1)
         return list_nearest(*arguments)
 
-    list_nearest = foresight.list_nearest
     monkeypatch.setenv("MASKWRIGHT_THREADS", "1")
     monkeypatch.setattr(foresight, "list_nearest", counted)
     cluster(block_of(values), k)

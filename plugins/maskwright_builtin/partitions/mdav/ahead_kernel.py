@@ -219,7 +219,8 @@ def list_farthest(
                 least[at] = farthest_threshold(-heaps[at, 0], scale, p) - squared_radius - slack
     for at in range(count):
         write_in_order(heaps[at], heap_rows[at], sizes[at], farthest[at])
-    return seen + offered // OFFERED + count * counts.shape[0] // BOUNDS
+    spent: int = seen + offered // OFFERED + count * counts.shape[0] // BOUNDS
+    return spent
 
 
 @compiled

@@ -193,4 +193,5 @@ def list_nearest(
                         limits[at] = nearest_threshold(heaps[at, 0], scale, p)
         for at in range(count):
             write_in_order(heaps[at], heap_rows[at], sizes[at], nearest[first + at])
-    return seen + offered // OFFERED + asked.shape[0] * m // BOUNDS
+    spent: int = seen + offered // OFFERED + asked.shape[0] * m // BOUNDS
+    return spent

@@ -134,7 +134,8 @@ def take_cluster(
     seen = find_nearest(standardised, row, leaves, work)
     for i in range(wanted):
         remove(standardised, work.heap_rows[i], label, labels, sums, leaves)
-    return seen + leaves.counts.shape[0] // BOUNDS
+    spent: int = seen + leaves.counts.shape[0] // BOUNDS
+    return spent
 
 
 @compiled
