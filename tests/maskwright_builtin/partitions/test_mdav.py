@@ -14,6 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maskwright import Block, InputError, Variable, find_partition
+from maskwright_builtin.partitions.mdav import foresight
+from maskwright_builtin.partitions.mdav.ahead_nearest_kernel import list_nearest
 
 RNG = np.random.default_rng(0)
 
@@ -132,12 +134,50 @@ def test_distances_below_the_normal_numbers():
     np.testing.assert_array_equal(cluster(block_of(points, standardise=False), 1), plain_mdav(points, 1))
 
 
-@pytest.mark.parametrize("kind", ["gaussian", "heavy tails", "grid", "duplicated", "circle"])
-def test_searches_made_ahead_change_no_label(kind):
-    block = block_of(sample(kind, 4000, 10, seed=5))
-    np.testing.assert_array_equal(cluster(block, 4), plain_mdav(block.standardised(), 4))
+@pytest.fixture
+def always_ahead(monkeypatch):
+    """Searches are made ahead on small and cheap data too, where that never pays."""
+    monkeypatch.setattr(foresight, "FEW_LEAVES", 0)
+    monkeypatch.setattr(foresight, "CALL", -(10**9))
 
 
+@pytest.mark.usefixtures("always_ahead")
+@pytest.mark.parametrize("k", [2, 7])
+@pytest.mark.parametrize("kind", KINDS)
+def test_searches_made_ahead_change_no_label(kind, k):
+    for n, p in ((2500, 10), (1200, 2)):
+        block = block_of(sample(kind, n, p, seed=5))
+        np.testing.assert_array_equal(cluster(block, k), plain_mdav(block.standardised(), k))
+
+
+def lists_asked_for(monkeypatch, values, k):
+    """How often lists of nearest records were asked for ahead."""
+    calls = []
+
+    def counted(*arguments):
+        calls.append(1)
+        return list_nearest(*arguments)
+
+    monkeypatch.setenv("MASKWRIGHT_THREADS", "1")
+    monkeypatch.setattr(foresight, "list_nearest", counted)
+    cluster(block_of(values), k)
+    return len(calls)
+
+
+def test_searches_are_made_ahead_where_that_costs_less(monkeypatch):
+    assert lists_asked_for(monkeypatch, sample("gaussian", 40_000, 10, seed=1), 3) > 10
+
+
+@pytest.mark.parametrize(("kind", "p"), [("gaussian", 1), ("duplicated", 10), ("clustered", 2), ("constant", 10)])
+def test_searches_are_hardly_made_ahead_where_each_alone_is_cheap(kind, p, monkeypatch):
+    assert lists_asked_for(monkeypatch, sample(kind, 40_000, p, seed=1), 10) <= 4
+
+
+def test_few_records_are_not_asked_about_ahead(monkeypatch):
+    assert lists_asked_for(monkeypatch, sample("gaussian", 10_000, 10, seed=1), 3) == 0
+
+
+@pytest.mark.usefixtures("always_ahead")
 @pytest.mark.parametrize("kind", ["gaussian", "fine grid"])
 def test_any_number_of_threads_gives_the_same_labels(kind, monkeypatch):
     block = block_of(sample(kind, 13_000, 8, seed=2))

@@ -20,6 +20,8 @@ from maskwright_builtin.numerics.distances import squared_distance
 from maskwright_builtin.partitions.mdav.leaves import LEAF, Leaves
 from maskwright_builtin.partitions.mdav.nearest import comes_before, keep_nearest
 from maskwright_builtin.partitions.mdav.search import (
+    BOUNDS,
+    OFFERED,
     UNBOUNDED,
     farthest_slack,
     farthest_threshold,
@@ -124,7 +126,7 @@ def look_along(
 def list_farthest(
     standardised: NDArray[np.float64], points: NDArray[np.float64], leaves: Leaves, farthest: NDArray[np.int64]
 ) -> int:
-    """Write the list of the farthest remaining records of each point; return the leaves scanned.
+    """Write the list of the farthest remaining records of each point; return the work, in leaves looked at.
 
     Parameters
     ----------
@@ -162,7 +164,7 @@ def list_farthest(
             single[j, at] = np.float32(coordinate)
             doubled[at, j] = two * single[j, at]
         radii[at] = np.float32(math.sqrt(squared))
-    seen = 0
+    seen, offered = 0, 0
     # The outermost leaves are the last ones.
     for leaf in range(counts.shape[0] - 1, -1, -1):
         if counts[leaf] == 0:
@@ -193,6 +195,7 @@ def list_farthest(
                     if size == capacity and not comes_before(-distance, row, heap[0], heap_row[0]):
                         break
                     size = keep_nearest(heap, heap_row, size, -distance, row)
+                    offered += 1
                 sizes[at] = size
             else:
                 look_along(values, squares, leaf, doubled, at, scores)
@@ -207,6 +210,7 @@ def list_farthest(
                     if scores[i] >= limit:
                         distance = squared_distance(standardised, rows[leaf, i], point)
                         size = keep_nearest(heap, heap_row, size, -distance, rows[leaf, i])
+                        offered += 1
                         if size == capacity:
                             limit = farthest_threshold(-heap[0], scale, p) - squared_radius - slack
                 sizes[at] = size
@@ -215,7 +219,8 @@ def list_farthest(
                 least[at] = farthest_threshold(-heaps[at, 0], scale, p) - squared_radius - slack
     for at in range(count):
         write_in_order(heaps[at], heap_rows[at], sizes[at], farthest[at])
-    return seen
+    spent: int = seen + offered // OFFERED + count * counts.shape[0] // BOUNDS
+    return spent
 
 
 @compiled

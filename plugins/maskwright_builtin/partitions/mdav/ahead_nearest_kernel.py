@@ -15,7 +15,14 @@ from maskwright_builtin.numerics.distances import squared_distance
 from maskwright_builtin.partitions.mdav.ahead_kernel import write_in_order
 from maskwright_builtin.partitions.mdav.leaves import LEAF, Leaves
 from maskwright_builtin.partitions.mdav.nearest import keep_nearest
-from maskwright_builtin.partitions.mdav.search import FIRST_LEAVES, UNBOUNDED, nearest_threshold, offer_equal
+from maskwright_builtin.partitions.mdav.search import (
+    BOUNDS,
+    FIRST_LEAVES,
+    OFFERED,
+    UNBOUNDED,
+    nearest_threshold,
+    offer_equal,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +63,7 @@ def look_from(
 def list_nearest(
     standardised: NDArray[np.float64], asked: NDArray[np.int64], leaves: Leaves, nearest: NDArray[np.int64]
 ) -> int:
-    """Write the list of the nearest remaining records of each record; return the leaves scanned.
+    """Write the list of the nearest remaining records of each record; return the work, in leaves looked at.
 
     Parameters
     ----------
@@ -83,7 +90,7 @@ def list_nearest(
     sizes = np.empty(TOGETHER, dtype=np.int64)
     heaps = np.empty((TOGETHER, capacity))
     heap_rows = np.empty((TOGETHER, capacity), dtype=np.int64)
-    seen = 0
+    seen, offered = 0, 0
     for first in range(0, asked.shape[0], TOGETHER):
         count = min(TOGETHER, asked.shape[0] - first)
         for at in range(count):
@@ -151,6 +158,7 @@ def list_nearest(
                         if distances[i] <= limit:
                             distance = squared_distance(standardised, rows[leaf, i], point)
                             size = keep_nearest(heap, heap_row, size, distance, rows[leaf, i])
+                            offered += 1
                             if size == capacity:
                                 limit = nearest_threshold(heap[0], scale, p)
                     sizes[at] = size
@@ -177,6 +185,7 @@ def list_nearest(
                             if distances[i] <= limit:
                                 distance = squared_distance(standardised, rows[leaf, i], point)
                                 size = keep_nearest(heap, heap_row, size, distance, rows[leaf, i])
+                                offered += 1
                                 if size == capacity:
                                     limit = nearest_threshold(heap[0], scale, p)
                         sizes[at] = size
@@ -184,4 +193,5 @@ def list_nearest(
                         limits[at] = nearest_threshold(heaps[at, 0], scale, p)
         for at in range(count):
             write_in_order(heaps[at], heap_rows[at], sizes[at], nearest[first + at])
-    return seen
+    spent: int = seen + offered // OFFERED + asked.shape[0] * m // BOUNDS
+    return spent

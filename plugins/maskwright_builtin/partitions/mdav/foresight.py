@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from maskwright_builtin.partitions.mdav.ahead_kernel import Lists
     from maskwright_builtin.partitions.mdav.leaves import Leaves
 
 MOST, FEWEST = 256, 4
@@ -28,21 +29,26 @@ FARTHEST = 8
 SPARE = 1
 """Nearest records that are listed beyond those that a cluster needs, itself included."""
 
-TRIAL, CHEAP_PAIRS = 8, 64
-"""Where so few looks at each leaf make so many pairs of clusters, searches are cheap one by one: clustered records, or
-few columns."""
+FIRST = 32
+"""Records asked about at once in the first place, before it is known whether that pays."""
+
+TRIAL = 8
+"""Looks at each leaf by which is measured what a pair of clusters costs without asking ahead."""
+
+CALL = 1500
+"""What asking costs beside the searches, in leaves looked at."""
+
+FEW_LEAVES = 200
+"""With so few leaves asking ahead never pays."""
 
 WORTH_THREADS = 10_000
 """Remaining records from which threads save more than they cost."""
 
 
 class Foresight:
-    """Asks about records ahead.
+    """Asks about records ahead, where that costs less than searching for each when its turn comes.
 
-    Attributes
-    ----------
-    lists : Lists
-        What was found.
+    Both are counted in leaves looked at, not in seconds: what is asked does not depend on how busy the machine is.
     """
 
     def __init__(self, standardised: NDArray[np.float64], k: int, threads: int | None = None) -> None:
@@ -53,7 +59,8 @@ class Foresight:
         n = len(standardised)
         self._most = max(min(MOST, n // (8 * k)), 1)
         self._near = k - 1 + SPARE
-        self.lists = empty_lists(n, standardised.shape[1], self._most, FARTHEST, self._near)
+        self._found = empty_lists(n, standardised.shape[1], self._most, FARTHEST, self._near)
+        self._nothing = empty_lists(n, standardised.shape[1], 1, FARTHEST, self._near)
         self._listed = np.empty(0, dtype=np.int64)
         self._count = self._most
         self._asked_at = -1
@@ -68,17 +75,34 @@ class Foresight:
     def start(self, leaves: Leaves) -> None:
         """Work with leaves cut anew from now on."""
         self._leaves = leaves
-        self._count = max(self._count, 2 * FEWEST)
+        self._count, self._asked_at = min(FIRST, self._most), -1
+        self._alone, self._spent, self._pairs = 0.0, 0, 0
         # Equal records are found at once, and lists would be full of them.
-        self._pays = 4 * int(np.count_nonzero(leaves.uniform)) <= len(leaves.uniform)
+        equal = 4 * int(np.count_nonzero(leaves.uniform)) > len(leaves.uniform)
+        self._pays = len(leaves.counts) > FEW_LEAVES and not equal
 
-    def judge(self, pairs: int) -> None:
-        """Note how many pairs of clusters were made one after the other by looking at each leaf `TRIAL` times."""
-        self._pays = self._pays and pairs < CHEAP_PAIRS
+    @property
+    def pays(self) -> bool:
+        """Whether asking ahead pays, as far as is known."""
+        return self._pays
 
-    def worth_asking(self, remaining: int) -> bool:
-        """Whether asking ahead has paid so far, and enough records remain."""
-        return self._pays and min(self._count, remaining // (8 * self._k)) >= FEWEST
+    def lists(self, ahead: bool) -> Lists:
+        """What was found ahead; nothing where each is to be searched for."""
+        return self._found if ahead else self._nothing
+
+    def note(self, spent: int, pairs: int, *, alone: bool) -> None:
+        """Note what pairs of clusters have cost, alone or beside what was asked ahead for them."""
+        if alone:
+            self._alone = spent / max(pairs, 1)
+        else:
+            self._spent += spent
+            self._pairs += pairs
+
+    def judge(self, remaining: int) -> None:
+        """Go on asking ahead only where it has cost less so far, the next call included, and enough records remain."""
+        count = min(self._count, remaining // (8 * self._k))
+        cheaper = self._spent + CALL <= self._alone * (self._pairs + count)
+        self._pays = self._pays and cheaper and count >= FEWEST
 
     def ask(self, sums: NDArray[np.float64], remaining: int, label: int) -> None:
         """List the farthest and nearest records of those now farthest from the centroid, in place of earlier lists."""
@@ -89,12 +113,12 @@ class Foresight:
             elif made > self._count // 2:
                 self._count = min(2 * self._count, self._most)
         self._asked_at = label
-        lists, standardised, leaves = self.lists, self._standardised, self._leaves
+        lists, standardised, leaves = self._found, self._standardised, self._leaves
         lists.places[self._listed] = -1
         count = max(min(self._count, remaining // (8 * self._k)), 1)
         lists.center[:] = sums[0] / remaining
         lists.outermost[:] = -1
-        list_farthest(standardised, lists.center[None, :], leaves, lists.outermost[None, :count])
+        self._spent += CALL + list_farthest(standardised, lists.center[None, :], leaves, lists.outermost[None, :count])
         measure_radii(standardised, lists)
         first = lists.outermost[:count].copy()
         points = standardised[first]
@@ -122,10 +146,10 @@ class Foresight:
         ends = [count * part // threads for part in range(threads + 1)]
         return [slice(start, stop) for start, stop in pairwise(ends)]
 
-    def _run(self, task: Callable[[int], object], parts: list[slice]) -> None:
+    def _run(self, task: Callable[[int], int], parts: list[slice]) -> None:
         if len(parts) == 1:
-            task(0)
+            self._spent += task(0)
             return
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self._threads)
-        list(self._pool.map(task, range(len(parts))))
+        self._spent += sum(self._pool.map(task, range(len(parts))))

@@ -10,7 +10,7 @@ import numpy as np
 from maskwright_builtin.numerics.compilation import NONE, compiled
 from maskwright_builtin.partitions.mdav.ahead_kernel import Lists, farthest_listed, first_remaining
 from maskwright_builtin.partitions.mdav.leaves import LEAF, Leaves
-from maskwright_builtin.partitions.mdav.search import Workspace, find_farthest, find_nearest
+from maskwright_builtin.partitions.mdav.search import BOUNDS, Workspace, find_farthest, find_nearest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,7 +102,7 @@ def take_cluster(
     lists: Lists,
     work: Workspace,
 ) -> int:
-    """Make the cluster of a record and its nearest ones; return the leaves scanned.
+    """Make the cluster of a record and its nearest ones; return the work, in leaves looked at.
 
     Parameters
     ----------
@@ -134,7 +134,8 @@ def take_cluster(
     seen = find_nearest(standardised, row, leaves, work)
     for i in range(wanted):
         remove(standardised, work.heap_rows[i], label, labels, sums, leaves)
-    return seen
+    spent: int = seen + leaves.counts.shape[0] // BOUNDS
+    return spent
 
 
 @compiled
@@ -149,7 +150,7 @@ def make_clusters(
     label: int,
     budget: int,
     ahead: bool,
-) -> tuple[int, int, int]:
+) -> tuple[int, int, int, int]:
     """Make pairs of clusters until fewer than 3k records remain, or something else is to be done first.
 
     Parameters
@@ -169,7 +170,7 @@ def make_clusters(
     label : int
         Next label.
     budget : int
-        Work until the call returns, in leaves scanned; a pair of clusters is always finished.
+        Work until the call returns, in leaves looked at; a pair of clusters is always finished.
     ahead : bool
         Whether to return at a record that is the farthest from the centroid and has no lists.
 
@@ -178,6 +179,8 @@ def make_clusters(
     status : int
         `FEW_LEFT`; `SLICE_ENDED`: the budget is spent; `REBUILD`: the leaves have thinned out; `NOT_LISTED`.
     remaining, label : int
+    spent : int
+        Work, in leaves looked at.
     """
     m, p = leaves.counts.shape[0], standardised.shape[1]
     k = work.heap.shape[0] + 1
@@ -186,27 +189,26 @@ def make_clusters(
     spent = 0
     while remaining >= 3 * k:
         if spent >= budget:
-            return SLICE_ENDED, remaining, label
+            return SLICE_ENDED, remaining, label, spent
         for j in range(p):
             centroid[j] = sums[0, j] / remaining
         first, squared = farthest_listed(standardised, centroid, labels, lists)
         if first < 0:
             first, squared, seen = find_farthest(standardised, centroid, leaves, work)
-            # Bounds of 32 leaves cost about as much as looking at one.
-            spent += seen + m // 32
+            spent += seen + m // BOUNDS
         # Leaves are cut anew when they have thinned out, and when the outliers that set their scale are gone.
         outliers_gone = squared > 0.0 and math.sqrt(squared) * leaves.scale < 1.0 / 16.0
         if spent > 0 and (remaining < enough or outliers_gone):
-            return REBUILD, remaining, label
+            return REBUILD, remaining, label, spent
         place = lists.places[first]
         if ahead and place < 0:
-            return NOT_LISTED, remaining, label
+            return NOT_LISTED, remaining, label, spent
         spent += 1 + take_cluster(standardised, first, label, labels, sums, leaves, lists, work)
         second = first_remaining(lists.farthest[place], labels) if 0 <= place < lists.farthest.shape[0] else NONE
         if second < 0:
             second, squared, seen = find_farthest(standardised, standardised[first], leaves, work)
-            spent += seen + m // 32
+            spent += seen + m // BOUNDS
         spent += take_cluster(standardised, second, label + 1, labels, sums, leaves, lists, work)
         remaining -= 2 * k
         label += 2
-    return FEW_LEFT, remaining, label
+    return FEW_LEFT, remaining, label, spent

@@ -115,14 +115,16 @@ def mdav_labels(
                 work, trial = workspace(leaves, k), True
                 foresight.start(leaves)
             elif status == kernel.NOT_LISTED:
-                foresight.ask(sums, remaining, label)
-            ahead = not trial and foresight.worth_asking(remaining)
+                foresight.judge(remaining)
+                if foresight.pays:
+                    foresight.ask(sums, remaining, label)
+            trial = trial and foresight.pays
+            ahead = foresight.pays and not trial
             budget, before = TRIAL * len(leaves.counts) if trial else SLICE, label
-            status, remaining, label = kernel.make_clusters(
-                standardised, labels, sums, leaves, foresight.lists, work, remaining, label, budget, ahead
+            status, remaining, label, spent = kernel.make_clusters(
+                standardised, labels, sums, leaves, foresight.lists(ahead), work, remaining, label, budget, ahead
             )
-            if trial and status == kernel.SLICE_ENDED:
-                foresight.judge((label - before) // 2)
+            foresight.note(spent, (label - before) // 2, alone=not ahead)
             trial = False
             # Work goes with the square of the number of remaining records.
             progress(1.0 - (remaining / n) ** 2)
@@ -130,7 +132,7 @@ def mdav_labels(
         farthest, _, _ = find_farthest(standardised, sums[0] / remaining, leaves, work)
         if opposite:
             farthest, _, _ = find_farthest(standardised, standardised[farthest], leaves, work)
-        kernel.take_cluster(standardised, farthest, label, labels, sums, leaves, foresight.lists, work)
+        kernel.take_cluster(standardised, farthest, label, labels, sums, leaves, foresight.lists(ahead=False), work)
         label += 1
     labels[labels < 0] = label
     progress(1.0)

@@ -40,6 +40,12 @@ UNBOUNDED = 64.0
 FIRST_LEAVES = 4
 """Leaves that are looked at in order of their bounds before the others: then the threshold is about right."""
 
+BOUNDS = 32
+"""Leaves whose bounds cost about as much as looking at one leaf."""
+
+OFFERED = 4
+"""Records whose distance in binary64 costs about as much as looking at one leaf."""
+
 
 class Workspace(NamedTuple):
     """Scratch memory of the queries: float32 unless said.
