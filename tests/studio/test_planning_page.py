@@ -64,10 +64,19 @@ def test_a_doubt_is_waived_by_name_and_with_a_reason(running, office, planned):
     running.act("/open/undo")
 
 
+def test_a_notice_that_is_a_warning_too_is_shown_once(running, office):
+    text = (office / "pipeline.yaml").read_text("utf-8")
+    noise = text.replace("microaggregation", "additive_noise").replace("k: 5", "p: 0.5")
+    (office / "pipeline.yaml").write_text(noise, "utf-8")
+    running.act("/open/read_again")
+    assert plan_of(running).count("may give values below 0") == 1
+    running.act("/open/undo")
+
+
 def test_a_pipeline_with_a_mistake_has_no_plan_and_says_why(running, office):
     text = (office / "pipeline.yaml").read_text("utf-8")
     (office / "pipeline.yaml").write_text(text.replace("k: 5", "kk: 5"), "utf-8")
     running.act("/open/read_again")
-    assert "pipeline.yaml:10" in plan_of(running)
+    assert "line 10, column" in plan_of(running)
     running.act("/open/undo")
     assert "Edits, and who keeps them" in plan_of(running)

@@ -1,5 +1,6 @@
 """Runs that are started on the page: the same bytes as the command line's, cancelled without a trace, told truly."""
 
+import html
 import os
 import re
 import signal
@@ -113,6 +114,14 @@ def test_a_doubt_that_masking_raised_is_waived_on_the_page(running, office):
         assert "because: it is in tens" in proposed
         assert (office / "pipeline.yaml").read_text() == rounding
         assert "no such doubt" in running.act("/run/waive", **form | {"doubt": "W301 age"}, because="so")["say"]
+        fields = {name: html.unescape(value) for name, value in re.findall(r'name="(\w+)" value="([^"]*)"', proposed)}
+        assert not running.act("/pipeline/save", **fields)["wrong"]
+        after = running.ask("/part/run/progress")[2]
+        assert after.count("Waived in pipeline.yaml since") == 1
+        assert f'value="{form["doubt"]}"' not in after, "a doubt is waived once"
+        assert after.count("Why it may be published") == shown.count("Why it may be published") - 1
+        running.act("/open/undo")
+        assert "Waived in" not in running.ask("/part/run/progress")[2]
         assert f'href="/run?job={number}"' in running.view("/run")
         assert running.view("/run?job=1").count("<h2>1. ") == 1
         assert "no work 99" in running.view("/run?job=99")

@@ -87,6 +87,23 @@ def waiver_of(doubt: dict[str, Any], because: str) -> dict[str, object]:
     return entry | {"because": reason}
 
 
+def is_waived(doubt: dict[str, Any], text: str) -> bool:
+    """Whether the text of a pipeline waives a doubt that an earlier run had; one that is no YAML waives nothing."""
+    try:
+        entries = waived(text)
+    except mw.InputError:
+        return False
+    return any(
+        entry.get("doubt") in (doubt["doubt"], doubt["id"])
+        and (doubt["about"] == "file" or str(doubt["subject"]) in _listed(entry.get(doubt["about"])))
+        for entry in entries
+    )
+
+
+def _listed(subjects: object) -> list[str]:
+    return [str(each) for each in subjects] if isinstance(subjects, list) else [str(subjects)]
+
+
 async def withdraw(session: Session, form: Form) -> Answer:
     """Show the removal of a waiver as a change of the pipeline."""
     operation: Operation = ["remove", ["waive", int(str(form.get("at", "")))]]

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from maskwright_studio.folder import inside, shown
 from maskwright_studio.page import Answer, Page
 from maskwright_studio.pages.pipeline import proposed
-from maskwright_studio.pages.planning import number_of, waiver_of
+from maskwright_studio.pages.planning import is_waived, number_of, waiver_of
 from maskwright_studio.proposals import fingerprint
 from maskwright_studio.refusal import Refusal, changed_outside
 from maskwright_studio.showing import html
@@ -43,6 +43,7 @@ def _shown(session: Session, job: Job | None) -> dict[str, Any]:
     is_of_it = about.get("work") == "run" and about.get("pipeline") == str(pipeline.path)
     return {
         "job": job, "pipeline": pipeline.path.name, "experiment": _experiment(session, about),
+        "is_waived": lambda doubt: is_of_it and is_waived(doubt, pipeline.text),
         "is_older": is_of_it and job is not None and job.is_over and about["seen"] != fingerprint(pipeline.text),
     }  # fmt: skip
 

@@ -160,6 +160,7 @@ async function refresh(part, signal) {
 function put(into, html, signal) {
   const focused = into.contains(document.activeElement) ? document.activeElement?.getAttribute("data-act") : null;
   const open = [...into.querySelectorAll("details")].map((each) => each.open);
+  const chosen = document.activeElement?.matches("[data-focus]") && isInView(document.activeElement) ? document.activeElement : null;
   into.innerHTML = html;
   into.querySelectorAll("details").forEach((each, at) => { if (at < open.length) each.open = open[at] ?? false; });
   if (focused) /** @type {HTMLElement | null} */ (into.querySelector(`[data-act="${focused}"]`))?.focus();
@@ -167,7 +168,15 @@ function put(into, html, signal) {
   else if ([element("content"), document.body].includes(/** @type {HTMLElement} */ (document.activeElement)))
     /** @type {HTMLElement | null} */ (into.querySelector("[data-focus]"))?.focus();
   putBackTyped(into);
+  // A piece above what was chosen may arrive after it, and push it out of sight.
+  if (chosen?.isConnected && !isInView(chosen)) chosen.scrollIntoView({ block: "center" });
   enliven(into, signal);
+}
+
+/** @param {Element} element */
+function isInView(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  return top >= 0 && bottom <= innerHeight;
 }
 
 /** @param {HTMLFormElement} form @param {HTMLElement | null} button */

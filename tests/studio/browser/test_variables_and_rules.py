@@ -40,6 +40,15 @@ def test_changing_a_role_changes_its_line(page, office):
     expect(page.get_by_label("Role")).to_have_value("quasi_identifier", timeout=120_000)
 
 
+def test_a_chosen_variable_comes_into_view(page, running):
+    page.goto(running.at("/variables"))
+    page.set_viewport_size({"width": 900, "height": 320})
+    page.get_by_role("link", name="age", exact=True).click(timeout=120_000)
+    heading = page.get_by_role("heading", name="age", exact=True)
+    expect(heading).to_be_focused(timeout=120_000)
+    expect(heading).to_be_in_viewport()
+
+
 def test_values_are_shown_behind_a_click_only(page, running):
     page.goto(running.at("/variables?name=gross"))
     expect(page.get_by_role("img", name="Distribution of gross")).to_be_visible(timeout=120_000)
