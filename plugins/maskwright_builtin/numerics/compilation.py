@@ -24,6 +24,19 @@ def compiled(function: Function) -> Function:
     return cast("Function", kept_code(njit(nogil=True, error_model="numpy")(function)))
 
 
+def uncounted(function: Function) -> Function:
+    """Compile a kernel that allocates nothing; what it calls allocates nothing either.
+
+    References to arrays are not counted: counts are atomic, and a record of arrays handed on costs two for each of them.
+    """
+    return cast("Function", kept_code(njit(nogil=True, error_model="numpy", _nrt=False)(function)))
+
+
 def inlined(function: Function) -> Function:
     """Compile into the callers, where a call would cost more than what it does."""
     return cast("Function", kept_code(njit(nogil=True, error_model="numpy", forceinline=True)(function)))
+
+
+def inlined_uncounted(function: Function) -> Function:
+    """Compile into the callers, which are `uncounted`."""
+    return cast("Function", kept_code(njit(nogil=True, error_model="numpy", forceinline=True, _nrt=False)(function)))
