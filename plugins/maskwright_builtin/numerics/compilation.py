@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numba import njit
@@ -18,18 +18,18 @@ for this number alone."""
 NONE = cast("int", np.int64(-1))
 """Likewise for the number of a record, place or leaf not found yet."""
 
+UNCOUNTED: dict[str, Any] = {"_nrt": False}
+"""Counts of references are atomic: a record of arrays that is handed on costs two for each of them."""
+
 
 def compiled(function: Function) -> Function:
     """Compile on first call and keep the machine code; other threads run meanwhile. Never with fast-math."""
     return cast("Function", kept_code(njit(nogil=True, error_model="numpy")(function)))
 
 
-def uncounted(function: Function) -> Function:
-    """Compile a kernel that allocates nothing; what it calls allocates nothing either.
-
-    References to arrays are not counted: counts are atomic, and a record of arrays handed on costs two for each of them.
-    """
-    return cast("Function", kept_code(njit(nogil=True, error_model="numpy", _nrt=False)(function)))
+def compiled_uncounted(function: Function) -> Function:
+    """Compile a kernel that allocates nothing, nor does what it calls: references to arrays are not counted."""
+    return cast("Function", kept_code(njit(nogil=True, error_model="numpy", **UNCOUNTED)(function)))
 
 
 def inlined(function: Function) -> Function:
@@ -38,5 +38,5 @@ def inlined(function: Function) -> Function:
 
 
 def inlined_uncounted(function: Function) -> Function:
-    """Compile into the callers, which are `uncounted`."""
-    return cast("Function", kept_code(njit(nogil=True, error_model="numpy", forceinline=True, _nrt=False)(function)))
+    """Compile into the callers, which are `compiled_uncounted`."""
+    return cast("Function", kept_code(njit(nogil=True, error_model="numpy", forceinline=True, **UNCOUNTED)(function)))

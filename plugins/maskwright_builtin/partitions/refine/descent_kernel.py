@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.numerics.compilation import NONE, inlined_uncounted, uncounted
+from maskwright_builtin.numerics.compilation import NONE, compiled_uncounted, inlined_uncounted
 from maskwright_builtin.partitions.refine.groups import (
     ERROR,
     FREE,
@@ -41,7 +41,7 @@ CAUTION = 1.0 - 1e-9
 """Share of a squared bound that is trusted, for rounding."""
 
 
-@uncounted
+@compiled_uncounted
 def fill(points: NDArray[np.float64], labels: NDArray[np.int64], state: Groups) -> None:
     """Put the records into the groups that their labels name, 0..c-1; numbers from c on are unused.
 
@@ -215,7 +215,7 @@ def carry_out(
         weigh(points, here if turn == 0 else there, state)
 
 
-@uncounted
+@compiled_uncounted
 def descend(
     points: NDArray[np.float64],
     near: NDArray[np.int32],

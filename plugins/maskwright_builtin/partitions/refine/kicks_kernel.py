@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from maskwright_builtin.numerics.compilation import NONE, ZERO, inlined_uncounted, uncounted
+from maskwright_builtin.numerics.compilation import NONE, ZERO, compiled_uncounted, inlined_uncounted
 from maskwright_builtin.numerics.distances import squared_distance
 from maskwright_builtin.partitions.refine.descent_kernel import descend
 from maskwright_builtin.partitions.refine.groups import (
@@ -284,7 +284,7 @@ def note_best(pool: Pool, state: Groups, dirty: int) -> None:
         pool.best[record] = state.of[record]
 
 
-@uncounted
+@compiled_uncounted
 def kick_groups(
     points: NDArray[np.float64],
     near: NDArray[np.int32],
