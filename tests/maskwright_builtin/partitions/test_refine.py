@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from maskwright import Block, InputError, Partition, PluginError, Variable, find_partition
+from maskwright_builtin.partitions.refine import neighbours as search
 from maskwright_builtin.partitions.refine import partition as refine
 
 REFINE = find_partition("refine")
@@ -199,6 +200,17 @@ def test_renumbered_records_and_a_start_that_is_cut(n, crowded):
     assert sizes.min() >= 3
     assert sizes.max() <= 5
     assert loss(block, labels) < 0.9 * loss(block, cluster(block, 3, start="kd_cut", effort="fast", neighbours=1))
+
+
+def test_the_labels_do_not_depend_on_the_number_of_threads(monkeypatch):
+    rng = np.random.default_rng(11)
+    block = block_of(np.concatenate([rng.standard_normal((5_000, 4)), rng.integers(0, 3, (2_000, 4))]))
+    labels = []
+    for threads in (1, 2, 3):
+        monkeypatch.setattr(search, "processors", lambda threads=threads: threads)
+        labels.append(cluster(block, 3, kicks_per_group=1))
+    np.testing.assert_array_equal(labels[0], labels[1])
+    np.testing.assert_array_equal(labels[0], labels[2])
 
 
 def test_kicks_sweep_through_many_records_in_order(monkeypatch):

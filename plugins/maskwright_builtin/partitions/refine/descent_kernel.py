@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.numerics.compilation import NONE, compiled, inlined
+from maskwright_builtin.numerics.compilation import NONE, compiled_uncounted, inlined_uncounted
 from maskwright_builtin.partitions.refine.groups import (
     ERROR,
     FREE,
     HEAD,
+    INVERSE,
     LANES,
     RADIUS,
     SEEN,
@@ -37,8 +37,11 @@ NOTHING, LEAVE, FETCH, SWAP = 0, 1, 2, 3
 GAIN = 1e-10
 """Changes below this share of the two groups' sum of squares are not worth making, and may be rounding."""
 
+CAUTION = 1.0 - 1e-9
+"""Share of a squared bound that is trusted, for rounding."""
 
-@compiled
+
+@compiled_uncounted
 def fill(points: NDArray[np.float64], labels: NDArray[np.int64], state: Groups) -> None:
     """Put the records into the groups that their labels name, 0..c-1; numbers from c on are unused.
 
@@ -59,7 +62,7 @@ def fill(points: NDArray[np.float64], labels: NDArray[np.int64], state: Groups) 
             weigh(points, group, state)
 
 
-@inlined
+@inlined_uncounted
 def best_exchange(
     points: NDArray[np.float64],
     near: NDArray[np.int32],
@@ -76,7 +79,8 @@ def best_exchange(
     With v the mean of the record's group less the record, u the other mean less the record, y a member's offset from
     its mean and h = 1 / size + 1 / other size, a swap changes the sum of squares by
     (2 - h) u.u - 2 u.v - 2 (v + (h - 1) u).y - h y.y.
-    Over all offsets not longer than r that is lowest for y of length r along v + (h - 1) u.
+    Over all offsets not longer than r that is lowest for y of length r along v + (h - 1) u: members are looked at where
+    that is below the best change so far.
 
     Parameters
     ----------
@@ -111,7 +115,7 @@ def best_exchange(
         head[p + SEEN] = visit
         other_size = head[p + SIZE]
         best = min(best, -GAIN * (error + head[p + ERROR]))
-        share = 1.0 / size + 1.0 / other_size
+        share = own[p + INVERSE] + head[p + INVERSE]
         product = distance = 0.0
         for j in range(p):
             towards = head[j] - points[record, j]
@@ -126,7 +130,9 @@ def best_exchange(
         steepness = max(squares + (share - 1.0) * (2.0 * product + (share - 1.0) * distance), 0.0)
         members = int(other_size)
         radius = head[p + RADIUS]
-        if constant - share * radius - 2.0 * math.sqrt(radius * steepness) < best:
+        above = constant - share * radius - best
+        # Squared: a root would take as long as the distance.
+        if above < 0.0 or above * above * CAUTION < 4.0 * radius * steepness:
             for block in range((members + LANES - 1) // LANES):
                 piece = offsets[there, block]
                 c0 = c1 = c2 = c3 = 0.0
@@ -165,7 +171,7 @@ def best_exchange(
     return kind, partner_group, partner
 
 
-@inlined
+@inlined_uncounted
 def carry_out(
     points: NDArray[np.float64], kind: int, record: Index, there: Index, partner: Index, state: Groups
 ) -> None:
@@ -209,7 +215,7 @@ def carry_out(
         weigh(points, here if turn == 0 else there, state)
 
 
-@compiled
+@compiled_uncounted
 def descend(
     points: NDArray[np.float64],
     near: NDArray[np.int32],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from maskwright_builtin.numerics.compilation import inlined
+from maskwright_builtin.numerics.compilation import inlined_uncounted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,9 +21,9 @@ FREE, WAITING, HEAD, TOUCHED = 0, 1, 2, 3
 """Places in `Groups.counts`: unused group numbers, length and head of the queue, saved groups."""
 
 
-SIZE, ERROR, RADIUS, SEEN, HEADER = 0, 1, 2, 3, 4
-"""Places in a row of `Groups.heads` after the mean: size, sum of squares, largest squared length of an offset, last
-visit that looked at the group; and the number of places."""
+SIZE, INVERSE, ERROR, RADIUS, SEEN, HEADER = 0, 1, 2, 3, 4, 5
+"""Places in a row of `Groups.heads` after the mean: size, 1 / size, sum of squares, largest squared length of an
+offset, last visit that looked at the group; and the number of places."""
 
 
 LANES = 4
@@ -109,7 +109,7 @@ def empty_groups(n: int, p: int, k: int) -> Groups:
     )
 
 
-@inlined
+@inlined_uncounted
 def weigh(points: NDArray[np.float64], group: Index, state: Groups) -> None:
     """Compute the mean and the sum of squares of a group, from its members each time: nothing drifts.
 
@@ -147,11 +147,12 @@ def weigh(points: NDArray[np.float64], group: Index, state: Groups) -> None:
         offsets[slot // LANES, p, slot % LANES] = -np.inf
     state.errors[group] = error
     head[p + SIZE] = size
+    head[p + INVERSE] = 1.0 / size
     head[p + ERROR] = error
     head[p + RADIUS] = radius
 
 
-@inlined
+@inlined_uncounted
 def take_out(
     record: Index,
     of: NDArray[np.int32],
@@ -174,7 +175,7 @@ def take_out(
     slots[last] = slot
 
 
-@inlined
+@inlined_uncounted
 def put_in(
     record: Index,
     group: Index,
@@ -198,7 +199,7 @@ def put_in(
     sizes[group] += 1
 
 
-@inlined
+@inlined_uncounted
 def put_back(
     record: Index,
     group: Index,
@@ -227,7 +228,7 @@ def put_back(
     sizes[group] += 1
 
 
-@inlined
+@inlined_uncounted
 def exchange(
     one: Index, other: Index, of: NDArray[np.int32], slots: NDArray[np.int32], members: NDArray[np.int32]
 ) -> None:
@@ -246,7 +247,7 @@ def exchange(
     members[of[other], slots[other]] = other
 
 
-@inlined
+@inlined_uncounted
 def save(group: Index, kick: int, state: Groups) -> bool:
     """Remember a group as it is before this kick changes it; False when there is no room for more.
 
@@ -273,7 +274,7 @@ def save(group: Index, kick: int, state: Groups) -> bool:
     return True
 
 
-@inlined
+@inlined_uncounted
 def take_back(points: NDArray[np.float64], state: Groups) -> None:
     """Make every saved group what it was."""
     for at in range(state.counts[TOUCHED]):
@@ -289,7 +290,7 @@ def take_back(points: NDArray[np.float64], state: Groups) -> None:
             weigh(points, group, state)
 
 
-@inlined
+@inlined_uncounted
 def enqueue_members(group: Index, state: Groups) -> None:
     """Queue the members of a group that do not wait already."""
     n = state.queue.shape[0]

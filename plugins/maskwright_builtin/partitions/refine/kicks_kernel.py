@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from maskwright_builtin.numerics.compilation import NONE, ZERO, compiled, inlined
+from maskwright_builtin.numerics.compilation import NONE, ZERO, compiled_uncounted, inlined_uncounted
 from maskwright_builtin.numerics.distances import squared_distance
 from maskwright_builtin.partitions.refine.descent_kernel import descend
 from maskwright_builtin.partitions.refine.groups import (
@@ -74,7 +74,7 @@ def empty_pool(state: Groups, p: int) -> Pool:
     )
 
 
-@inlined
+@inlined_uncounted
 def gather_groups(
     near: NDArray[np.int32], record: Index, numbers: NDArray[np.float64], pool: Pool, state: Groups
 ) -> int:
@@ -111,7 +111,7 @@ def gather_groups(
     return count
 
 
-@inlined
+@inlined_uncounted
 def new_count(m: int, count: int, k: int, numbers: NDArray[np.float64]) -> int:
     """How many groups to make of m records that were in `count` groups: often as many as possible.
 
@@ -126,7 +126,7 @@ def new_count(m: int, count: int, k: int, numbers: NDArray[np.float64]) -> int:
     return min(max(wanted, least), most)
 
 
-@inlined
+@inlined_uncounted
 def recreate(
     points: NDArray[np.float64],
     m: int,
@@ -202,7 +202,7 @@ def recreate(
         enqueue_members(group, state)
 
 
-@inlined
+@inlined_uncounted
 def ruin(count: int, kick: int, k: int, numbers: NDArray[np.float64], pool: Pool, state: Groups) -> tuple[int, int]:
     """Dissolve the listed groups, and list the numbers of those to be made; return members and new groups.
 
@@ -239,7 +239,7 @@ def ruin(count: int, kick: int, k: int, numbers: NDArray[np.float64], pool: Pool
     return m, made
 
 
-@inlined
+@inlined_uncounted
 def note_changes(pool: Pool, state: Groups, dirty: int) -> int:
     """Add the members of the groups that a kick has changed to those whose group is not the noted one.
 
@@ -266,7 +266,7 @@ def note_changes(pool: Pool, state: Groups, dirty: int) -> int:
     return dirty
 
 
-@inlined
+@inlined_uncounted
 def note_best(pool: Pool, state: Groups, dirty: int) -> None:
     """Make this partition the best one.
 
@@ -284,7 +284,7 @@ def note_best(pool: Pool, state: Groups, dirty: int) -> None:
         pool.best[record] = state.of[record]
 
 
-@compiled
+@compiled_uncounted
 def kick_groups(
     points: NDArray[np.float64],
     near: NDArray[np.int32],

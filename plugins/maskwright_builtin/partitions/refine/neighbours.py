@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright import processors
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -52,10 +54,11 @@ def nearest_records(points: NDArray[np.float64], count: int, progress: Progress)
         apart = np.arange(n, dtype=np.float64) * (1e-9 * spread / n)
         points = np.concatenate([points, apart[:, None]], axis=1)
     tree = KDTree(points)
+    threads = 1 if n <= FEW else processors()
     nearest = np.empty((n, count), dtype=np.int32)
     for start in range(0, n, SLICE):
         stop = min(start + SLICE, n)
-        found = np.asarray(tree.query(points[start:stop], count + 1, eps=eps)[1])
+        found = np.asarray(tree.query(points[start:stop], count + 1, eps=eps, workers=threads)[1])
         itself = found == np.arange(start, stop)[:, None]
         # Among equal records it may be missing: then the last one is left out.
         itself[~itself.any(axis=1), -1] = True
