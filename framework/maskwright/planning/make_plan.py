@@ -235,6 +235,8 @@ def _criteria(
 ) -> tuple[Criterion, ...]:
     """What cuts the records of a group; nothing but missing cells for a method that needs all of them."""
     whole = not step.method.within_strata
+    # Bands and limits are those of the file, whoever else lacks a value.
+    alike = whole and "detail" in step.method.removes
     # Where whole records move or are drawn, missing cells move with the others.
     moving = whole and ("combinations" in step.method.preserves or step.method.draws_records)
     geometric = [name for name, how in zip(group, operators, strict=True) if how == "geometric_mean"]
@@ -242,7 +244,7 @@ def _criteria(
     return criteria(
         group, () if whole else geometric, EditSet() if whole else touching, masked,
         by_missing=step.planning.missing == "own_pattern" and not step.only_removes
-        and step.method.handles_missing and not moving,
+        and step.method.handles_missing and not (moving or alike),
         structural_zeros=step.planning.structural_zeros,
     )  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import maskwright as mw
@@ -61,3 +62,13 @@ def test_joined_bands_of_numbers_are_one_interval() -> None:
 def test_a_variable_of_no_hierarchy_has_no_level() -> None:
     with pytest.raises(mw.InputError, match="x has no hierarchy: declare one"):
         recoded(AGE, np.array([1.0]), {"level": 1})
+
+
+def test_bands_of_the_file_are_found_where_cells_are_missing() -> None:
+    ages = pd.DataFrame({"age": [float(age) for age in range(20, 60)], "size": [1.0, 2.0] * 20})
+    gaps = ages.copy()
+    gaps.loc[40] = [np.nan, 2.0]
+    gaps.loc[5, "size"] = np.nan
+    masked = [mw.protect(each, "recoding", params={"bands": 4}, variables=["age", "size"]) for each in (ages, gaps)]
+    assert masked[1]["age"].isna().tolist() == [False] * 40 + [True]
+    assert masked[1]["age"][:40].astype(str).tolist() == masked[0]["age"].astype(str).tolist()
