@@ -99,7 +99,7 @@ def test_a_figure_is_graded_by_its_printed_digits() -> None:
 
 
 def assert_computed_again(name: str) -> None:
-    """Equal to the file: what is printed, to the letter; what is computed, to one unit of its last digit."""
+    """Equal to the file: what is printed, to the letter; what is computed, to one unit of its last digit or its tolerance."""
     table = TABLES[name]
     if table.needs is not None and not table.needs.is_file():
         pytest.skip(f"{table.needs.name} is not part of the project: its licence is not known")

@@ -9,6 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 speed_history = pytest.importorskip("speed_history", reason="the folder benchmarks is not here")
+sys.path.pop(0)
 Kept = speed_history.Kept
 ROW = Kept("0.1.0", "2026-11-23", "sorting", "NumPy", 1000, 4.0, 1.01)
 

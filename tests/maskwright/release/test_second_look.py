@@ -246,9 +246,9 @@ def write_run(folder: Path, ending: str) -> Path:
 def test_a_run_looks_twice(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[int] = []
 
-    def counted(*given: Any) -> None:
-        second_look(*given)
+    def counted(*given: Any, **more: Any) -> tuple[str, ...]:
         looked.append(given[4].records)
+        return second_look(*given, **more)
 
     monkeypatch.setattr(stages, "second_look", counted)
     assert mw.run(write_run(tmp_path, ending)).ok

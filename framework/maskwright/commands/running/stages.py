@@ -158,8 +158,9 @@ class PipelineRun:
                 file.path, file.source, result.masked, result.edits, outcome, reference,
                 progress=part(progress, 0.5, 1.0),
             )  # fmt: skip
-        said = f"{len(alone)} of {len(outcome.edits)} edits have no second opinion: {', '.join(alone)}"
-        return outcome, [said] if alone else []
+        if not alone:
+            return outcome, []
+        return outcome, [f"{len(alone)} of {len(outcome.edits)} edits have no second opinion: {', '.join(alone)}"]
 
     def measure(self, released: Dataset) -> dict[str, Measurement]:
         """Loss and risk of what was read back, by label."""

@@ -43,6 +43,7 @@ JUSTIFIED = {
     "bands of its own",
     r"fewer records than that have a value of some variables": "no average of k values exists",
     r"less than one rank": "the range of ranks holds no other record; the message says what does",
+    r"is no total that steps mask": "nothing becomes of a total that no rule gives, or that no step masks",
     r"release_edits": "an edit cannot be said of the published categories, and was not let go",
 }  # fmt: skip
 
