@@ -99,7 +99,7 @@ def test_a_figure_is_graded_by_its_printed_digits() -> None:
 
 
 def assert_computed_again(name: str) -> None:
-    """Equal to the file: what is printed, to the letter; what is computed, to one unit of its last digit or its tolerance."""
+    """Equal to the file: what is printed, to the letter; what is computed, to its tolerance."""
     table = TABLES[name]
     if table.needs is not None and not table.needs.is_file():
         pytest.skip(f"{table.needs.name} is not part of the project: its licence is not known")
@@ -113,7 +113,9 @@ def assert_computed_again(name: str) -> None:
             assert new.computed == old.computed
             continue
         unit = Decimal(1).scaleb(-places) if (places := len(old.computed.partition(".")[2])) else 0
-        assert abs(Decimal(new.computed) - Decimal(old.computed)) <= unit, (old.group, old.row, old.column)
+        # Where iterations end within a tolerance, processors differ in digits beyond it.
+        apart = max(unit, Decimal(old.tolerance))
+        assert abs(Decimal(new.computed) - Decimal(old.computed)) <= apart, (old.group, old.row, old.column)
         assert new.tolerance == pytest.approx(old.tolerance, rel=1e-5)
         assert new.scatter == pytest.approx(old.scatter, rel=0.02)
 
