@@ -10,11 +10,11 @@ import numpy as np
 from maskwright.commands.levels.composition import is_composition
 from maskwright.commands.levels.encodings import encoding_notices
 from maskwright.commands.levels.false_on_missing import FalseOnMissing, false_on_missing
-from maskwright.commands.levels.identifiers import identifiers, refuse_rules_on_identifiers
+from maskwright.commands.levels.identifiers import dropped_identifiers, identifiers, refuse_rules_on_identifiers
 from maskwright.commands.levels.last_word import binary_sum_notices, engine_rules
 from maskwright.commands.levels.mending import MendedLevels, mended_levels
 from maskwright.commands.reading import load
-from maskwright.commands.running.arrive import Clock, read_rules
+from maskwright.commands.running.arrive import Clock, identifier_notices, read_rules
 from maskwright.data.levels.linking import levels_of_flat, linked_levels, with_most_frequent
 from maskwright.data.levels.mistakes import wrong_pointers
 from maskwright.edits.date_arithmetic import with_dates
@@ -145,6 +145,7 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
     found = _as_an_engine_finds(described, linked, bound, arrival, reporter)
     arrival = dict(found.arrival)
     told = (
+        *identifier_notices(dropped_identifiers(described.levels)),
         *linked.notes,
         *sums,
         *found.notices,

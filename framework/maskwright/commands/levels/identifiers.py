@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.edits.expression import GroupFunction, nodes, variable_names
 from maskwright.foundation.errors import EditError, Problem
+from maskwright.pipeline.names import names_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +25,19 @@ def identifiers(levels: LevelSources) -> frozenset[str]:
         for name, declared in source.variables.items()
         if declared.role == "identifier"
     )
+
+
+def dropped_identifiers(levels: LevelSources) -> tuple[str, ...]:
+    """Identifiers that the files hold and that are not published; keys, which get new values, are none of them."""
+    keys = {name for each in levels.declared.values() for name in (each.key, *each.pointers)}
+    found: dict[str, None] = {}
+    for source in levels.sources.values():
+        own = [name for name, each in source.variables.items() if each.role == "identifier" and name not in keys]
+        if not source.described_only.isdisjoint(own):
+            there = names_in(source) or own
+            own = [name for name in own if name not in source.described_only or name in there]
+        found |= dict.fromkeys(own)
+    return tuple(found)
 
 
 def refuse_rules_on_identifiers(edits: EditSet, levels: LevelSources) -> None:
