@@ -125,14 +125,8 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
                 each.source.open(each.path, each.params, silent)
         further = further_level_problems(described.levels, described.edits, described.uses)
         raise InputError(in_order([*error.problems, *further], described.file)) from error
-    files: dict[str, Dataset] = {}
     with clock("read"):
-        for name, source in described.levels.sources.items():
-            if described.levels.form == "flat" and files:
-                files[name] = next(iter(files.values()))
-                continue
-            with stage(reporter, f"Reading {source.name}") as progress:
-                files[name] = load(source, progress, may_lack="anything")
+        files = _read_files(described, reporter)
         _refuse_unknown(described, files)
         linked = linked_as(described.levels, files)
         rules = as_stated(rules, linked)
@@ -169,6 +163,24 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
     doubts = _once(doubt for each in files.values() for doubt in each.doubts)
     notices = (*choice_notices(described), *told, *rules.notes, *said)
     return ArrivedLevels(linked, bound, arrival, standing, files, rules, records, notices, doubts, mended)
+
+
+def _read_files(described: Pipeline, reporter: Reporter) -> dict[str, Dataset]:
+    """The file of each level."""
+    assert described.levels is not None
+    files: dict[str, Dataset] = {}
+    try:
+        for name, source in described.levels.sources.items():
+            if described.levels.form == "flat" and files:
+                files[name] = next(iter(files.values()))
+                continue
+            with stage(reporter, f"Reading {source.name}") as progress:
+                files[name] = load(source, progress, may_lack="anything")
+    except InputError as error:
+        # A misspelt declaration is often the reason why cells are not understood.
+        further = further_level_problems(described.levels, described.edits, described.uses)
+        raise InputError(in_order([*error.problems, *further], described.file)) from error
+    return files
 
 
 def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:

@@ -1,15 +1,23 @@
-"""Rules that read identifiers: a run refuses them, as nobody could check them in its release; `validate` judges."""
+"""Rules that read identifiers or values of keys: a run refuses them, as nobody could check them in its release."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from maskwright.edits.expression import GroupFunction, nodes, variable_names
+from maskwright.edits.expression import (
+    Comparison,
+    GroupFunction,
+    IsMissing,
+    VariableReference,
+    nodes,
+    variable_names,
+)
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.pipeline.names import names_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
@@ -41,7 +49,7 @@ def dropped_identifiers(levels: LevelSources) -> tuple[str, ...]:
 
 
 def refuse_rules_on_identifiers(edits: EditSet, levels: LevelSources) -> None:
-    """Stop when an edit reads an identifier.
+    """Stop when an edit reads an identifier, or the value of a key that is published with new ones.
 
     Parameters
     ----------
@@ -53,30 +61,63 @@ def refuse_rules_on_identifiers(edits: EditSet, levels: LevelSources) -> None:
     ------
     EditError
     """
-    hint = (
-        "Give the variable another role, or leave the edit to `maskwright validate`, which judges it on the original."
-    )
-    problems = [Problem(said, edit.place, hint) for edit, said in _said(edits, levels)]
+    problems = [
+        Problem(said, edit.place, f"{way}, or leave the edit to `maskwright validate`, which judges it on the original.")
+        for edit, said, way in _said(edits, levels)
+    ]
     if problems:
         raise EditError(problems)
 
 
 def notices_on_identifiers(edits: EditSet, levels: LevelSources) -> list[str]:
     """The same sentence for who validates: these edits are judged, and a run would refuse them."""
-    return [f"{said}: a run would refuse the edit" for _, said in _said(edits, levels)]
+    return [f"{said}: a run would refuse the edit" for _, said, _ in _said(edits, levels)]
 
 
-def _said(edits: EditSet, levels: LevelSources) -> Iterator[tuple[Edit, str]]:
+def _said(edits: EditSet, levels: LevelSources) -> Iterator[tuple[Edit, str, str]]:
+    """Edits that a run refuses, why, and what to do."""
     hidden = identifiers(levels)
-    for edit in edits if hidden else ():
+    renewed = {each.key: level for level, each in levels.declared.items() if not each.keep_key}
+    naming = {*renewed, *(pointer for each in levels.declared.values() for pointer in each.pointers)}
+    for edit in edits:
         for name in dict.fromkeys(_names(edit.expression)):
-            if name in hidden:
-                yield edit, f"edit {edit.name!r} reads {name!r}, which is an identifier and will not be published"
+            said = f"edit {edit.name!r} reads {name!r}, which"
+            if name in hidden and name not in renewed:
+                yield edit, f"{said} is an identifier and will not be published", "Give the variable another role"
+        for name in dict.fromkeys(_values_read(edit.expression, naming)):
+            if name in renewed:
+                said = f"edit {edit.name!r} reads the value of {name!r}, a key that is published with new values"
+                yield edit, said, f"Declare `keep_key: true` in the level {renewed[name]}"
+
+
+def _values_read(expression: Expression, naming: Collection[str]) -> Iterator[str]:
+    """Names that are read otherwise than to tell whether keys and pointers name the same record."""
+    found = Counter[str]()
+    for node in nodes(expression):
+        match node:
+            case VariableReference(name):
+                found[name] += 1
+            case Comparison("==" | "!=", VariableReference(left), VariableReference(right)):
+                if _last(left) in naming and _last(right) in naming:
+                    found.subtract((left, right))
+            case IsMissing(VariableReference(name)):
+                found[name] -= 1
+            case GroupFunction(function, _, operand, condition):
+                for inner in (None if function == "unique" else operand, condition):
+                    yield from () if inner is None else _values_read(inner, naming)
+            case _:
+                pass
+    yield from (_last(name) for name, count in found.items() if count > 0)
+
+
+def _last(name: str) -> str:
+    """Name of a variable without what is before the dot."""
+    return name.rpartition(".")[2]
 
 
 def _names(expression: Expression) -> Iterator[str]:
     """Names of variables of any level: those that members and others say among them, without what is before the dot."""
-    yield from (name.rpartition(".")[2] for name in variable_names(expression))
+    yield from (_last(name) for name in variable_names(expression))
     for node in nodes(expression):
         if isinstance(node, GroupFunction):
             for inner in (node.operand, node.condition):
