@@ -258,13 +258,11 @@ def groups_told_apart(record: RunRecord) -> str:
     if not record.k_of_groups:
         return ""
     whole = record.k_of_groups[-1]
-    said = [
+    apart = (
         f"{k_among_records(record.k.groups)}Derived totals, and the key that says who belongs together, tell "
         f"whole groups apart: {count(whole.below)} of {count(whole.records)} are unlike k - 1 others."
-    ] if whole.below else []
-    if published_unmasked(record):
-        said.append(ONLY_MASKED)
-    return " ".join(said)
+    )
+    return " ".join([apart] * bool(whole.below) + [ONLY_MASKED] * bool(published_unmasked(record)))
 
 
 def k_among_records(groups: Sequence[GroupClassSizes]) -> str:

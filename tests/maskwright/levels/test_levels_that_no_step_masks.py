@@ -39,8 +39,8 @@ def survey(folder: Path, count: int = 60) -> None:
     lines = ["<survey>"]
     for household in households.itertuples(index=False):
         lines.append(f"<H>{_elements(household._asdict())}")
-        for person in persons[persons["hid"] == household.hid].drop(columns="hid").itertuples(index=False):
-            lines.append(f"<P>{_elements(person._asdict())}</P>")
+        own = persons[persons["hid"] == household.hid].drop(columns="hid").itertuples(index=False)
+        lines += [f"<P>{_elements(person._asdict())}</P>" for person in own]
         lines.append("</H>")
     (folder / "s.xml").write_text("\n".join((*lines, "</survey>")), encoding="utf-8")
 

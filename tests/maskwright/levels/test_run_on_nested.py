@@ -384,8 +384,12 @@ def test_reports_name_the_household_and_the_member(folder: Path) -> None:
     data = {"household": "wh.csv", "person": "wp.csv"}
     mw.run(
         pipeline(
-            folder, "linked", edits=[in_yaml], protect=STEPS[1:],
-            output={"data": data, "svrl": "linked.svrl.xml"}, **unmasked,
+            folder,
+            "linked",
+            edits=[in_yaml],
+            protect=STEPS[1:],
+            output={"data": data, "svrl": "linked.svrl.xml"},
+            **unmasked,
         )
     )
     same = [place.replace("/Survey/Household", "/records/household").replace("Person", "person") for place in expected]

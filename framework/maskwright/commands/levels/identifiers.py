@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from maskwright.edits.expression import (
     Comparison,
     GroupFunction,
-    IsMissing,
+    InSet,
     VariableReference,
     nodes,
     variable_names,
@@ -62,7 +61,9 @@ def refuse_rules_on_identifiers(edits: EditSet, levels: LevelSources) -> None:
     EditError
     """
     problems = [
-        Problem(said, edit.place, f"{way}, or leave the edit to `maskwright validate`, which judges it on the original.")
+        Problem(
+            said, edit.place, f"{way}, or leave the edit to `maskwright validate`, which judges it on the original."
+        )
         for edit, said, way in _said(edits, levels)
     ]
     if problems:
@@ -84,30 +85,31 @@ def _said(edits: EditSet, levels: LevelSources) -> Iterator[tuple[Edit, str, str
             said = f"edit {edit.name!r} reads {name!r}, which"
             if name in hidden and name not in renewed:
                 yield edit, f"{said} is an identifier and will not be published", "Give the variable another role"
-        for name in dict.fromkeys(_values_read(edit.expression, naming)):
+        # XPath reads keys in forms of its own: what does not hold of new ones stops the release.
+        for name in dict.fromkeys(() if edit.assertion is not None else _values_read(edit.expression, naming)):
             if name in renewed:
                 said = f"edit {edit.name!r} reads the value of {name!r}, a key that is published with new values"
                 yield edit, said, f"Declare `keep_key: true` in the level {renewed[name]}"
 
 
 def _values_read(expression: Expression, naming: Collection[str]) -> Iterator[str]:
-    """Names that are read otherwise than to tell whether keys and pointers name the same record."""
-    found = Counter[str]()
+    """Names that are equal to something, but for keys and pointers that name the same record.
+
+    New keys count the members of a group as well: an order, as ``pno <= size`` says, may hold of them.
+    """
     for node in nodes(expression):
         match node:
-            case VariableReference(name):
-                found[name] += 1
-            case Comparison("==" | "!=", VariableReference(left), VariableReference(right)):
-                if _last(left) in naming and _last(right) in naming:
-                    found.subtract((left, right))
-            case IsMissing(VariableReference(name)):
-                found[name] -= 1
-            case GroupFunction(function, _, operand, condition):
-                for inner in (None if function == "unique" else operand, condition):
+            case Comparison("==" | "!=", left, right):
+                sides = [_last(each.name) if isinstance(each, VariableReference) else None for each in (left, right)]
+                if not all(each in naming for each in sides):
+                    yield from (each for each in sides if each is not None)
+            case InSet(VariableReference(name)):
+                yield _last(name)
+            case GroupFunction(_, _, operand, condition):
+                for inner in (operand, condition):
                     yield from () if inner is None else _values_read(inner, naming)
             case _:
                 pass
-    yield from (_last(name) for name, count in found.items() if count > 0)
 
 
 def _last(name: str) -> str:

@@ -155,8 +155,10 @@ class _Binder:
         """Refuse ``sum(wages) == total``: what is meant is the sum over members, and it says the value of each."""
         own, above = self._structure[level].variables, self._structure.above(level)
         alone = [name for name in SUM_OF_ONE.findall(edit.text) if name in own]
-        if alone and edit.assertion is None and any(
-            self._level_of(name) in above for name in variable_names(edit.expression)
+        if (
+            alone
+            and edit.assertion is None
+            and any(self._level_of(name) in above for name in variable_names(edit.expression))
         ):
             said = f"sum({alone[0]}) is {alone[0]} of one {level}"
             raise _Unbound(said, f"Write sum({level}.{alone[0]}) for the sum over members, or {alone[0]} alone.")

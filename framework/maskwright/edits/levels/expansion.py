@@ -227,8 +227,10 @@ class _Writer:
                 return Truth(True) if then == Truth(True) else IfThen(asked, then)
             case Comparison():
                 return self._compared(node, level, place, decided)
-            case IsMissing(VariableReference(name)) | MissingAs(VariableReference(name)) | IsNumber(
-                VariableReference(name)
+            case (
+                IsMissing(VariableReference(name))
+                | MissingAs(VariableReference(name))
+                | IsNumber(VariableReference(name))
             ):
                 read = self._read(name, level, place, decided)
                 if read in self._pattern.keys:
