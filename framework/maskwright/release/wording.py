@@ -249,15 +249,20 @@ def classes_of_equal_records(record: RunRecord) -> list[tuple[str, ClassSizes]]:
     return rows
 
 
+ONLY_MASKED = "Counted are masked values alone: what is published unmasked tells more groups apart."
+"""What k of groups leaves out."""
+
+
 def groups_told_apart(record: RunRecord) -> str:
-    """What the last of the four counts means of data of two levels; empty where whole groups are alike, too."""
-    if not record.k_of_groups or not record.k_of_groups[-1].below:
+    """What the last of the four counts means of data of two levels; empty where whole groups are alike all in all."""
+    if not record.k_of_groups:
         return ""
     whole = record.k_of_groups[-1]
-    return (
+    apart = (
         f"{k_among_records(record.k.groups)}Derived totals, and the key that says who belongs together, tell "
         f"whole groups apart: {count(whole.below)} of {count(whole.records)} are unlike k - 1 others."
     )
+    return " ".join([apart] * bool(whole.below) + [ONLY_MASKED] * bool(published_unmasked(record)))
 
 
 def k_among_records(groups: Sequence[GroupClassSizes]) -> str:

@@ -229,3 +229,58 @@ def test_a_household_of_2000_members_runs_by_derivation(tmp_path: Path) -> None:
     assert time.process_time() - start < 5
     masked = pd.read_csv(tmp_path / "out.csv")
     assert (masked.groupby("hhid")["income"].sum() == masked.groupby("hhid")["total"].first()).all()
+
+
+def test_a_misspelt_declaration_is_named_beside_what_it_leaves_undeclared(failing: Failing) -> None:
+    declared = TWO_FILES.replace("variables: {", "variables: {incom: {missing: [NA]}, ")
+    persons: Rows = [PERSONS[0], *(("Q1x", pno, pno, 0) for pno in range(1, 40)), ("Q2x", 1, "NA", 0)]
+    said = failing(declared, persons=persons)
+    assert "no variable called 'incom'; did you mean 'income'?" in said
+    assert "variable 'income': 1 of 40 cells is not a number" in said
+
+
+def test_a_sum_of_one_member_in_a_rule_on_groups(failing: Failing) -> None:
+    said = failing(TWO_FILES.replace("count(person) >= 0", "sum(income) == total"))
+    assert "sum(income) is income of one person" in said
+    assert "Write sum(person.income) for the sum over members" in said
+
+
+@pytest.mark.parametrize(
+    "rule", ["if pno == 1 then income >= 0", "'pno in {1, 2}'", "no(person where spouse.pno == 9)"]
+)
+def test_values_of_keys_that_are_published_anew(failing: Failing, rule: str) -> None:
+    said = failing(TWO_FILES.replace("count(person) >= 0", rule))
+    assert "reads the value of 'pno', a key that is published with new values" in said
+    assert "Declare `keep_key: true` in the level person" in said
+
+
+@pytest.mark.parametrize(
+    "rule", ["spouse.spouse == pno", "if spouse != 0 then spouse != pno", "unique(person.pno)", "pno <= total"]
+)
+def test_who_is_who_may_be_asked_of_keys(tmp_path: Path, rule: str) -> None:
+    assert main(["run", str(write(tmp_path, TWO_FILES.replace("count(person) >= 0", rule)))]) == 0
+
+
+def test_values_of_keys_that_are_kept_may_be_read(tmp_path: Path) -> None:
+    kept = TWO_FILES.replace("key: pno,", "key: pno, keep_key: true,")
+    assert main(["run", str(write(tmp_path, kept.replace("count(person) >= 0", "'pno in {1, 2}'")))]) == 0
+
+
+def test_blanks_around_a_key(failing: Failing) -> None:
+    said = failing(TWO_FILES, households=[HOUSEHOLDS[0], ("Q1x ", "N", 31), HOUSEHOLDS[2]])
+    assert "'hhid' has blanks around some values" in said
+
+
+def test_an_identifier_is_not_measured(failing: Failing) -> None:
+    measured = TWO_FILES.replace("region: {role: other}", "region: {role: identifier}")
+    said = failing(measured + "measure: [{k_anonymity: {keys: [region], k: 2}}]\n")
+    assert "region cannot be measured: it is an identifier, which is not published" in said
+    said = failing(TWO_FILES + "measure: [{k_anonymity: {keys: [region], k: 2}}]\n")
+    assert "region cannot be measured: no step masks the level household" in said
+
+
+def test_keys_of_two_levels_are_each_named_once(failing: Failing) -> None:
+    step = "{method: local_suppression, variables: [region, age], params: {k: 2, keys: [region, age]}}"
+    rows: Rows = [(*row, "age" if row[0] == "hhid" else 3) for row in PERSONS]
+    said = failing(TWO_FILES.replace("{method: rounding, variables: [income], params: {base: 4}}", step), persons=rows)
+    assert "step 1: age and region are variables of different levels" in said

@@ -22,7 +22,7 @@ on_input_violation: drop
 protect:
   - {method: microaggregation, variables: [total, income], params: {k: 2}}
 waive:
-  - {doubt: not-masked, variable: town, because: a test}
+  - {doubt: published-undeclared, variable: town, because: a test}
   - {doubt: values-unchanged, variable: income, because: a test}
 output: {data: masked.xml, svrl: masked.svrl, record: run.json}
 seed: 1

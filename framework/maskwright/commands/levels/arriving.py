@@ -10,11 +10,11 @@ import numpy as np
 from maskwright.commands.levels.composition import is_composition
 from maskwright.commands.levels.encodings import encoding_notices
 from maskwright.commands.levels.false_on_missing import FalseOnMissing, false_on_missing
-from maskwright.commands.levels.identifiers import identifiers, refuse_rules_on_identifiers
+from maskwright.commands.levels.identifiers import dropped_identifiers, identifiers, refuse_rules_on_identifiers
 from maskwright.commands.levels.last_word import binary_sum_notices, engine_rules
 from maskwright.commands.levels.mending import MendedLevels, mended_levels
 from maskwright.commands.reading import load
-from maskwright.commands.running.arrive import Clock, read_rules
+from maskwright.commands.running.arrive import Clock, identifier_notices, read_rules
 from maskwright.data.levels.linking import levels_of_flat, linked_levels, with_most_frequent
 from maskwright.data.levels.mistakes import wrong_pointers
 from maskwright.edits.date_arithmetic import with_dates
@@ -125,14 +125,8 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
                 each.source.open(each.path, each.params, silent)
         further = further_level_problems(described.levels, described.edits, described.uses)
         raise InputError(in_order([*error.problems, *further], described.file)) from error
-    files: dict[str, Dataset] = {}
     with clock("read"):
-        for name, source in described.levels.sources.items():
-            if described.levels.form == "flat" and files:
-                files[name] = next(iter(files.values()))
-                continue
-            with stage(reporter, f"Reading {source.name}") as progress:
-                files[name] = load(source, progress, may_lack="anything")
+        files = _read_files(described, reporter)
         _refuse_unknown(described, files)
         linked = linked_as(described.levels, files)
         rules = as_stated(rules, linked)
@@ -145,6 +139,7 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
     found = _as_an_engine_finds(described, linked, bound, arrival, reporter)
     arrival = dict(found.arrival)
     told = (
+        *identifier_notices(dropped_identifiers(described.levels)),
         *linked.notes,
         *sums,
         *found.notices,
@@ -168,6 +163,24 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
     doubts = _once(doubt for each in files.values() for doubt in each.doubts)
     notices = (*choice_notices(described), *told, *rules.notes, *said)
     return ArrivedLevels(linked, bound, arrival, standing, files, rules, records, notices, doubts, mended)
+
+
+def _read_files(described: Pipeline, reporter: Reporter) -> dict[str, Dataset]:
+    """The file of each level."""
+    assert described.levels is not None
+    files: dict[str, Dataset] = {}
+    try:
+        for name, source in described.levels.sources.items():
+            if described.levels.form == "flat" and files:
+                files[name] = next(iter(files.values()))
+                continue
+            with stage(reporter, f"Reading {source.name}") as progress:
+                files[name] = load(source, progress, may_lack="anything")
+    except InputError as error:
+        # A misspelt declaration is often the reason why cells are not understood.
+        further = further_level_problems(described.levels, described.edits, described.uses)
+        raise InputError(in_order([*error.problems, *further], described.file)) from error
+    return files
 
 
 def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:

@@ -173,8 +173,14 @@ def _levels_for(
     if there:
         return there, []
     absent = [name for name in named if not any(name in each.variables for each in given.values())]
-    said = f"{request.label}: {', '.join(absent)} cannot be measured: a key, or of a level that"
-    return [], [Problem(f"{said} no step masks", request.place)]
+    said = "; ".join(f"{name} cannot be measured: {_why_not(name, owner, linked)}" for name in absent)
+    return [], [Problem(f"{request.label}: {said}", request.place)]
+
+
+def _why_not(name: str, owner: Mapping[str, str], linked: LinkedData) -> str:
+    if any(name in level.key_columns for level in linked):
+        return "it is a key or a pointer"
+    return f"no step masks the level {owner[name]}" if name in owner else "it is an identifier, which is not published"
 
 
 def _given_to(request: MeasureRequest, level: str, linked: LinkedData, given: Mapping[str, Measurable]) -> Measurable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels
 from maskwright.commands.levels.composition import composition_columns
 from maskwright.commands.levels.exact_sums import with_exact_sums
+from maskwright.commands.levels.identifiers import dropped_identifiers
 from maskwright.commands.levels.measuring import measures_of_levels
 from maskwright.commands.levels.steps import (
     LevelSteps,
@@ -82,6 +83,8 @@ class PlannedLevels:
     steps : mapping of level name to LevelSteps
     ready : mapping of level name to ReadyRun
         Of the levels that steps mask; their data hold no keys, and no variables that are derived.
+    unmasked : mapping of level name to ReadyRun
+        Of the others, with a plan of no steps: what is doubted of a file that no step masks is doubted of them.
     dropped : tuple of Edit
         Edits across levels that steps drop, because what they read is published as categories.
     told : tuple of Doubt
@@ -100,10 +103,17 @@ class PlannedLevels:
     whole: WholeGroups | None = None
     dropped: tuple[Edit, ...] = ()
     told: tuple[Doubt, ...] = ()
+    unmasked: Mapping[str, ReadyRun] = field(default_factory=dict)
+
+    @property
+    def every(self) -> dict[str, ReadyRun]:
+        """Of all levels, the top first."""
+        both = {**self.ready, **self.unmasked}
+        return {name: both[name] for name in self.arrived.linked.names}
 
     def to_json(self) -> dict[str, Any]:
         """One plan of all levels, as plain data."""
-        plans = {name: PlanRecord.model_validate(ready.plan.to_json()) for name, ready in self.ready.items()}
+        plans = {name: PlanRecord.model_validate(ready.plan.to_json()) for name, ready in self.every.items()}
         numbers = {name: found.numbers for name, found in self.steps.items()}
         records = len(self.arrived.linked.levels[-1])
         return plan_of_levels(plans, numbers, self.arrived.bound, self.across, records).to_json()
@@ -111,14 +121,14 @@ class PlannedLevels:
     @property
     def doubts(self) -> tuple[Doubt, ...]:
         """Of all levels, by the numbers of the steps in the pipeline."""
-        own = (doubt for name, ready in self.ready.items() for doubt in self.steps[name].in_pipeline(ready.doubts))
+        own = (doubt for name, ready in self.every.items() for doubt in self.steps[name].in_pipeline(ready.doubts))
         return (*own, *self.told)
 
     @property
     def notices(self) -> tuple[str, ...]:
         """What a person should know of the plan."""
         own = (
-            in_pipeline(text, self.steps[name].numbers) for name, each in self.ready.items() for text in each.notices
+            in_pipeline(text, self.steps[name].numbers) for name, each in self.every.items() for text in each.notices
         )
         return tuple(dict.fromkeys((*recoded_edit_notices((), self.dropped), *own)))
 
@@ -178,7 +188,19 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
         for level in linked
         if steps[level.name].steps
     }
-    return _with_what_is_told(replace(planned, ready=ready))
+    return _with_what_is_told(_with_unmasked(described, replace(planned, ready=ready), reporter, clock))
+
+
+def _with_unmasked(described: Pipeline, planned: PlannedLevels, reporter: Reporter, clock: Clock) -> PlannedLevels:
+    """The plan with the levels that no step masks: they are published too."""
+    derived = {each.variable for each in planned.across.derived}
+    unmasked = {
+        # Their edits are judged with those across levels.
+        level.name: _ready(described, planned.arrived, level, LevelSteps(), EditSet(), derived, reporter, clock)
+        for level in planned.arrived.linked
+        if level.name not in planned.ready
+    }
+    return replace(planned, unmasked=unmasked)
 
 
 def _with_what_is_told(planned: PlannedLevels) -> PlannedLevels:
@@ -241,7 +263,8 @@ def _plan_whole_groups(
         if own:
             # What is masked of the level is told; its edits are kept, and judged, with those of whole groups.
             ready[level.name] = _ready(described, arrived, level, steps[level.name], EditSet(), (), reporter, clock)
-    return _with_what_is_told(PlannedLevels(arrived, across, steps, ready, whole=whole))
+    planned = PlannedLevels(arrived, across, steps, ready, whole=whole)
+    return _with_what_is_told(_with_unmasked(described, planned, reporter, clock))
 
 
 def _ready(
@@ -267,7 +290,9 @@ def _ready(
     with told_by_pipeline(steps.numbers):
         ready = prepare(request, reporter, clock, computed=computed)
     totals = tuple(each.variable for each in level.data if each.name in derived)
-    ready = replace(ready, plan=replace(ready.plan, derived=totals))
+    assert described.levels is not None
+    dropped = dropped_identifiers(described.levels)
+    ready = replace(ready, plan=replace(ready.plan, derived=totals, dropped=dropped))
     if not any(len(each) for each in arrived.bound.edits.values()):
         return ready
     return replace(ready, notices=tuple(each for each in ready.notices if each != NO_EDITS))

@@ -38,6 +38,7 @@ from maskwright.release.levels.record import LevelPart, record_of_levels
 from maskwright.release.measures.measuring_levels import compared_levels, compute_level_measures, with_group_linkage
 from maskwright.release.record.doubt_record import doubt_records
 from maskwright.release.record.measure_record import measure_record
+from maskwright.release.record.plan_record import PlanRecord
 from maskwright.release.record.run_record import (
     DroppedEdit,
     LevelRecord,
@@ -332,7 +333,8 @@ class _LevelsRun:
                 )  # fmt: skip
             before = LevelRecord(records=len(level), original_records=self.arrived.records[name])
             numbers = self.planned.steps[name].numbers
-            parts[name] = LevelPart(own, numbers, self.arrived.arrival[name], found[name], before)
+            plan = self._plan_of_unmasked(name, masked) if own is None else own.plan
+            parts[name] = LevelPart(own, plan, numbers, self.arrived.arrival[name], found[name], before)
             untouched[name] = self._other_variables(name, released)
         record = record_of_levels(
             parts,
@@ -360,6 +362,12 @@ class _LevelsRun:
                 "suppressed": (*record.suppressed, *self._suppressed_elsewhere(masked)),
             }
         )
+
+    def _plan_of_unmasked(self, level: str, masked: MaskedLevels) -> PlanRecord:
+        """Plan of a level without steps, of which cells may have gone because of other records."""
+        plan = PlanRecord.model_validate(self.planned.unmasked[level].plan.to_json())
+        gone = tuple(name for (of, name), cells in masked.emptied.cells.items() if of == level and cells.any())
+        return plan.model_copy(update={"may_lose_cells": gone})
 
     def _suppressed_elsewhere(self, masked: MaskedLevels) -> Iterator[SuppressedCells]:
         """Cells of levels that no step masks, which went because of other records."""

@@ -90,7 +90,8 @@ def steps_of_level(steps: Sequence[Step], level: Level, linked: LinkedData) -> L
             continue
         parameters = [name for name in (*step.dependents, *step.keys) if name not in known]
         if parameters and any(name in known for name in (*step.dependents, *step.keys)):
-            message = f"step {number}: {', '.join(parameters)} and {', '.join(own)} are variables of different levels"
+            named_here, others = (", ".join(dict.fromkeys(names)) for names in (own, parameters))
+            message = f"step {number}: {others} and {named_here} are variables of different levels"
             raise InputError(Problem(message, step.place, "Take a step for each level."))
         kept = None if step.variables is None else tuple(name for name in step.variables if name in known)
         groups = tuple(tuple(name for name in group if name in known) for group in step.groups)

@@ -167,7 +167,7 @@ def arrive(
             original, keys = kept[0], replace(keys, old=keys.old.taken(kept[1]))
         broken = {each.name: each.violations for each in arrival.edits}
     doubts = (*original.doubts, *undecided_doubts(arrival))
-    gone = _identifier_notices(identifiers)
+    gone = identifier_notices(each.name for each in identifiers if not each.renewed)
     suspicious = suspicious_edit_notices(arrival)
     notices = (*gone, *unpublished, *original.notes, *stated.notes, *silent_notices, *more, *rule_notices, *suspicious)
     return CheckedInput(original, edits, arrival, broken, identifiers, notices, doubts, located, keys)
@@ -262,9 +262,9 @@ def _without_identifiers(read: Dataset, keys: Collection[str]) -> tuple[Dataset,
     return read.without([each.name for each in identifiers]), identifiers
 
 
-def _identifier_notices(identifiers: Iterable[Variable]) -> tuple[str, ...]:
+def identifier_notices(dropped: Iterable[str]) -> tuple[str, ...]:
     """One line on all identifiers that are dropped."""
-    names = [each.name for each in identifiers if not each.renewed]
+    names = tuple(dropped)
     what = "are identifiers: they are" if len(names) > 1 else "is an identifier: it is"
     return (f"{', '.join(names)} {what} not published",) if names else ()
 

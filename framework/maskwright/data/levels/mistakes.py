@@ -110,7 +110,9 @@ def orphans(
         return
     (top, bottom), (above, here) = pair, keys
     hint = None
-    if _without_zeros(above, np.flatnonzero(~above.missing)) & _without_zeros(here, rows):
+    if _is_padded(above) or _is_padded(here):
+        hint = f"{above.name!r} has blanks around some values, with which they are others: take them away"
+    elif _without_zeros(above, np.flatnonzero(~above.missing)) & _without_zeros(here, rows):
         hint = f"{above.name!r} is written in different ways in the two files, as 007 and 7: write it alike"
     elif _are_numbers(above) != _are_numbers(here):
         ways = [f"{'numbers' if _are_numbers(each) else 'texts'} in {files[level]}"
@@ -118,6 +120,11 @@ def orphans(
         hint = f"{above.name!r} holds {' and '.join(ways)}, as K007 and 7: write it alike"
     yield Problem(f"{files[bottom]}: {places(rows)} belong{'s' * (len(rows) == 1)} to no {top} of {files[top]}",
                   None, hint)  # fmt: skip
+
+
+def _is_padded(column: Column) -> bool:
+    """Whether blanks stand around a value."""
+    return not column.variable.is_numeric and any(text != text.strip() for text in column.variable.categories)
 
 
 def _are_numbers(column: Column) -> bool:

@@ -270,7 +270,7 @@ class _Evaluation:
         return _all(held)
 
     def _in_set(self, operand: Expression, members: tuple[Number | Text, ...]) -> _Three:
-        """Membership; a cell of other text is in no set of numbers."""
+        """Membership; a cell of other text is in no set of numbers, and nothing is in an empty set."""
         listed = sorted({member.value for member in members if isinstance(member, Number)})
         texts = sorted({member.value for member in members if isinstance(member, Text)})
         found: list[_Three] = []
@@ -280,7 +280,7 @@ class _Evaluation:
                 missing = self.columns[operand.name].missing
                 among = _known(among.true, missing)
             found.append(among)
-        if texts:
+        if texts or not listed:
             cells, missing = self._texts(operand)
             inside = pc.fill_null(pc.is_in(cells, value_set=pa.array(texts, pa.string())), False)
             found.append(_known(np.array(inside, dtype=np.bool_), missing))

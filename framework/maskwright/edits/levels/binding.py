@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
     from maskwright.edits.levels.structure import Structure
 
 _ONE = Number(Fraction(1))
+SUM_OF_ONE = re.compile(r"\bsum\(\s*(\w+)\s*\)")
+"""A sum of one variable, as rules in YAML may write it: no node of the rule says so."""
+
 _TRUTHS = ("any", "all", "one", "no", "unique")
 _ENDS: tuple[End, End] = ("least", "most")
 _WITH_ENDS = ("count", "min", "max")
@@ -130,6 +134,7 @@ class _Binder:
 
     def bound(self, edit: Edit) -> Edit:
         level = edit.level or self._level(edit.expression)
+        self._refuse_sum_of_one(edit, level)
         through: dict[str, None] = {}
         expression = self._on(edit.expression, level, through)
         plain = self._on(edit.expression, level, {}, decided=False)
@@ -145,6 +150,18 @@ class _Binder:
         return replace(
             edit, level=level, expression=expression, when=when, parts=parts, variables=variable_names(plain)
         )
+
+    def _refuse_sum_of_one(self, edit: Edit, level: str) -> None:
+        """Refuse ``sum(wages) == total``: what is meant is the sum over members, and it says the value of each."""
+        own, above = self._structure[level].variables, self._structure.above(level)
+        alone = [name for name in SUM_OF_ONE.findall(edit.text) if name in own]
+        if (
+            alone
+            and edit.assertion is None
+            and any(self._level_of(name) in above for name in variable_names(edit.expression))
+        ):
+            said = f"sum({alone[0]}) is {alone[0]} of one {level}"
+            raise _Unbound(said, f"Write sum({level}.{alone[0]}) for the sum over members, or {alone[0]} alone.")
 
     def _level(self, expression: Expression) -> str:
         """Level of a rule: the lowest of its names."""

@@ -17,6 +17,8 @@ from maskwright.edits.expression import (
     IfThen,
     InOriginal,
     IsMissing,
+    IsNumber,
+    MissingAs,
     Not,
     Number,
     Or,
@@ -225,13 +227,17 @@ class _Writer:
                 return Truth(True) if then == Truth(True) else IfThen(asked, then)
             case Comparison():
                 return self._compared(node, level, place, decided)
-            case IsMissing(VariableReference(name)):
+            case (
+                IsMissing(VariableReference(name))
+                | MissingAs(VariableReference(name))
+                | IsNumber(VariableReference(name))
+            ):
                 read = self._read(name, level, place, decided)
                 if read in self._pattern.keys:
-                    return Truth(False)
+                    return Truth(isinstance(node, IsNumber) and isinstance(read, Number))
                 if not isinstance(read, VariableReference):
                     raise Unsaid
-                return IsMissing(read)
+                return replace(node, operand=read)
             case InOriginal():
                 raise Unsaid
             case _:

@@ -72,7 +72,7 @@ def four_counts(
     tuple of Alike
         Records of the lower level on each of their groups of variables, counted in groups; rows of the upper level on
         each of theirs, where there are several, on its quasi-identifiers, and on all their own masked values; with
-        derived ones; whole groups, by their row and the set of their members.
+        derived ones; whole groups, by the masked and derived values of their row and of their members.
     """
     top, low = linked.levels
     assert low.groups is not None
@@ -97,7 +97,7 @@ def four_counts(
     if below or masked:
         rows = class_codes(top.data, [*masked, *derived])
         together = _with_members(rows, class_codes(low.data, below), low.groups)
-        found.append(_alike(f"whole {top.name}, by its row and the set of its members", _sizes(together), k))
+        found.append(_alike(f"whole {top.name}, by the masked values of row and members", _sizes(together), k))
     return tuple(found)
 
 

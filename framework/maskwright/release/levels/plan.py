@@ -25,7 +25,7 @@ def plan_of_levels(
     Parameters
     ----------
     plans : mapping of level name to PlanRecord
-        Of the levels that steps mask, the top first.
+        Of all levels, the top first.
     numbers : mapping of level name to sequence of int
         Of the steps of each level in the pipeline.
     bound : BoundEdits
@@ -52,7 +52,7 @@ def plan_of_levels(
             "grid": {name: places for plan in every for name, places in plan.grid.items()},
             "untouched": tuple(name for plan in every for name in plan.untouched if name not in hidden),
             "may_lose_cells": tuple(name for plan in every for name in plan.may_lose_cells),
-            "dropped": tuple(name for plan in every for name in plan.dropped),
+            "dropped": tuple(dict.fromkeys(name for plan in every for name in plan.dropped)),
             "warnings": tuple(dict.fromkeys(text for plan in every for text in plan.warnings)),
         }
     )

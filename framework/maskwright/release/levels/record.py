@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.planning.levels.across import AcrossLevels
     from maskwright.release.levels.alike import Alike
+    from maskwright.release.record.plan_record import PlanRecord
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,8 @@ class LevelPart:
     ----------
     record : RunRecord or None
         Of the level as a file of its own; None where no step masks it.
+    plan : PlanRecord
+        Of the level as a file of its own.
     numbers : tuple of int
         Of its steps in the pipeline.
     arrival, outcome : Outcome
@@ -42,6 +45,7 @@ class LevelPart:
     """
 
     record: RunRecord | None
+    plan: PlanRecord
     numbers: tuple[int, ...]
     arrival: Outcome
     outcome: Outcome
@@ -88,7 +92,7 @@ def record_of_levels(
             "plugins": {key: value for each in every for key, value in each.plugins.items()},
             "variables": tuple(_variables(by_level, untouched)),
             "plan": plan_of_levels(
-                {name: record.plan for name, record in known.items()},
+                {name: part.plan for name, part in parts.items()},
                 {name: part.numbers for name, part in parts.items()},
                 bound,
                 across,

@@ -48,7 +48,9 @@ def run(folder: Path, data: pd.DataFrame, form: str, **settings: object) -> tupl
         "household": {"key": "hhid"},
         "person": {"key": "pno", "in": "household", "pointers": {"spouse": "pno"}},
     }
-    section: dict[str, object] = {"levels": levels, "variables": {"rel": {"role": "other"}, "size": {"role": "other"}}}
+    section: dict[str, object] = {
+        "levels": levels, "variables": {name: {"role": "other"} for name in ("rel", "size", "region")},
+    }  # fmt: skip
     if form == "flat":
         data.to_csv(folder / "data.csv", index=False)
         section["source"] = "data.csv"
