@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,15 +28,26 @@ class Spanning:
     belongs : mapping of name to str
         `OWN`, `GROUP` or `HOME`; any other word: of another record, that a pointer names.
     groups : ndarray of shape (n,), int64
+    wanted : collection of str
+        Variables of which single values of others are asked as well. What merely went beside them is asked of whole
+        variables only: with all its values, each cell that goes asks for others, and in the end most are gone.
+    size : str
+        The number of records of the group.
     """
 
     belongs: Mapping[str, str]
     groups: NDArray[np.int64]
+    wanted: Collection[str] = ()
+    size: str = ""
 
     def asks(self, name: str, given: Sequence[str]) -> bool:
         """Whether variables read across levels or records: those of other records beside the record's own only."""
         read = {self.belongs[each] for each in (name, *given)}
         return len(read) > 1 and (read <= {GROUP, HOME} or OWN in read)
+
+    def asks_values(self, name: str, given: Sequence[str]) -> bool:
+        """Whether single values are asked: of one variable, or of one in groups of one size."""
+        return name in self.wanted and self.asks(name, given) and (len(given) == 1 or self.size in given)
 
     def witnesses(self, given: Sequence[str]) -> NDArray[np.int64] | None:
         """Groups of the records, of which each is one witness; None where the group is asked about itself."""

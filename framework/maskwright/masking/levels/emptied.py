@@ -115,7 +115,7 @@ def emptied_cells(
     besides: Cells = {}
     read_off: Cells = {}
     told: Cells = {}
-    across = AcrossReader(shown, {name: level.published for name, level in levels.items()}, last, never)
+    across = AcrossReader(shown, {name: level.published for name, level in levels.items()}, tuple(cells), last, never)
     while True:
         with stage(reporter, "Suppressing across records") as progress:
             found = complement_across(shown, cells, published, last, never, progress)

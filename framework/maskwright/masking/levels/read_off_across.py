@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dataset import Column, Dataset
+from maskwright.data.dependencies import ValueCodes, determines
 from maskwright.data.spanning import GROUP, HOME, OWN, Spanning
 from maskwright.data.variable import Variable
 from maskwright.masking.levels.read_off_counts import CountReader
@@ -38,6 +39,8 @@ class AcrossReader:
         As it would be published without suppression; two levels.
     published : mapping of level name to collection of str
         Variables that are published, keys left out.
+    wanted : collection of (level, name)
+        Variables that steps suppressed, the others went beside them.
     last, never : collection of (level, name)
         Variables to suppress only where no other does, and those that are not suppressed.
     """
@@ -46,6 +49,7 @@ class AcrossReader:
         self,
         shown: LinkedData,
         published: Mapping[str, Collection[str]],
+        wanted: Collection[Source],
         last: Collection[Source],
         never: Collection[Source],
     ) -> None:
@@ -55,8 +59,9 @@ class AcrossReader:
         assert groups is not None
         self._groups = groups
         self._published = published
+        self._wanted = frozenset(name for _, name in wanted)
         self._last = {name for _, name in last}
-        self._never = {name for _, name in never}
+        self._never = {name for _, name in never} | set(_sizes(shown, published[self._top]))
         self._known: tuple[frozenset[str], _Joined] | None = None
         self._counts = CountReader(shown, published, self._never)
 
@@ -107,7 +112,7 @@ class AcrossReader:
         """Joined records, with what those whom members point to have in the variables that are suppressed."""
         asked = frozenset(name for (level, name), gone in hidden.items() if level == self._low and gone.any())
         if self._known is None or self._known[0] != asked:
-            self._known = (asked, _Joined(self._shown, self._published, asked, self._last, self._never))
+            self._known = (asked, _Joined(self._shown, self._published, asked, self._wanted, self._last, self._never))
         return self._known[1]
 
 
@@ -118,7 +123,8 @@ class _Joined:
         self,
         shown: LinkedData,
         published: Mapping[str, Collection[str]],
-        seen: Collection[str],
+        seen: frozenset[str],
+        wanted: frozenset[str],
         last: Collection[str],
         never: Collection[str],
     ) -> None:
@@ -137,7 +143,8 @@ class _Joined:
         self.real = frozenset(belongs)
         self._level = {name: self._low if word == OWN else self._top for name, word in belongs.items()}
         sizes = np.bincount(low.groups, minlength=self._counted)[low.groups]
-        for column in _facts(f"number of {self._low} records", sizes):
+        size = f"number of {self._low} records"
+        for column in _facts(size, sizes):
             belongs[column.name] = GROUP
             columns.append(column)
         # Of whom each virtual column says what one of the real ones says.
@@ -149,7 +156,7 @@ class _Joined:
             for column in (*_facts(f"being {pointer}", named), *_facts(f"having {pointer}", there)):
                 belongs[column.name] = f"facts of {pointer}"
                 columns.append(column)
-            for name in sorted(seen):
+            for name in sorted(seen & wanted):
                 if len(low) and name in self.real and name not in never:
                     column = _of_other(low.data[name], f"{pointer}.{name}", targets)
                     self._pointed[column.name] = (name, targets)
@@ -157,9 +164,8 @@ class _Joined:
                     columns.append(column)
         fixed = set(belongs) - self.real - set(self._pointed)
         keys = {*last, *(each for each, (name, _) in self._pointed.items() if name in last)}
-        self.reader = Reader(
-            Dataset(tuple(columns)), list(belongs), keys, {*never, *fixed}, (home,), Spanning(belongs, self._groups)
-        )
+        spanning = Spanning(belongs, self._groups, wanted, size)
+        self.reader = Reader(Dataset(tuple(columns)), list(belongs), keys, {*never, *fixed}, (home,), spanning)
 
     def hidden(self, cells: Mapping[Source, NDArray[np.bool_]]) -> Hidden:
         """Suppressed cells in the joined records."""
@@ -186,6 +192,16 @@ class _Joined:
                 own = np.bincount(self._groups, own, self._counted) > 0
             found = _with(found, {(level, name): own})
         return {source: gone for source, gone in found.items() if gone.any()}
+
+
+def _sizes(shown: LinkedData, names: Collection[str]) -> Iterator[str]:
+    """Variables of a group that counting its members tells: there is no use in emptying them."""
+    top, low = shown
+    assert low.groups is not None
+    codes, sizes = ValueCodes(top.data), np.bincount(low.groups, minlength=len(top)).astype(np.int64)
+    for name in names:
+        if determines(sizes, codes.of(name), max(len(names), 1)):
+            yield name
 
 
 def _facts(name: str, codes: NDArray[np.int64]) -> Iterator[Column]:

@@ -57,7 +57,7 @@ class CountReader:
         hidden : mapping of (level, name) to ndarray of shape (n,), bool
         """
         more: Cells = {}
-        for level, name, other, gone in self._asked(hidden):
+        for level, _, other, gone in self._asked(hidden):
             source = (self._low if level == self._top else self._top, other)
             if other in self._never:
                 continue
@@ -82,9 +82,7 @@ class CountReader:
                 found[level, name] = (before | gone, (*words, other))
         return found
 
-    def _asked(
-        self, hidden: Mapping[Source, NDArray[np.bool_]]
-    ) -> Iterator[tuple[str, str, str, NDArray[np.bool_]]]:
+    def _asked(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> Iterator[tuple[str, str, str, NDArray[np.bool_]]]:
         """Suppressed variables, and those of the other level that say something of them."""
         for (level, name), gone in hidden.items():
             if not gone.any() or name not in self._published[level]:

@@ -214,7 +214,7 @@ class Reader:
         return True
 
     def _beside_unshown(self, dependency: Dependency, gone: Hidden) -> NDArray[np.bool_]:
-        """Suppressed cells beside a code that no published cell explains: who knows the codes reads them all the same."""
+        """Suppressed cells beside a code that no published cell explains: who knows the codes reads them."""
         (other,) = dependency.given
         codes, hidden = self._dependencies.codes, gone[dependency.name]
         beside = np.zeros(self._n, dtype=np.bool_)

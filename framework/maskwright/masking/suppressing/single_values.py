@@ -77,7 +77,7 @@ class SingleValues:
         if (name, size) not in self._given:
             spanning = self._spanning
             self._given[name, size] = tuple(
-                each for each in self._candidates(name, size) if spanning is None or spanning.asks(name, each)
+                each for each in self._candidates(name, size) if spanning is None or spanning.asks_values(name, each)
             )
         return self._given[name, size]
 
@@ -276,7 +276,8 @@ class _Question:
         share = self._shares[self._own]
         # Of what no record shows, `same` is 0.
         witnesses = sizes if groups is None else groups_of_each(seen, groups, values)[asked]
-        by_chance = (witnesses - 1) * -np.log(np.maximum(share, 1 / (len(self._cells) + 1))) < math.log(BY_CHANCE * tests)
+        unlikely = -np.log(np.maximum(share, 1 / (len(self._cells) + 1)))
+        by_chance = (witnesses - 1) * unlikely < math.log(BY_CHANCE * tests)
         allowed = EXCEPTIONS * (sizes - 1) * (1 - share)
         enough = (sizes >= FEWEST_ALIKE) & (same >= CERTAIN * sizes)
         return np.asarray(enough & (sizes - same <= allowed) & ~by_chance & (share < 1))
