@@ -13,7 +13,7 @@ from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.progress import stage
 from maskwright.masking.equivalence_classes import smallest_classes
 from maskwright.masking.levels.housemates import Complements, complement_across
-from maskwright.masking.levels.read_off_across import AcrossReader
+from maskwright.masking.levels.read_off_across import AcrossReader, told_by_size
 from maskwright.masking.suppressing.complementary import Complement, complement, without_cells
 from maskwright.masking.suppressing.following_doubts import following_doubts
 from maskwright.masking.suppressing.presence import not_applicable, when_present
@@ -110,6 +110,8 @@ def emptied_cells(
         level.name: _Level.of(level.data.without(level.key_columns), originals, results, plans, published, level.name)
         for level in shown
     }
+    top = shown.names[0]
+    levels[top] = replace(levels[top], counted=tuple(told_by_size(shown, levels[top].published)))
     last = {(name, key) for name, level in levels.items() for key in level.keys}
     never = {(name, weight) for name, level in levels.items() for weight in level.weights}
     besides: Cells = {}
@@ -183,6 +185,7 @@ class _Level:
     keys: tuple[str, ...]
     weights: tuple[str, ...]
     plan: Plan | None
+    counted: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -222,7 +225,7 @@ class _Level:
     @cached_property
     def reader(self) -> Reader:
         """Of the records of this level; what it finds in them it remembers."""
-        return Reader(self.shown, self.published, self.keys, self.weights, ())
+        return Reader(self.shown, self.published, self.keys, (*self.weights, *self.counted), ())
 
     def further(self, hidden: Mapping[str, NDArray[np.bool_]]) -> tuple[Cells, Cells]:
         """Cells that have to go with these because of other variables of their record, and of records alike.

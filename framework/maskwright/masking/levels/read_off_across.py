@@ -61,9 +61,9 @@ class AcrossReader:
         self._published = published
         self._wanted = frozenset(name for _, name in wanted)
         self._last = {name for _, name in last}
-        self._never = {name for _, name in never} | set(_sizes(shown, published[self._top]))
+        self._never = {name for _, name in never} | set(told_by_size(shown, published[self._top]))
         self._known: tuple[frozenset[str], _Joined] | None = None
-        self._counts = CountReader(shown, published, self._never)
+        self._counts = CountReader(shown, published, self._wanted, self._never)
 
     def complement(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> tuple[Cells, Cells]:
         """Choose cells to suppress besides; and cells that follow from what is empty beside them.
@@ -194,8 +194,15 @@ class _Joined:
         return {source: gone for source, gone in found.items() if gone.any()}
 
 
-def _sizes(shown: LinkedData, names: Collection[str]) -> Iterator[str]:
-    """Variables of a group that counting its members tells: there is no use in emptying them."""
+def told_by_size(shown: LinkedData, names: Collection[str]) -> Iterator[str]:
+    """Variables of the upper level that counting the members tells: there is no use in emptying them.
+
+    Parameters
+    ----------
+    shown : LinkedData
+        Two levels.
+    names : collection of str
+    """
     top, low = shown
     assert low.groups is not None
     codes, sizes = ValueCodes(top.data), np.bincount(low.groups, minlength=len(top)).astype(np.int64)

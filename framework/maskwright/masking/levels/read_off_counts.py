@@ -1,7 +1,8 @@
 """Variables of a group that say of how many members have a value: ``foreign`` where any member is a foreigner.
 
 Whoever sees one of the two, and the other members, may know the other. Beside a suppressed member's cell that variable
-goes; beside a suppressed cell of the group, the members' cells do.
+goes; beside a suppressed cell of the group, the members' cells do. Where it went itself beside a member's, it stays
+unknown without that.
 """
 
 from __future__ import annotations
@@ -35,14 +36,22 @@ class CountReader:
         As it would be published without suppression; two levels.
     published : mapping of level name to collection of str
         Variables that are published, keys left out.
+    wanted : collection of str
+        Variables that steps suppressed, the others went beside them.
     never : collection of str
         Variables that are not suppressed.
     """
 
-    def __init__(self, shown: LinkedData, published: Mapping[str, Collection[str]], never: Collection[str]) -> None:
+    def __init__(
+        self,
+        shown: LinkedData,
+        published: Mapping[str, Collection[str]],
+        wanted: Collection[str],
+        never: Collection[str],
+    ) -> None:
         self._top, self._low = shown.names
         self._codes = {level.name: ValueCodes(level.data) for level in shown}
-        self._published, self._never = published, frozenset(never)
+        self._published, self._wanted, self._never = published, frozenset(wanted), frozenset(never)
         groups = shown[self._low].groups
         assert groups is not None
         self._groups, self._counted = groups, len(shown[self._top])
@@ -57,10 +66,13 @@ class CountReader:
         hidden : mapping of (level, name) to ndarray of shape (n,), bool
         """
         more: Cells = {}
-        for level, _, other, gone in self._asked(hidden):
+        for level, name, other, asked in self._asked(hidden):
+            gone = asked
             source = (self._low if level == self._top else self._top, other)
             if other in self._never:
                 continue
+            if level == self._top and name not in self._wanted and source in hidden:
+                gone = gone & (np.bincount(self._groups, hidden[source], self._counted) == 0)
             lacking = self._across(level, gone) & ~hidden.get(source, np.False_)
             if lacking.any():
                 more[source] = more.get(source, np.False_) | lacking
