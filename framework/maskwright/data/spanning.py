@@ -53,6 +53,10 @@ class Spanning:
         """Groups of the records, of which each is one witness; None where the group is asked about itself."""
         return None if any(self.belongs[each] == HOME for each in given) else self.groups
 
+    def whole(self, name: str, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Cells of a variable with those of all members, where it is one of the group."""
+        return (np.bincount(self.groups, gone) > 0)[self.groups] if self.belongs[name] == GROUP else gone
+
     def cells(self, name: str, gone: NDArray[np.bool_]) -> int:
         """How many cells of a variable these are: that of a group is one, in the rows of all its members."""
         return len(np.unique(self.groups[gone])) if self.belongs[name] == GROUP else int(gone.sum())

@@ -115,7 +115,7 @@ def emptied_cells(
     last = {(name, key) for name, level in levels.items() for key in level.keys}
     never = {(name, weight) for name, level in levels.items() for weight in level.weights}
     besides: Cells = {}
-    read_off: Cells = {}
+    by_edits: Cells = {}
     told: Cells = {}
     across = AcrossReader(shown, {name: level.published for name, level in levels.items()}, tuple(cells), last, never)
     while True:
@@ -125,7 +125,7 @@ def emptied_cells(
         more: Cells = dict(found.cells)
         with stage(reporter, "Reading suppressed cells off the other level"):
             off, following = across.complement(_joined(cells, more))
-        read_off, told = _joined(read_off, off), _joined(told, following)
+        by_edits, told = _joined(by_edits, more), _joined(told, following)
         more = _joined(more, off)
         if more:
             cells = _joined(cells, more)
@@ -150,15 +150,15 @@ def emptied_cells(
         cells,
         besides,
         tuple(_doubts(replace(found, told=told), levels, hidden, besides, across.left(cells))),
-        tuple(_said(besides, read_off)),
+        tuple(_said(besides, by_edits)),
     )
 
 
-def _said(besides: Cells, read_off: Cells) -> Iterator[str]:
+def _said(besides: Cells, by_edits: Cells) -> Iterator[str]:
     for source, gone in besides.items():
-        off = gone & read_off.get(source, np.False_)
+        edits = gone & by_edits.get(source, np.False_)
         for cells, why in (
-            (gone & ~off, "edits across records give others away"), (off, "others can be read off across levels"),
+            (edits, "edits across records give others away"), (gone & ~edits, "others can be read off across levels"),
         ):  # fmt: skip
             if cells.any():
                 yield f"{int(cells.sum())} cell(s) of {source[1]} are suppressed besides, lest {why}"

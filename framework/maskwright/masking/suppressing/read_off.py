@@ -126,7 +126,8 @@ class Reader:
         """
         more: Hidden = {}
         for name, other in self._beside:
-            found = gone[name] & ~self._singles.unchanged_by_suppression((other,))
+            found = gone[name] if self._spanning is None else self._spanning.whole(other, gone[name])
+            found = found & ~self._singles.unchanged_by_suppression((other,))
             found = found & ~(gone[other] | kept.get(other, np.False_))
             if found.any():
                 more[other] = more.get(other, np.False_) | found

@@ -41,13 +41,14 @@ def survey(seed: int, households: int = 150, odd: int = 3) -> pd.DataFrame:
         sexes = rng.choice(["f", "m"], size)
         if pair:
             sexes[1] = "f" if sexes[0] == "m" else "m"
-        for pno in range(size):  # noqa: PERF401 - a row is long
-            rows.append({
+        for pno in range(size):
+            row = {
                 "hhid": hhid, "pno": pno + 1, "spouse": (2 - pno if pair and pno < 2 else ""), "region": region,
                 "kind": "senior" if senior else "plain", "foreign": str(int((nats == "abroad").any())),
                 "town": region + str(int(rng.integers(3))), "age": "o" if senior else str(rng.choice(["o", "m", "y"])),
                 "nat": nats[pno], "lang": "w" if hhid < odd and pno == 1 else lang, "sex": sexes[pno],
-            })  # fmt: skip
+            }  # fmt: skip
+            rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -61,6 +62,10 @@ def suppressed(linked: mw.LinkedData, seed: int, name: str, count: int = 6) -> H
     gone = np.zeros(len(linked[level]), dtype=np.bool_)
     gone[np.random.default_rng(seed).choice(len(gone), count, replace=False)] = True
     return {(level, name): gone}
+
+
+def together(hidden: Hidden, more: Hidden) -> Hidden:
+    return {**more, **{source: np.asarray(gone | more.get(source, np.False_)) for source, gone in hidden.items()}}
 
 
 def certain(frame: pd.DataFrame, linked: mw.LinkedData, hidden: Hidden, name: str) -> int:
@@ -109,7 +114,7 @@ def test_nobody_reads_a_suppressed_cell_off_the_other_level(name: str, seed: int
     hidden = suppressed(linked, seed, name)
     reader = AcrossReader(linked, {"household": HOUSEHOLD, "person": PERSON}, tuple(hidden), (), ())
     more, _ = reader.complement(hidden)
-    gone = {each: hidden.get(each, np.False_) | more.get(each, np.False_) for each in {**hidden, **more}}
+    gone = together(hidden, more)
     left = reader.left(gone)
     doubted = any(name in each.left for each in left.values())
     assert doubted or certain(frame, linked, gone, name) == 0
@@ -151,10 +156,23 @@ def test_what_cannot_be_emptied_is_a_doubt() -> None:
     reader = AcrossReader(linked, {"household": HOUSEHOLD, "person": PERSON}, tuple(hidden), (), never)
     more, _ = reader.complement(hidden)
     assert ("household", "foreign") not in more
-    gone = {**hidden, **more}
+    gone = together(hidden, more)
     left = reader.left(gone)["person"]
     assert left.left["nat"].any()
     assert "foreign" in left.by["nat"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_empty_kind_does_not_say_senior(seed: int) -> None:
+    """What goes beside some suppressed ages goes beside all."""
+    frame = survey(seed)
+    linked = linked_data(frame)
+    hidden = suppressed(linked, seed, "age", 40)
+    reader = AcrossReader(linked, {"household": ("kind",), "person": ("age",)}, tuple(hidden), (), ())
+    gone = together(hidden, reader.complement(hidden)[0])
+    groups = linked["person"].groups
+    assert groups is not None
+    assert gone["household", "kind"][groups][hidden["person", "age"]].all()
 
 
 @pytest.mark.parametrize(("seed", "variable"), [(0, "region"), (1, "region")])
