@@ -225,7 +225,9 @@ class _Level:
     @cached_property
     def reader(self) -> Reader:
         """Of the records of this level; what it finds in them it remembers."""
-        return Reader(self.shown, self.published, self.keys, (*self.weights, *self.counted), ())
+        # What counting the members tells is known beside any cell: nothing that goes hides it.
+        names = [each for each in self.published if each not in self.counted]
+        return Reader(self.shown, names, self.keys, self.weights, ())
 
     def further(self, hidden: Mapping[str, NDArray[np.bool_]]) -> tuple[Cells, Cells]:
         """Cells that have to go with these because of other variables of their record, and of records alike.
