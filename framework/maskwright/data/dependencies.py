@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.spanning import groups_of_each
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
+    from maskwright.data.spanning import Spanning
 
 EXCEPTIONS = 0.05
 """Share of the exceptions that chance would leave, up to which a dependency is one."""
@@ -106,7 +109,9 @@ def dense(values: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.asarray(pd.factorize(values)[0], dtype=np.int64)
 
 
-def determines(given: NDArray[np.int64], found: NDArray[np.int64], tests: int = 1) -> bool:
+def determines(
+    given: NDArray[np.int64], found: NDArray[np.int64], tests: int = 1, groups: NDArray[np.int64] | None = None
+) -> bool:
     """Whether one code determines another, but for few records, and not by chance.
 
     Of the r records whose `given` another record has before them, chance would let r (1 - s) differ from that record,
@@ -120,19 +125,29 @@ def determines(given: NDArray[np.int64], found: NDArray[np.int64], tests: int = 
         Codes 0, 1, ..., -1 where missing: such records are left out.
     tests : int
         Candidates among which this one is tried.
+    groups : ndarray of shape (n,), int64, optional
+        Of the records: those of one group bear witness once, and values that one group alone has say nothing.
     """
     both = (given >= 0) & (found >= 0)
+    if groups is not None and both.any():
+        witnesses = groups_of_each(given[both], groups[both], int(given.max()) + 1)
+        both &= witnesses[given] > 1
     if not both.all():
         given, found = given[both], found[both]
     if not len(found):
         return False
     sizes = np.bincount(given)
     repeats = len(found) - int(np.count_nonzero(sizes))
+    rows = repeats
+    if groups is not None:
+        witnesses = groups_of_each(given, groups[both], len(sizes))
+        repeats = int(witnesses.sum()) - int(np.count_nonzero(sizes))
+        rows = len(found) * repeats // int(witnesses.sum())
     shares = np.bincount(found) / len(found)
     alike = float(shares @ shares)
     if alike >= 1 or repeats * -math.log(alike) < math.log(BY_CHANCE * tests):
         return False
-    allowed = EXCEPTIONS * repeats * (1 - alike)
+    allowed = EXCEPTIONS * rows * (1 - alike)
     return _exceptions(given, found, len(sizes), allowed) <= allowed
 
 
@@ -168,9 +183,12 @@ class Dependencies:
     data : Dataset
     columns : sequence of str
         Variables that somebody sees.
+    spanning : Spanning, optional
+        Of joined records: what is asked, and who bears witness.
     """
 
-    def __init__(self, data: Dataset, columns: Sequence[str]) -> None:
+    def __init__(self, data: Dataset, columns: Sequence[str], spanning: Spanning | None = None) -> None:
+        self._spanning = spanning
         self.codes = ValueCodes(data)
         self._n = len(data)
         self._columns = tuple(columns)
@@ -200,8 +218,10 @@ class Dependencies:
         found = self.codes.of(name)
         others = [other for other in self._columns if other != name and self.codes.distinct(other) > 1]
         for other in others:
+            if not self._asked(name, (other,)):
+                continue
             given = self.codes.of(other)
-            if determines(given, found, 2 * len(others)):
+            if determines(given, found, 2 * len(others), self._groups((other,))):
                 yield Dependency(name, (other,))
             counts = np.bincount(given[given >= 0])
             if not _tells_sizes(counts):
@@ -219,11 +239,21 @@ class Dependencies:
         found = self.codes.of(name)
         for place, one in enumerate(chosen):
             for other in chosen[:place]:
-                rows = self._sample(one)
-                if rows is not None and not determines(self.codes.together((other, one), rows), found[rows], 1):
+                if not self._asked(name, (other, one)):
                     continue
-                if determines(self.codes.together((other, one)), found, tests):
+                rows, groups = self._sample(one), self._groups((other, one))
+                if rows is not None and not determines(
+                    self.codes.together((other, one), rows), found[rows], 1, None if groups is None else groups[rows]
+                ):
+                    continue
+                if determines(self.codes.together((other, one)), found, tests, groups):
                     yield Dependency(name, (other, one))
+
+    def _asked(self, name: str, given: tuple[str, ...]) -> bool:
+        return self._spanning is None or self._spanning.asks(name, given)
+
+    def _groups(self, given: tuple[str, ...]) -> NDArray[np.int64] | None:
+        return None if self._spanning is None else self._spanning.witnesses(given)
 
     def _sample(self, name: str) -> NDArray[np.int64] | None:
         """Records to try a pair on: of many values, all records with some of them; None: the file is small."""

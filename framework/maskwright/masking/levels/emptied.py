@@ -13,6 +13,7 @@ from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.progress import stage
 from maskwright.masking.equivalence_classes import smallest_classes
 from maskwright.masking.levels.housemates import Complements, complement_across
+from maskwright.masking.levels.read_off_across import AcrossReader, told_by_size
 from maskwright.masking.suppressing.complementary import Complement, complement, without_cells
 from maskwright.masking.suppressing.following_doubts import following_doubts
 from maskwright.masking.suppressing.presence import not_applicable, when_present
@@ -109,15 +110,23 @@ def emptied_cells(
         level.name: _Level.of(level.data.without(level.key_columns), originals, results, plans, published, level.name)
         for level in shown
     }
+    top = shown.names[0]
+    levels[top] = replace(levels[top], counted=tuple(told_by_size(shown, levels[top].published)))
     last = {(name, key) for name, level in levels.items() for key in level.keys}
     never = {(name, weight) for name, level in levels.items() for weight in level.weights}
     besides: Cells = {}
+    by_edits: Cells = {}
     told: Cells = {}
+    across = AcrossReader(shown, {name: level.published for name, level in levels.items()}, tuple(cells), last, never)
     while True:
         with stage(reporter, "Suppressing across records") as progress:
             found = complement_across(shown, cells, published, last, never, progress)
         told = _joined(told, found.told)
         more: Cells = dict(found.cells)
+        with stage(reporter, "Reading suppressed cells off the other level"):
+            off, following = across.complement(_joined(cells, more))
+        by_edits, told = _joined(by_edits, more), _joined(told, following)
+        more = _joined(more, off)
         if more:
             cells = _joined(cells, more)
             for name, level in levels.items():
@@ -140,12 +149,19 @@ def emptied_cells(
         {name: _with_cells(result, hidden[name], besides, name, plans[name]) for name, result in results.items()},
         cells,
         besides,
-        tuple(_doubts(replace(found, told=told), levels, hidden, besides)),
-        tuple(
-            f"{int(gone.sum())} cell(s) of {name} are suppressed besides, lest edits across records give others away"
-            for (_, name), gone in besides.items()
-        ),
+        tuple(_doubts(replace(found, told=told), levels, hidden, besides, across.left(cells))),
+        tuple(_said(besides, by_edits)),
     )
+
+
+def _said(besides: Cells, by_edits: Cells) -> Iterator[str]:
+    for source, gone in besides.items():
+        edits = gone & by_edits.get(source, np.False_)
+        for cells, why in (
+            (edits, "edits across records give others away"), (gone & ~edits, "others can be read off across levels"),
+        ):  # fmt: skip
+            if cells.any():
+                yield f"{int(cells.sum())} cell(s) of {source[1]} are suppressed besides, lest {why}"
 
 
 def codes_taken(result: MaskingResult) -> dict[str, NDArray[np.bool_]]:
@@ -169,6 +185,7 @@ class _Level:
     keys: tuple[str, ...]
     weights: tuple[str, ...]
     plan: Plan | None
+    counted: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -200,10 +217,16 @@ class _Level:
         return cls(name, shown, edits, domain, tuple(keys), weights, plan)
 
     @cached_property
+    def published(self) -> tuple[str, ...]:
+        """Variables that are published, keys left out."""
+        dropped = () if self.plan is None else self.plan.dropped
+        return tuple(each for each in self.shown.names if each not in dropped)
+
+    @cached_property
     def reader(self) -> Reader:
         """Of the records of this level; what it finds in them it remembers."""
-        dropped = () if self.plan is None else self.plan.dropped
-        names = [each for each in self.shown.names if each not in dropped]
+        # What counting the members tells is known beside any cell: nothing that goes hides it.
+        names = [each for each in self.published if each not in self.counted]
         return Reader(self.shown, names, self.keys, self.weights, ())
 
     def further(self, hidden: Mapping[str, NDArray[np.bool_]]) -> tuple[Cells, Cells]:
@@ -280,11 +303,19 @@ def _counts(result: MaskingResult, besides: Mapping[str, NDArray[np.bool_]]) -> 
         yield {**known, "cells": known["cells"] + more, "complementary": known["complementary"] + more}
 
 
+def _both(one: Readable, other: Readable) -> Readable:
+    """What can be read off by either."""
+    names = dict.fromkeys((*one.left, *other.left))
+    by = {name: tuple(dict.fromkeys((*one.by.get(name, ()), *other.by.get(name, ())))) for name in names}
+    return Readable({}, joined_cells(one.left, other.left), by)
+
+
 def _doubts(
     found: Complements,
     levels: Mapping[str, _Level],
     hidden: Mapping[str, Mapping[str, NDArray[np.bool_]]],
     besides: Mapping[Source, NDArray[np.bool_]],
+    across: Mapping[str, Readable],
 ) -> Iterator[Doubt]:
     for name, level in levels.items():
         known, undecided = (
@@ -293,6 +324,7 @@ def _doubts(
         )
         grown = any(where == name for where, _ in besides)
         left = level.reader.left(hidden[name]) if grown else Readable()
+        left = _both(left, across[name])
         told = {variable: gone for (where, variable), gone in found.told.items() if where == name}
         yield from following_doubts(
             hidden[name], Complement({}, known, undecided, told), left, EditSet(()), level.shown

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
+    from maskwright.data.spanning import Spanning
 
 Hidden = dict[str, "NDArray[np.bool_]"]
 
@@ -61,6 +62,8 @@ class Reader:
         Variables that are not suppressed: weights.
     homes : collection of str
         Those that name the household; they are not suppressed either.
+    spanning : Spanning, optional
+        Where these are records of two levels joined: what is asked, and who bears witness.
     """
 
     def __init__(
@@ -70,9 +73,11 @@ class Reader:
         last: Collection[str] = (),
         never: Collection[str] = (),
         homes: Collection[str] = (),
+        spanning: Spanning | None = None,
     ) -> None:
-        self._dependencies = Dependencies(shown, columns)
-        self._singles = SingleValues(shown, columns, self._dependencies.codes)
+        self._spanning = spanning
+        self._dependencies = Dependencies(shown, columns, spanning)
+        self._singles = SingleValues(shown, columns, self._dependencies.codes, spanning)
         self._homes = frozenset(homes)
         # Variables, and others that went beside them, by what gives them away.
         self._beside: dict[tuple[str, str], dict[tuple[str, ...], None]] = {}
@@ -121,7 +126,8 @@ class Reader:
         """
         more: Hidden = {}
         for name, other in self._beside:
-            found = gone[name] & ~self._singles.unchanged_by_suppression((other,))
+            found = gone[name] if self._spanning is None else self._spanning.whole(other, gone[name])
+            found = found & ~self._singles.unchanged_by_suppression((other,))
             found = found & ~(gone[other] | kept.get(other, np.False_))
             if found.any():
                 more[other] = more.get(other, np.False_) | found
@@ -136,7 +142,8 @@ class Reader:
         told: Hidden = {}
         for (name, other), given in self._beside.items():
             both = gone[name] & gone[other]
-            if both.sum() == 1 and self._values_shown(name, given, gone) < 2:
+            cells = int(both.sum()) if self._spanning is None else self._spanning.cells(name, both)
+            if cells == 1 and self._values_shown(name, given, gone) < 2:
                 told[name] = told.get(name, np.False_) | both
         return told
 
@@ -191,6 +198,8 @@ class Reader:
     def _protected(self, dependency: Dependency, gone: Hidden) -> bool:
         """Suppress what gives cells away by a dependency; whether there was anything to suppress."""
         follows = self._follows(dependency, gone)
+        if len(dependency.given) == 1 and not dependency.by_count:
+            follows |= self._beside_unshown(dependency, gone)
         if not follows.any():
             return False
         free = [name for name in dependency.given if name not in self._never]
@@ -204,6 +213,20 @@ class Reader:
         codes = self._dependencies.codes.together(dependency.given)
         gone[dependency.name] = gone[dependency.name] | np.isin(codes, codes[follows])
         return True
+
+    def _beside_unshown(self, dependency: Dependency, gone: Hidden) -> NDArray[np.bool_]:
+        """Suppressed cells beside a code that no published cell explains: who knows the codes reads them."""
+        (other,) = dependency.given
+        codes, hidden = self._dependencies.codes, gone[dependency.name]
+        beside = np.zeros(self._n, dtype=np.bool_)
+        if other in self._homes or other in self._never:
+            return beside
+        values, given = codes.of(dependency.name), codes.of(other)
+        there = (given >= 0) & (values >= 0) & ~gone.get(other, np.False_)
+        explained = np.zeros(codes.distinct(other), dtype=np.bool_)
+        explained[given[there & ~hidden]] = True
+        beside[there & hidden] = ~explained[given[there & hidden]]
+        return beside & ~self._singles.unchanged_by_suppression((other,))
 
     def _protected_from_values(self, name: str, gone: Hidden) -> bool:
         """Suppress single values that give cells away, then pairs; whether there was anything to suppress."""

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from maskwright.data.dependencies import BY_CHANCE, EXCEPTIONS, MOST_PAIRED, ValueCodes
+from maskwright.data.spanning import groups_of_each
 from maskwright.masking.suppressing.cell_states import reads_suppressed
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
+    from maskwright.data.spanning import Spanning
 
 CERTAIN = 0.95
 """Share of the published records with the same values that show the value of a suppressed cell when it is known."""
@@ -45,9 +47,14 @@ class SingleValues:
         Variables that are published.
     codes : ValueCodes
         Of `shown`.
+    spanning : Spanning, optional
+        Of joined records: what is asked, and who bears witness.
     """
 
-    def __init__(self, shown: Dataset, columns: Sequence[str], codes: ValueCodes) -> None:
+    def __init__(
+        self, shown: Dataset, columns: Sequence[str], codes: ValueCodes, spanning: Spanning | None = None
+    ) -> None:
+        self._spanning = spanning
         self._shown, self._codes, self._n = shown, codes, len(shown)
         self._columns = tuple(columns)
         self._given: dict[tuple[str, int], tuple[tuple[str, ...], ...]] = {}
@@ -68,7 +75,10 @@ class SingleValues:
         size : {1, 2}
         """
         if (name, size) not in self._given:
-            self._given[name, size] = tuple(self._candidates(name, size))
+            spanning = self._spanning
+            self._given[name, size] = tuple(
+                each for each in self._candidates(name, size) if spanning is None or spanning.asks_values(name, each)
+            )
         return self._given[name, size]
 
     def _candidates(self, name: str, size: int) -> Iterator[tuple[str, ...]]:
@@ -115,7 +125,8 @@ class SingleValues:
             found = [np.zeros(0, dtype=np.int64)]
             for question in self._questions(name, hidden, state[0]):
                 seen, asked = (self._joined(question, given, hidden, state[1:], place) for place in (0, 1))
-                shown = question.answered(seen, asked, self._widths(given), tests)
+                groups = None if self._spanning is None else self._spanning.witnesses(given)
+                shown = question.answered(seen, asked, self._widths(given), tests, groups)
                 found.append(question.asked[shown & self._are_there(question, given)])
             known = self._found[name, given] = (state, np.unique(np.concatenate(found)))
         return known[1]
@@ -225,7 +236,14 @@ class _Question:
         self._cells = place[cells[seen]]
         self._shares = np.bincount(self._cells, minlength=self._width) / max(len(seen), 1)
 
-    def answered(self, seen: NDArray[np.int64], asked: NDArray[np.int64], values: int, tests: int) -> NDArray[np.bool_]:
+    def answered(
+        self,
+        seen: NDArray[np.int64],
+        asked: NDArray[np.int64],
+        values: int,
+        tests: int,
+        groups: NDArray[np.int64] | None = None,
+    ) -> NDArray[np.bool_]:
         """Which of the cells that are asked about the records with the same value show.
 
         Parameters
@@ -236,8 +254,11 @@ class _Question:
             How many there may be.
         tests : int
             Values that are tried.
+        groups : ndarray of shape (n,), int64, optional
+            Of all records: those of one group bear witness once.
         """
         cells = self._cells
+        groups = None if groups is None else groups[self.seen]
         if values * self._width > 4 * len(seen) + 1_000_000:
             # Room for the values that are asked about only.
             distinct, asked = np.unique(asked, return_inverse=True)
@@ -245,6 +266,7 @@ class _Question:
             wanted[distinct] = np.arange(len(distinct))
             told = np.flatnonzero(wanted[seen] >= 0)
             seen, cells, values = wanted[seen[told]], cells[told], len(distinct)
+            groups = None if groups is None else groups[told]
             sizes = np.bincount(seen, minlength=values)[asked]
             same = _counts(seen * self._width + cells, asked * self._width + self._own, values * self._width)
         else:
@@ -253,7 +275,9 @@ class _Question:
             sizes, same = table.sum(axis=1)[asked], table[asked, self._own]
         share = self._shares[self._own]
         # Of what no record shows, `same` is 0.
-        by_chance = (sizes - 1) * -np.log(np.maximum(share, 1 / (len(self._cells) + 1))) < math.log(BY_CHANCE * tests)
+        witnesses = sizes if groups is None else groups_of_each(seen, groups, values)[asked]
+        unlikely = -np.log(np.maximum(share, 1 / (len(self._cells) + 1)))
+        by_chance = (witnesses - 1) * unlikely < math.log(BY_CHANCE * tests)
         allowed = EXCEPTIONS * (sizes - 1) * (1 - share)
         enough = (sizes >= FEWEST_ALIKE) & (same >= CERTAIN * sizes)
         return np.asarray(enough & (sizes - same <= allowed) & ~by_chance & (share < 1))

@@ -253,3 +253,15 @@ def test_missing_codes_that_part_classes_of_k_are_suppressed_and_told(tmp_path: 
     (told,) = said(["1"] * 20 + ["-1"] * 10 + ["-9"] * 2)
     assert "missing code(s) of job are published as suppressed cells" in told
     assert not said(["1"] * 20 + ["-1"] * 10 + ["-9"] * 3)
+
+
+def test_a_code_does_not_stay_where_its_label_is_suppressed_throughout() -> None:
+    """No published cell explains the code, and yet whoever knows the codes reads the label."""
+    sizes = {"1": 80, "2": 70, "3": 60, "4": 5, "5": 4}
+    labels = {"1": "A", "2": "B", "3": "B", "4": "E", "5": "E"}
+    frame = pd.DataFrame({"code": [code for code, size in sizes.items() for _ in range(size)]})
+    frame["label"] = frame["code"].map(labels)
+    masked = masked_by(frame, [], ["label"], 10, None).masked
+    gone = np.asarray(masked["label"].missing)
+    assert gone[(frame["label"] == "E").to_numpy()].all()
+    assert not (gone & ~np.asarray(masked["code"].missing)).any()

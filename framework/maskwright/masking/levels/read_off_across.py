@@ -1,0 +1,232 @@
+"""Suppressed cells that the other level shows, by dependencies in the data that no edit states.
+
+A member's town tells the region of the household, ``kind`` of a household the age of its members, one spouse the sex
+of the other. Members are joined to their group, and to those they point to, and asked like the records of one file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.data.dataset import Column, Dataset
+from maskwright.data.dependencies import ValueCodes, determines
+from maskwright.data.spanning import GROUP, HOME, OWN, Spanning
+from maskwright.data.variable import Variable
+from maskwright.masking.levels.read_off_counts import CountReader
+from maskwright.masking.suppressing.read_off import Readable, Reader
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.edits.levels.sources import Source
+
+    Cells = dict[Source, NDArray[np.bool_]]
+    Hidden = dict[str, NDArray[np.bool_]]
+
+
+class AcrossReader:
+    """Somebody who reads suppressed cells of one level off the other, and of members off their housemates.
+
+    Parameters
+    ----------
+    shown : LinkedData
+        As it would be published without suppression; two levels.
+    published : mapping of level name to collection of str
+        Variables that are published, keys left out.
+    wanted : collection of (level, name)
+        Variables that steps suppressed, the others went beside them.
+    last, never : collection of (level, name)
+        Variables to suppress only where no other does, and those that are not suppressed.
+    """
+
+    def __init__(
+        self,
+        shown: LinkedData,
+        published: Mapping[str, Collection[str]],
+        wanted: Collection[Source],
+        last: Collection[Source],
+        never: Collection[Source],
+    ) -> None:
+        self._shown = shown
+        self._top, self._low = shown.names
+        groups = shown[self._low].groups
+        assert groups is not None
+        self._groups = groups
+        self._published = published
+        self._wanted = frozenset(name for _, name in wanted)
+        self._last = {name for _, name in last}
+        self._never = {name for _, name in never} | set(told_by_size(shown, published[self._top]))
+        self._known: tuple[frozenset[str], _Joined] | None = None
+        self._counts = CountReader(shown, published, self._wanted, self._never)
+
+    def complement(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> tuple[Cells, Cells]:
+        """Choose cells to suppress besides; and cells that follow from what is empty beside them.
+
+        Parameters
+        ----------
+        hidden : mapping of (level, name) to ndarray of shape (n,), bool
+            Suppressed cells of both levels.
+        """
+        gone: Cells = {source: cells.copy() for source, cells in hidden.items() if cells.any()}
+        told: Cells = {}
+        while True:
+            more = self._counts.complement(gone)
+            gone = _with(gone, more)
+            joined = self._joined(gone)
+            read = joined.reader.complement(joined.hidden(gone))
+            told = _with(told, joined.cells(read.told))
+            more = _with(more, joined.cells(read.cells))
+            grown = _with(gone, more)
+            ended = not more and all(np.array_equal(gone[source], grown[source]) for source in gone)
+            gone = grown
+            if ended:
+                break
+        besides = {source: cells & ~hidden.get(source, np.False_) for source, cells in gone.items()}
+        return {source: cells for source, cells in besides.items() if cells.any()}, told
+
+    def left(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> Mapping[str, Readable]:
+        """Suppressed cells that can be read off all the same, by level.
+
+        Parameters
+        ----------
+        hidden : mapping of (level, name) to ndarray of shape (n,), bool
+        """
+        joined = self._joined(hidden)
+        read = joined.reader.left(joined.hidden(hidden), joined.real)
+        left, by = joined.cells(read.left), dict(read.by)
+        for source, (cells, words) in self._counts.left(hidden).items():
+            left = _with(left, {source: cells})
+            by[source[1]] = (*by.get(source[1], ()), *words)
+        return {
+            level: Readable({}, {name: gone for (where, name), gone in left.items() if where == level}, by)
+            for level in (self._top, self._low)
+        }
+
+    def _joined(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> _Joined:
+        """Joined records, with what those whom members point to have in the variables that are suppressed."""
+        asked = frozenset(name for (level, name), gone in hidden.items() if level == self._low and gone.any())
+        if self._known is None or self._known[0] != asked:
+            self._known = (asked, _Joined(self._shown, self._published, asked, self._wanted, self._last, self._never))
+        return self._known[1]
+
+
+class _Joined:
+    """Members beside what their group has, and those whom they point to."""
+
+    def __init__(
+        self,
+        shown: LinkedData,
+        published: Mapping[str, Collection[str]],
+        seen: frozenset[str],
+        wanted: frozenset[str],
+        last: Collection[str],
+        never: Collection[str],
+    ) -> None:
+        self._top, self._low = shown.names
+        top, low = shown[self._top], shown[self._low]
+        assert low.groups is not None
+        self._groups, self._counted = low.groups, len(top)
+        home = top.declared.key
+        # The key first: what a group has in common goes in the rows of all members before anything else is asked.
+        belongs = {home: HOME}
+        columns = [top.data[home].taken(low.groups)]
+        for level, word in ((top, GROUP), (low, OWN)):
+            for name in published[level.name]:
+                belongs[name] = word
+                columns.append(level.data[name] if word == OWN else level.data[name].taken(low.groups))
+        self.real = frozenset(belongs)
+        self._level = {name: self._low if word == OWN else self._top for name, word in belongs.items()}
+        sizes = np.bincount(low.groups, minlength=self._counted)[low.groups]
+        size = f"number of {self._low} records"
+        for column in _facts(size, sizes):
+            belongs[column.name] = GROUP
+            columns.append(column)
+        # Of whom each virtual column says what one of the real ones says.
+        self._pointed: dict[str, tuple[str, NDArray[np.int64]]] = {}
+        for pointer, targets in low.pointers.items():
+            named = np.zeros(len(low), dtype=np.int64)
+            named[targets[targets >= 0]] = 1
+            there = (targets >= 0).astype(np.int64)
+            for column in (*_facts(f"being {pointer}", named), *_facts(f"having {pointer}", there)):
+                belongs[column.name] = f"facts of {pointer}"
+                columns.append(column)
+            for name in sorted(seen & wanted):
+                if len(low) and name in self.real and name not in never:
+                    column = _of_other(low.data[name], f"{pointer}.{name}", targets)
+                    self._pointed[column.name] = (name, targets)
+                    belongs[column.name] = pointer
+                    columns.append(column)
+        fixed = set(belongs) - self.real - set(self._pointed)
+        keys = {*last, *(each for each, (name, _) in self._pointed.items() if name in last)}
+        spanning = Spanning(belongs, self._groups, wanted, size)
+        self.reader = Reader(Dataset(tuple(columns)), list(belongs), keys, {*never, *fixed}, (home,), spanning)
+
+    def hidden(self, cells: Mapping[Source, NDArray[np.bool_]]) -> Hidden:
+        """Suppressed cells in the joined records."""
+        found = {
+            name: gone if level == self._low else gone[self._groups]
+            for (level, name), gone in cells.items() if name in self.real
+        }  # fmt: skip
+        for each, (name, targets) in self._pointed.items():
+            if name in found:
+                found[each] = found[name][np.maximum(targets, 0)] & (targets >= 0)
+        return found
+
+    def cells(self, hidden: Mapping[str, NDArray[np.bool_]]) -> Cells:
+        """Cells of the levels that cells of the joined records are."""
+        found: Cells = {}
+        for joined_name, gone in hidden.items():
+            name, own = joined_name, gone
+            if joined_name in self._pointed:
+                name, targets = self._pointed[joined_name]
+                own = np.zeros(len(gone), dtype=np.bool_)
+                own[targets[gone & (targets >= 0)]] = True
+            level = self._level[name]
+            if level == self._top:
+                own = np.bincount(self._groups, own, self._counted) > 0
+            found = _with(found, {(level, name): own})
+        return {source: gone for source, gone in found.items() if gone.any()}
+
+
+def told_by_size(shown: LinkedData, names: Collection[str]) -> Iterator[str]:
+    """Variables of the upper level that counting the members tells: there is no use in emptying them.
+
+    Parameters
+    ----------
+    shown : LinkedData
+        Two levels.
+    names : collection of str
+    """
+    top, low = shown
+    assert low.groups is not None
+    codes, sizes = ValueCodes(top.data), np.bincount(low.groups, minlength=len(top)).astype(np.int64)
+    for name in names:
+        if determines(sizes, codes.of(name), max(len(names), 1)):
+            yield name
+
+
+def _facts(name: str, codes: NDArray[np.int64]) -> Iterator[Column]:
+    """What everybody sees by counting and following pointers: a variable that nobody can suppress, if it varies."""
+    distinct, values = np.unique(codes, return_inverse=True)
+    if len(distinct) > 1:
+        variable = Variable(name, "nominal", categories=tuple(map(str, distinct)))
+        yield Column(variable, values.astype(np.int32), np.zeros(len(codes), dtype=np.bool_))
+
+
+def _of_other(column: Column, name: str, targets: NDArray[np.int64]) -> Column:
+    """What the record has that each one points to, missing where it points to none."""
+    own = column.taken(np.maximum(targets, 0))
+    nobody = targets < 0
+    values = own.values.copy()
+    values[nobody] = np.nan if column.variable.is_numeric else -1
+    return Column(replace(column.variable, name=name), values, own.missing | nobody)
+
+
+def _with(cells: Mapping[Source, NDArray[np.bool_]], more: Mapping[Source, NDArray[np.bool_]]) -> Cells:
+    return {**cells, **{source: cells.get(source, np.False_) | gone for source, gone in more.items()}}
