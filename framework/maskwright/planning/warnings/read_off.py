@@ -177,8 +177,10 @@ def _has_constant_quotient(one: NDArray[np.float64], other: NDArray[np.float64])
     both = np.isfinite(one) & np.isfinite(other)
     if not both.any() or np.mean(other[both] == 0) > 1 - HOLDS:
         return False
-    quotient = one[both & (other != 0)] / other[both & (other != 0)]
-    return _nearly_constant(quotient, SLACK * abs(float(np.median(quotient))))
+    with np.errstate(over="ignore"):  # what is beyond binary64 is no constant
+        quotient = one[both & (other != 0)] / other[both & (other != 0)]
+    finite = quotient[np.isfinite(quotient)]
+    return len(finite) > 0 and _nearly_constant(quotient, SLACK * abs(float(np.median(finite))))
 
 
 def _nearly_constant(values: NDArray[np.float64], room: float, spread: float = 0.0) -> bool:
