@@ -98,8 +98,12 @@ def test_a_figure_is_graded_by_its_printed_digits() -> None:
     assert cell("", "", "16", 16.0).computed == "16"
 
 
+ITERATED = ("cfcm_converged",)
+"""Iterations that end within a tolerance: processors differ in the digits beyond it, so that is what is asked."""
+
+
 def assert_computed_again(name: str) -> None:
-    """Equal to the file: what is printed, to the letter; what is computed, to its tolerance."""
+    """Equal to the file: what is printed, to the letter; what is computed, to one unit of its last digit."""
     table = TABLES[name]
     if table.needs is not None and not table.needs.is_file():
         pytest.skip(f"{table.needs.name} is not part of the project: its licence is not known")
@@ -113,8 +117,7 @@ def assert_computed_again(name: str) -> None:
             assert new.computed == old.computed
             continue
         unit = Decimal(1).scaleb(-places) if (places := len(old.computed.partition(".")[2])) else 0
-        # Where iterations end within a tolerance, processors differ in digits beyond it.
-        apart = max(unit, Decimal(old.tolerance))
+        apart = max(unit, Decimal(old.tolerance)) if name in ITERATED else unit
         assert abs(Decimal(new.computed) - Decimal(old.computed)) <= apart, (old.group, old.row, old.column)
         assert new.tolerance == pytest.approx(old.tolerance, rel=1e-5)
         assert new.scatter == pytest.approx(old.scatter, rel=0.02)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.data.sketches.record_hash import combined, mixed
+from maskwright.data.sketches.record_hash import combined
+from maskwright.foundation.hashed_numbers import mixed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

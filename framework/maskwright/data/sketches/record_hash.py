@@ -6,26 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.foundation.hashed_numbers import mixed
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scatter whole numbers over 0 .. 2^64 - 1, each to another one.
-
-    The finaliser of SplitMix64: Steele, Lea and Flood (2014), Fast splittable pseudorandom number generators, OOPSLA.
-
-    Parameters
-    ----------
-    numbers : ndarray of shape (n,), uint64
-    """
-    found = np.asarray(numbers + np.uint64(0x9E3779B97F4A7C15), dtype=np.uint64)
-    found ^= found >> np.uint64(30)
-    found *= np.uint64(0xBF58476D1CE4E5B9)
-    found ^= found >> np.uint64(27)
-    found *= np.uint64(0x94D049BB133111EB)
-    found ^= found >> np.uint64(31)
-    return found
 
 
 def record_hashes(first: int, count: int) -> NDArray[np.uint64]:
