@@ -7,190 +7,27 @@ and whether it is passed. Linux only: memory is read from ``/proc``.
 
 ``--only bytes`` or ``--only cost`` runs one half; ``--scratch DIR`` names a folder with room for four times the data.
 ``--only large --records 20000000`` runs so many records and a twentieth of them, k = 3, and prints what both cost.
+``--only intervals`` masks 50 surveys of 20,000 records, and counts the intervals of sampled linkage that hold.
 """
 
 from __future__ import annotations
 
 import argparse
-import functools
-import hashlib
-import importlib.util
-import json
 import math
 import os
 import platform
-import signal
-import subprocess
-import sys
 import tempfile
-import time
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 import yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-GROUPS = [["wages", "tax", "gross"], ["rent", "other", "cost"], ["age", "hours", "debt", "wealth"]]
-EDITS = [
-    "wages + tax == gross", "rent + other == cost", "age in [0, 120]", "hours in [0, 90]", "debt in [0, 1000000000]",
-]  # fmt: skip
-CHUNK = 10_000
-"""Records that are drawn at once: a file holds several, so that the data are the same in any number of files."""
-
-PART = 50_000
-BLOCK = 50_000
-MOMENTS = ("scan", "shuffle-1", "mask-0", "mask-2", "finish")
-"""Stages at whose first receipt the run is killed."""
+from scale_bytes import same_bytes
+from scale_gates import Gates
+from scale_intervals import intervals
+from scale_runs import BLOCK, CHUNK, GROUPS, PART, Cost, cost_of, pipeline, survey
 
 QUIET = 0.7
 """Load from which on walls say nothing."""
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Of one run: seconds, megabytes, and what its record says."""
-
-    wall: float
-    cpu: float
-    leader: float
-    worker: float
-    record: dict[str, Any]
-
-    @property
-    def sse(self) -> float:
-        """Loss."""
-        return float(self.record["measures"]["sse"]["value"])
-
-    @property
-    def largest(self) -> int:
-        """Records of the largest part or block."""
-        groups = (self.record.get("cut") or {}).get("groups", [])
-        return max(PART, *(int(each["largest"]) for each in groups))
-
-
-@dataclass
-class Gates:
-    """Gates as they are judged."""
-
-    rows: list[tuple[str, str, str, str]] = field(default_factory=list)
-
-    def judge(self, title: str, gate: str, figure: str, passed: bool | None) -> None:
-        """Print a gate; None is one that could not be judged here."""
-        verdict = {True: "passed", False: "MISSED", None: "not judged"}[passed]
-        self.rows.append((title, gate, figure, verdict))
-        print(f"  {title:44} {gate:24} {figure:34} {verdict}", flush=True)
-
-
-def chunk(number: int) -> pd.DataFrame:
-    """Records number * CHUNK and following of the survey."""
-    rng = np.random.default_rng([1, number])
-    wages, tax = np.rint(rng.lognormal(8, 1, CHUNK)), np.rint(rng.lognormal(6, 1, CHUNK))
-    rent, other = np.rint(rng.lognormal(6, 1, CHUNK)), np.rint(rng.lognormal(5, 1, CHUNK))
-    columns = {
-        "wages": wages, "tax": tax, "gross": wages + tax, "rent": rent, "other": other, "cost": rent + other,
-        "age": rng.integers(0, 100, CHUNK), "hours": rng.integers(0, 80, CHUNK),
-        "debt": np.rint(rng.lognormal(7, 1.5, CHUNK)), "wealth": np.rint(rng.lognormal(9, 1.5, CHUNK)),
-    }  # fmt: skip
-    return pd.DataFrame({name: np.asarray(values, dtype=np.int64) for name, values in columns.items()})
-
-
-def survey(records: int, folder: Path, part: int = PART) -> None:
-    """Write files of equal size; one is held at a time."""
-    folder.mkdir()
-    of_file = part // CHUNK
-    for number in range(-(-records // part)):
-        chunks = range(number * of_file, min((number + 1) * of_file, -(-records // CHUNK)))
-        frame = pd.concat([chunk(each) for each in chunks], ignore_index=True)
-        frame = frame.head(records - number * part)
-        frame.to_parquet(folder / f"part-{number:05}.parquet", index=False)
-
-
-def pipeline(folder: Path, name: str, execution: dict[str, object], source: str = "in", k: int = 5) -> Path:
-    """A pipeline that writes `name`."""
-    settings = {
-        "maskwright": 1, "data": {"source": source}, "edits": EDITS,
-        "protect": [{"method": "microaggregation", "params": {"k": k, "partition": "mdav"}, "groups": GROUPS}],
-        "measure": ["sse", "il1s", "higher_moments", *_over_parts("pil")],
-        "output": {"data": f"{name}/", "record": f"{name}.json"},
-        "execution": execution, "seed": 1,
-    }  # fmt: skip
-    path = folder / f"{name}.yaml"
-    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
-    return path
-
-
-def _over_parts(name: str) -> list[str]:
-    from maskwright.plugins.registry import plugins
-
-    return [name] if plugins().measures[name].merging is not None else []
-
-
-def start(path: Path, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
-    """A run in a process of its own, which keeps compiled modules as an installed package does."""
-    kept = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir()) / "maskwright-pyc")}
-    command = [sys.executable, "-m", "maskwright", "run", str(path), "--quiet", *arguments]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, **kept, **environment})
-
-
-def cost_of(path: Path) -> Cost:
-    """Run a pipeline, and watch its memory and that of its workers."""
-    begin, before = time.perf_counter(), os.times()
-    leader = start(path)
-    peaks: dict[int, int] = {}
-    while leader.poll() is None:
-        for pid in family(leader.pid):
-            peaks[pid] = max(peaks.get(pid, 0), peak(pid))
-        time.sleep(0.2)
-    ended(leader, path)
-    after = os.times()
-    cpu = after.children_user + after.children_system - before.children_user - before.children_system
-    workers = [each for pid, each in peaks.items() if pid != leader.pid]
-    record = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-    found = Cost(
-        time.perf_counter() - begin, cpu, peaks[leader.pid] * 1024e-6, max(workers, default=0) * 1024e-6, record
-    )  # fmt: skip
-    print(f"  {path.stem:10} CPU {found.cpu:8.1f} s  wall {found.wall:8.1f} s  leader {found.leader:6.0f} MB  "
-          f"worker {found.worker:6.0f} MB  sse {found.sse:.5f}", flush=True)  # fmt: skip
-    return found
-
-
-def ended(process: subprocess.Popen[bytes], path: Path) -> None:
-    """Wait for a run that has to end well."""
-    if process.wait():
-        raise SystemExit(f"the run {path.stem} ended with {process.returncode}")
-
-
-def family(pid: int) -> list[int]:
-    """A process and what it has started."""
-    found = [pid]
-    try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-    except OSError:
-        return found
-    for child in {int(each) for task in tasks for each in _children(task)}:
-        found += family(child)
-    return found
-
-
-def _children(task: Path) -> list[str]:
-    try:
-        return (task / "children").read_text(encoding="ascii").split()
-    except OSError:
-        return []
-
-
-def peak(pid: int) -> int:
-    """Largest resident memory so far, in units of 1024 bytes given as kB."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")), 0)
 
 
 def costs(gates: Gates, records: int, over_parts: dict[str, object], scratch: Path) -> None:
@@ -287,105 +124,13 @@ def large(gates: Gates, records: int, over_parts: dict[str, object], scratch: Pa
     print(f"  leader: {one.leader:.0f} MB, with {times:.0f} times the records {other.leader:.0f} MB")
 
 
-def fingerprint(folder: Path, name: str) -> str:
-    """SHA-256 of all that a run released, and of its measures."""
-    digest = hashlib.sha256()
-    for file in sorted((folder / name).iterdir()):
-        digest.update(file.name.encode() + hashlib.sha256(file.read_bytes()).digest())
-    record = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-    digest.update(json.dumps(record["measures"], sort_keys=True).encode())
-    return digest.hexdigest()
-
-
-def same_bytes(gates: Gates, scratch: Path) -> None:
-    """The same bytes by every engine, whatever happens to it."""
-    with tempfile.TemporaryDirectory(dir=scratch) as folder:
-        here = Path(folder)
-        survey(10 * CHUNK, here / "in", CHUNK)
-        survey(10 * CHUNK, here / "two", 5 * CHUNK)
-        print("Same bytes and measures: 100,000 records in 10 files, blocks of 10,000")
-        expected = ""
-        for name, execution, happening in _cases():
-            path = pipeline(here, name, {**execution, "block_size": CHUNK})
-            note = happening(path)
-            said = fingerprint(here, name)
-            expected = expected or said
-            gates.judge(f"{name}{note}", "same SHA-256", said[:16], said == expected)
-        path = pipeline(here, "two-files", {"engine": "local", "workers": 1, "block_size": CHUNK}, "two")
-        ended(start(path), path)
-        frames = [
-            pd.concat(map(pd.read_parquet, sorted((here / each).glob("*.parquet"))), ignore_index=True)
-            for each in ("local-1", "two-files")
-        ]
-        gates.judge("values with 2 or 10 files", "equal", f"{len(frames[0]):,} records", frames[0].equals(frames[1]))
-
-
-def _cases() -> Iterator[tuple[str, dict[str, object], Callable[[Path], str]]]:
-    has_dask = importlib.util.find_spec("distributed") is not None
-    engines = [("local", (1, 2)), ("processes", (1, 2, 4)), *([("dask", (1, 2, 4))] if has_dask else [])]
-    for engine, workers in engines:
-        for each in workers:
-            yield f"{engine}-{each}", {"engine": engine, "workers": each}, undisturbed
-    two: dict[str, object] = {"engine": "processes", "workers": 2}
-    yield "generic-kernels", two, lambda path: undisturbed(path, NUMBA_CPU_NAME="generic")
-    yield "killed-worker", two, killed_worker
-    if has_dask:
-        yield "killed-worker-dask", {"engine": "dask", "workers": 2}, killed_worker
-    for moment in MOMENTS:
-        yield f"resumed-{moment}", two, functools.partial(resumed, moment=moment)
-
-
-def undisturbed(path: Path, **environment: str) -> str:
-    """A run that nothing happens to."""
-    ended(start(path, **environment), path)
-    return ""
-
-
-def killed_worker(path: Path) -> str:
-    """A run one of whose workers is killed while it masks."""
-    process = start(path)
-    note = "" if _reached(process, path, "mask-0") else " (nothing to kill)"
-    workers = [each for each in family(process.pid) if each != process.pid and _works(each)]
-    if workers:
-        os.kill(workers[-1], signal.SIGKILL)
-    ended(process, path)
-    return note
-
-
-def _works(pid: int) -> bool:
-    """Whether a process takes tasks: the last one started has no memory of its own yet, or watches others."""
-    return peak(pid) > 100_000
-
-
-def resumed(path: Path, moment: str) -> str:
-    """A run that is killed at a stage, and resumed."""
-    process = start(path)
-    note = "" if _reached(process, path, moment) else " (ended before)"
-    process.kill()
-    process.wait()
-    if not note:
-        # Its workers end by themselves; the lock of the scratch folder is theirs until then.
-        time.sleep(2)
-        ended(start(path, "--resume"), path)
-    return note
-
-
-def _reached(process: subprocess.Popen[bytes], path: Path, stage: str) -> bool:
-    """Wait for the first receipt of a stage."""
-    while process.poll() is None:
-        if any(path.parent.glob(f".scratch-maskwright-*/{stage}/*/receipt.json")):
-            return True
-        time.sleep(0.005)
-    return False
-
-
 def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--records", type=int, default=1_500_000, help="of the largest run")
     parser.add_argument("--engine", default="processes")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--only", choices=("cost", "bytes", "large"))
+    parser.add_argument("--only", choices=("cost", "bytes", "large", "intervals"))
     parser.add_argument("--scratch", type=Path, help="folder for data and results")
     options = parser.parse_args()
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
@@ -395,6 +140,8 @@ def main() -> None:
         large(gates, options.records, over_parts, options.scratch)
     if options.only in (None, "cost"):
         costs(gates, options.records, over_parts, options.scratch)
+    if options.only == "intervals":
+        intervals(gates, options.scratch)
     if options.only in (None, "bytes"):
         same_bytes(gates, options.scratch)
     missed = [title for title, _, _, verdict in gates.rows if verdict == "MISSED"]

@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -48,18 +48,22 @@ class Studio:
     process: subprocess.Popen[str]
     address: str
     key: str
+    shown: dict[str, str] = field(default_factory=dict)
+    """What the page that was asked for last shows: sent with all that it asks for."""
 
     def ask(self, path: str, form: object = None) -> str:
         """Body of one answer."""
         with contextlib.closing(http.client.HTTPConnection(self.address, timeout=600)) as connection:
             headers = {"Authorization": f"Studio {self.key}", "Origin": f"http://{self.address}",
-                       "Sec-Fetch-Site": "same-origin"}  # fmt: skip
+                       "Sec-Fetch-Site": "same-origin", **self.shown}  # fmt: skip
             body = None if form is None else json.dumps(form)
             connection.request("GET" if form is None else "POST", path, body, headers)
             response = connection.getresponse()
             answer = response.read().decode()
             if response.status != HTTPStatus.OK or 'role="alert"' in answer:
                 sys.exit(f"{path}: {response.status} {answer[:500]}")
+            if path.startswith("/view/"):
+                self.shown = json.loads(answer)["shown"]
             return answer
 
     def whole(self, part: str) -> str:
@@ -100,6 +104,7 @@ def main() -> None:
 def _measured(records: int, pipeline: Path) -> bool:
     with _started(pipeline) as studio:
         print(f"\n{records:,} records; load {os.getloadavg()[0]:.1f}\n{'':32}{'wall s':>8}{'CPU s':>8}")
+        studio.ask("/view/variables")
         _timed("first: all variables, with reading", studio, lambda: studio.whole("variables/every"))
         _say_memory("memory with the data", studio)
         _timed("before and after, with reading", studio, lambda: studio.whole("before-and-after/every"))

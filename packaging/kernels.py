@@ -39,6 +39,8 @@ def others() -> None:
     total = data.assign(total=data["a"] + data["b"])
     mw.protect(total, "additive_noise", seed=1, edits=["a + b == total", "c <= 200", "a * c <= 10000"])
     mw.measure(data, data + 0.5, ["distance_record_linkage", "interval_disclosure"])
+    # Texts of few numbers are made without it.
+    mw.write_numbers(np.zeros(10_000), np.zeros(10_000, dtype=np.bool_), 2)
 
 
 PARTS = {each.__name__: each for each in (mdav, refine, others)}

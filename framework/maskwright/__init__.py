@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from maskwright.data.number_text import write_numbers as write_numbers
     from maskwright.data.record_chunk import RecordChunk as RecordChunk
     from maskwright.data.sketches.class_hashes import class_hashes as class_hashes
+    from maskwright.data.sketches.exact_moments import ExactMoments as ExactMoments
     from maskwright.data.sketches.record_hash import record_hashes as record_hashes
     from maskwright.data.sketches.record_hash import sampled as sampled
     from maskwright.data.variable import Variable as Variable
@@ -93,9 +94,11 @@ if TYPE_CHECKING:
     from maskwright.foundation.errors import PluginFailed as PluginFailed
     from maskwright.foundation.errors import Problem as Problem
     from maskwright.foundation.errors import ReadAgain as ReadAgain
+    from maskwright.foundation.errors import StepNotDone as StepNotDone
     from maskwright.foundation.errors import UnpairedRecords as UnpairedRecords
     from maskwright.foundation.errors import WrittenOtherwise as WrittenOtherwise
     from maskwright.foundation.kept_code import kept_code as kept_code
+    from maskwright.foundation.memory import give_back_memory as give_back_memory
     from maskwright.foundation.memory_sizes import MemorySize as MemorySize
     from maskwright.foundation.processes.processors import processors as processors
     from maskwright.foundation.progress import Caution as Caution
@@ -134,6 +137,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.engine import Workers as Workers
     from maskwright.plugins.engines.attempts import several_tries as several_tries
     from maskwright.plugins.format_facts import FormatFacts as FormatFacts
+    from maskwright.plugins.gathering import Gathering as Gathering
     from maskwright.plugins.hooks import hookimpl as hookimpl
     from maskwright.plugins.iteration import Iteration as Iteration
     from maskwright.plugins.limit import Limit as Limit
@@ -247,6 +251,7 @@ _HOME = {
     "ScratchFull": "maskwright.plugins.engine",
     "MemoryFull": "maskwright.plugins.engine",
     "Stage": "maskwright.plugins.engine",
+    "StepNotDone": "maskwright.foundation.errors",
     "TaskFailed": "maskwright.plugins.engine",
     "Workers": "maskwright.plugins.engine",
     "MemorySize": "maskwright.foundation.memory_sizes",
@@ -286,8 +291,10 @@ _HOME = {
     "Measurement": "maskwright.plugins.measurement",
     "Merging": "maskwright.plugins.merging",
     "Further": "maskwright.plugins.merging",
+    "Gathering": "maskwright.plugins.gathering",
     "PartOfFile": "maskwright.plugins.merging",
     "class_hashes": "maskwright.data.sketches.class_hashes",
+    "ExactMoments": "maskwright.data.sketches.exact_moments",
     "record_hashes": "maskwright.data.sketches.record_hash",
     "sampled": "maskwright.data.sketches.record_hash",
     "MeasurePart": "maskwright.plugins.measure",
@@ -358,6 +365,7 @@ _HOME = {
     "completed_years": "maskwright.data.dates",
     "first_of": "maskwright.data.dates",
     "processors": "maskwright.foundation.processes.processors",
+    "give_back_memory": "maskwright.foundation.memory",
     "kept_code": "maskwright.foundation.kept_code",
     "uniform_by_record": "maskwright.plugins.record_draws",
 }

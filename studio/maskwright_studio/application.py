@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,8 @@ from maskwright_studio.page import Answer
 from maskwright_studio.pages import PAGES
 from maskwright_studio.pages.pipeline import prepared
 from maskwright_studio.refusal import Refusal
-from maskwright_studio.showing import html, sentence
+from maskwright_studio.showing import ended, html, sentence
+from maskwright_studio.shown_state import PIPELINE, ensure_shown, shown_state
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from maskwright_studio.page import Page
     from maskwright_studio.session import Session
+    from maskwright_studio.shown_state import RestsOn
 
 STATIC = Path(__file__).parent / "static"
 
@@ -56,9 +59,9 @@ def application(session: Session, address: str, key: str) -> Guard:
     routes = [
         *(Route(path, _shell) for path in sorted(shells)),
         *(Route(f"/view{page.path}", partial(_view, session, page)) for page in PAGES),
-        *(Route(f"/part/{page.name}/{name}", partial(_part, session, work))
+        *(Route(f"/part/{page.name}/{name}", partial(_part, session, work, page.needs(name)))
           for page in PAGES for name, work in page.parts.items()),
-        *(Route(f"/act/{page.name}/{name}", partial(_act, session, work), methods=["POST"])
+        *(Route(f"/act/{page.name}/{name}", partial(_act, session, work, page.needs(name)), methods=["POST"])
           for page in PAGES for name, work in page.acts.items()),
         Route("/document/{key}", partial(_document, session)),
     ]  # fmt: skip
@@ -73,7 +76,13 @@ async def _shell(_: Request) -> Response:
 
 
 async def _view(session: Session, page: Page, request: Request) -> Response:
-    pipeline = session.pipeline
+    if PIPELINE in request.headers:  # a page that is loaded shows nothing yet
+        try:
+            ensure_shown(session, request.headers, page.needs("show"))
+        except Refusal as refusal:
+            return _refused_as_stale(refusal)
+    pipeline, state = session.pipeline, shown_state(session)
+    undo, redo = ("", "") if pipeline is None else (pipeline.undoes, pipeline.redoes)
     is_changed = pipeline is not None and pipeline.changed_outside()
     body = html("changed_outside.html", name=pipeline.path.name) if pipeline is not None and is_changed else ""
     try:
@@ -85,13 +94,19 @@ async def _view(session: Session, page: Page, request: Request) -> Response:
             "title": page.title,
             "html": body,
             "pipeline": "" if pipeline is None else pipeline.path.name,
-            "undo": pipeline is not None and pipeline.can_undo,
-            "redo": pipeline is not None and pipeline.can_redo,
+            "time": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"),
+            "undo": undo,
+            "redo": redo,
+            "shown": state,
         }
     )
 
 
-async def _part(session: Session, work: Any, request: Request) -> Response:
+async def _part(session: Session, work: Any, rests_on: RestsOn, request: Request) -> Response:
+    try:
+        ensure_shown(session, request.headers, rests_on)
+    except Refusal as refusal:
+        return _refused_as_stale(refusal)
     try:
         return HTMLResponse(await work(session, request.query_params))
     except Refusal as refusal:
@@ -100,16 +115,30 @@ async def _part(session: Session, work: Any, request: Request) -> Response:
         return HTMLResponse(html("reading.html", waiting=waiting))
 
 
-async def _act(session: Session, work: Any, request: Request) -> Response:
+async def _act(session: Session, work: Any, rests_on: RestsOn, request: Request) -> Response:
     form = await request.json()
     if not isinstance(form, dict):
         return PlainTextResponse("a form is a mapping", 400)
     try:
+        ensure_shown(session, request.headers, rests_on)
+    except Refusal as refusal:
+        return _refused_as_stale(refusal)
+    before = session.pipeline
+    try:
         answer: Answer = await work(session, form)
     except Refusal as refusal:
-        said = f"{refusal.message}. {refusal.hint}" if refusal.hint else f"{refusal.message}."
-        answer = Answer(say=sentence(said), wrong=True, offers=refusal.offers)
-    return JSONResponse(answer.to_json())
+        answer = _refused(refusal)
+    return JSONResponse(answer.to_json() | {"opened": session.pipeline is not before})
+
+
+def _refused(refusal: Refusal) -> Answer:
+    said = " ".join(filter(None, (ended(refusal.message), refusal.hint)))
+    return Answer(say=sentence(said), wrong=True, offers=refusal.offers)
+
+
+def _refused_as_stale(refusal: Refusal) -> Response:
+    """Answer to a page that shows something else than is open: it stays as it is, and says so."""
+    return JSONResponse(_refused(refusal).to_json(), 409)
 
 
 async def _document(session: Session, request: Request) -> Response:

@@ -17,6 +17,8 @@ from maskwright_studio.refusal import Refusal
 if TYPE_CHECKING:
     from pathlib import Path
 
+SAYS_MORE = "The command line may tell more, with --traceback."
+
 
 @dataclass(eq=False)
 class CommandLine:
@@ -69,12 +71,13 @@ class CommandLine:
         Returns
         -------
         object
-            The JSON that it printed.
+            The JSON that it printed, also where it ended with another exit code than 0 and said nothing else: a
+            pipeline that was written and cannot be planned yet is such an end.
 
         Raises
         ------
         Refusal
-            What it said instead.
+            What it said instead, or that it was ended.
         """
         try:
             process = await asyncio.create_subprocess_exec(
@@ -92,6 +95,10 @@ class CommandLine:
         if process.returncode == 0:
             return json.loads(said)
         lines = problem.decode(errors="replace").replace(f"{self.folder}{os.sep}", "").strip()
+        if not lines and said and (process.returncode or 0) > 0:
+            return json.loads(said)
+        if not lines and (process.returncode or 0) > 0:
+            raise Refusal(f"the command ended with exit code {process.returncode} and said nothing", SAYS_MORE)
         raise Refusal(lines.rstrip(".") or "the process that did this was ended from outside")
 
     async def close(self) -> None:

@@ -25,8 +25,9 @@ def compared_cells(compared: Compared, folder: Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``risk``, ``loss``, ``score``: columns; ``columns``: all of them; ``best``, ``front``: cells; ``cells``: each
-        with ``figures`` by column, ``why_not`` it can be chosen, and else its ``pipeline`` and the ``file`` of that.
+        ``risk``, ``loss``, ``score``: columns; ``columns``: all of them; ``units``: of measures, by column; ``best``,
+        ``front``: cells; ``cells``: each with ``figures`` by column, ``why_not`` it can be chosen, and else its
+        ``pipeline`` and the ``file`` of that.
     """
     labels = [each.label for each in compared.experiment.measures]
     measured = [
@@ -50,8 +51,12 @@ def compared_cells(compared: Compared, folder: Path) -> dict[str, Any]:
                 "why_not": why_not, "pipeline": text, "file": file,
             }
         )  # fmt: skip
+    units = {
+        column: each.measure.unit for column in measured for each in compared.experiment.measures
+        if column == each.label
+    }  # fmt: skip
     return {
-        "risk": compared.risk, "loss": compared.loss, "score": compared.score, "columns": measured,
+        "units": units, "risk": compared.risk, "loss": compared.loss, "score": compared.score, "columns": measured,
         "best": compared.best, "front": list(compared.front), "cells": cells,
         "computed": compared.computed, "cached": compared.cached, "folder": compared.folder.name,
     }  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 import maskwright as mw
+from maskwright_studio.compared_texts import never_there
 from maskwright_studio.data_process import is_read_in_parts
 from maskwright_studio.judged_rules import JudgedRules
 from maskwright_studio.worker import planned, told_problem
@@ -152,30 +153,7 @@ class DataAnswers:
         column = next((each for data in self._levels.values() for each in data if each.name == name), None)
         if column is None:
             raise mw.InputError(f"there is no variable {name}")
-        present = column.values[~column.missing]
-        if not len(present):
-            return {"form": "none", "counts": [], "others": 0, "labels": []}
-        if not column.variable.is_numeric:
-            counts = np.bincount(present, minlength=len(column.variable.categories))
-            order = np.argsort(-counts, kind="stable")[:MOST_BARS]
-            order = order[counts[order] > 0]
-            return {
-                "form": "categories",
-                "counts": counts[order].tolist(),
-                "others": int(counts.sum() - counts[order].sum()),
-                "labels": [column.variable.categories[each] for each in order] if values else [],
-            }
-        low, high = float(present.min()), float(present.max())
-        whole = column.variable.decimals == 0 and high - low < BINS
-        edges = np.arange(low, high + 2) - 0.5 if whole else np.linspace(low, high, BINS + 1)
-        counts, _ = np.histogram(present, edges if whole else BINS, None if whole else (low, high))
-        shown = np.arange(low, high + 1) if whole else edges
-        return {
-            "form": "numbers" if whole else "bins",
-            "counts": counts.tolist(),
-            "others": 0,
-            "labels": said(column, shown) if values else [],
-        }
+        return distribution_of(column, values)
 
     def points(self, most: int) -> dict[str, Any]:
         """Values of the numeric columns in so many records, evenly taken; None for a missing cell.
@@ -200,13 +178,13 @@ class DataAnswers:
         """Every rule of the pipeline with its counts, and what they come to together."""
         edits = mw.pipeline_edits(self._pipeline)
         outcomes = self._outcomes(edits)
-        linked = self.linked
+        linked, places = self.linked, {each.name: each.place for each in edits}
         return {
             "records": len(list(self._levels.values())[-1]),
             "levels": [] if linked is None else [(level.name, len(level)) for level in linked],
             "names": [name for data in self._levels.values() for name in data.names],
             "rules": [
-                {**said, "above": None if linked is None else _above(linked, each)}
+                said | self._place(places.get(each.name)) | {"above": None if linked is None else _above(linked, each)}
                 for said, each in zip(counts_of(outcomes), outcomes, strict=True)
             ],
             "findings": [
@@ -215,6 +193,13 @@ class DataAnswers:
                 for each in mw.analyse_edits(edits, self.data if linked is None else None).findings
             ],
         }  # fmt: skip
+
+    def _place(self, place: mw.Place | None) -> dict[str, Any]:
+        """File that a rule stands in, and its line and column where it is the pipeline."""
+        if place is None or place.file is None:
+            return {"file": "", "place": None}
+        is_here = Path(place.file) == Path(self._pipeline)
+        return {"file": Path(place.file).name, "place": [place.line, place.column] if is_here and place.line else None}
 
     def _outcomes(self, edits: EditSet) -> Sequence[Any]:
         data = self.linked or self.data
@@ -229,7 +214,8 @@ class DataAnswers:
         outcomes = self._judged.outcomes(linked or self.data, mw.EditSet((typed,)))
         outcome = next(each for each in outcomes if each.name == typed.name)
         records = len(self.data) if linked is None else len(linked[outcome.level])
-        return {"records": records, **counts_of([outcome])[0]}
+        never = never_there(text, self._levels.values())
+        return {"records": records, "never": never, **counts_of([outcome])[0]}
 
     def suggestions(self) -> dict[str, Any]:
         """Rules that hold in the data and do not follow from those of the pipeline."""
@@ -258,6 +244,20 @@ class DataAnswers:
             folder = str(Path(self._pipeline).parent)
             return {"plan": None, "problems": [told_problem(each, folder) for each in error.problems]}
 
+    def foreseen(self, points: Sequence[tuple[str, list[Any]]]) -> dict[str, Any]:
+        """Points of an experiment of which the plan says that they fail, and why; each has a name and steps."""
+        held = self._held()
+        failing = []
+        for done, (name, steps) in enumerate(points):
+            progress = self._reporter.stage(f"Planning point {done + 1} of {len(points)}")
+            try:
+                mw.plan_pipeline(self._pipeline, {"protect": steps}, data=held)
+            except mw.MaskwrightError as error:
+                told = told_problem(error.problems[0], str(Path(self._pipeline).parent))
+                failing.append({"name": name, "message": told["message"], "hint": told["hint"]})
+            progress(1.0)
+        return {"points": len(points), "failing": failing}
+
     def _held(self) -> Dataset | None:
         """The data, unless a plan does without them: those of levels, and those that are read in parts."""
         try:
@@ -278,6 +278,40 @@ def _undeclared(data: Dataset) -> Description:
         else replace(column, variable=replace(column.variable, inferred_role=True)) for column in some
     ]  # fmt: skip
     return mw.describe(replace(some, columns=tuple(plain)))
+
+
+def distribution_of(column: Column, values: bool) -> dict[str, Any]:
+    """Counts of a column by category, by number or by class; what they stand for only where it is asked for.
+
+    Parameters
+    ----------
+    column : Column
+    values : bool
+    """
+    present = column.values[~column.missing]
+    if not len(present):
+        return {"form": "none", "counts": [], "others": 0, "labels": []}
+    if not column.variable.is_numeric:
+        counts = np.bincount(present, minlength=len(column.variable.categories))
+        order = np.argsort(-counts, kind="stable")[:MOST_BARS]
+        order = order[counts[order] > 0]
+        return {
+            "form": "categories",
+            "counts": counts[order].tolist(),
+            "others": int(counts.sum() - counts[order].sum()),
+            "labels": [column.variable.categories[each] for each in order] if values else [],
+        }
+    low, high = float(present.min()), float(present.max())
+    whole = column.variable.decimals == 0 and high - low < BINS
+    edges = np.arange(low, high + 2) - 0.5 if whole else np.linspace(low, high, BINS + 1)
+    counts, _ = np.histogram(present, edges if whole else BINS, None if whole else (low, high))
+    shown = np.arange(low, high + 1) if whole else edges
+    return {
+        "form": "numbers" if whole else "bins",
+        "counts": counts.tolist(),
+        "others": 0,
+        "labels": said(column, shown) if values else [],
+    }
 
 
 def counts_of(outcomes: Sequence[Any]) -> list[dict[str, Any]]:

@@ -70,6 +70,7 @@ class DataProcess:
     share: float = 0.0
     _notice: str = ""
     _state: object = None
+    _held: str = ""
     _process: asyncio.subprocess.Process | None = None
     _listening: asyncio.Task[None] | None = None
     _asked: int = 0
@@ -150,10 +151,12 @@ class DataProcess:
     async def _start(self, pipeline: PipelineFile, state: object) -> None:
         # It ended by itself only where the data are still the same.
         self._notice = LOST if self._process is not None and not self.is_alive and state == self._state else ""
+        if self.is_alive:
+            self._let_go(pipeline)
         await self.close()
         self._answers.clear()
         self._topics.clear()
-        self.stage, self.share, self.memory, self._state = "", 0.0, 0, state
+        self.stage, self.share, self.memory, self._state, self._held = "", 0.0, 0, state, pipeline.path.name
         try:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable, "-P", "-m", "maskwright_studio.data_worker", stdin=asyncio.subprocess.PIPE,
@@ -164,6 +167,20 @@ class DataProcess:
             raise Refusal(f"no process could be started: {error.strerror}") from None
         self._tell({"pipeline": str(pipeline.path)})
         self._listening = asyncio.create_task(self._listen(self._process))
+
+    def _let_go(self, pipeline: PipelineFile) -> None:
+        """Tell whoever still waits for the process that is to be ended why no answer comes."""
+        name, held = pipeline.path.name, self._held
+        for answer in self._waiting.values():
+            answer.set_exception(
+                Refusal("the data were changed while they were looked at", "Show this page again: they are read again.")
+                if name == held
+                else Refusal(
+                    f"{name} was opened meanwhile, so the data of {held} are no longer held",
+                    f"Reload the page, or open {held} again on the page Open.",
+                )
+            )
+        self._waiting.clear()
 
     def _send(self, what: str, topic: str, details: dict[str, object]) -> asyncio.Future[Any]:
         self._asked += 1
@@ -235,9 +252,26 @@ def state_of_data(pipeline: PipelineFile) -> object:
     except yaml.YAMLError:
         raise Refusal(f"{pipeline.path.name} is no YAML as it stands", "Undo the last change, or mend it.") from None
     section = settings.get("data") if isinstance(settings, dict) else None
+    return str(pipeline.path), repr(section), _stamps(pipeline, section)
+
+
+def stamps_of_data(pipeline: PipelineFile) -> list[tuple[str, int, int]]:
+    """Files of the data of a pipeline, each with its time in nanoseconds and its size; none where it is no YAML.
+
+    Parameters
+    ----------
+    pipeline : PipelineFile
+    """
+    try:
+        settings = yaml.safe_load(pipeline.text)
+    except yaml.YAMLError:
+        return []
+    return _stamps(pipeline, settings.get("data") if isinstance(settings, dict) else None)
+
+
+def _stamps(pipeline: PipelineFile, section: object) -> list[tuple[str, int, int]]:
     files = sorted({path for text in _texts(section) for path in _named(pipeline.path.parent, text)})
-    stamps = [(str(path), *_stamp(path)) for path in files]
-    return str(pipeline.path), repr(section), stamps
+    return [(str(path), *_stamp(path)) for path in files]
 
 
 def is_read_in_parts(text: str) -> bool:

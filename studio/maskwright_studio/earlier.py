@@ -1,22 +1,31 @@
-"""Whether a file that the pipeline writes was made with its text as it stands, or with an earlier one."""
+"""Whether a file that the pipeline writes was made with its text and its data as they stand, or with others."""
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from maskwright_studio.data_process import stamps_of_data
 from maskwright_studio.proposals import fingerprint
 from maskwright_studio.released import output_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    import os
 
+    from maskwright_studio.jobs import Job
+    from maskwright_studio.pipeline_file import PipelineFile
     from maskwright_studio.session import Session
 
 LARGEST_RECORD = 8_000_000
 """Bytes of a run record that is read for this; one with the risk of a million records is not."""
+
+LARGEST_HASHED = 200_000_000
+"""Bytes of data that are hashed where their stamp alone does not tell; of more it is said that they may be others."""
 
 SLACK = 2.0
 """Seconds between the end of a run and the last of its files."""
@@ -34,11 +43,26 @@ class MadeWith:
         When, in local time.
     is_current : bool or None
         Whether the pipeline was as it stands; None where nobody knows, but the pipeline was written later.
+    other : str
+        Another pipeline that made it; '' where none is known to have.
+    has_its_data : bool or None
+        Whether the data were as they stand; None where nobody knows, but they were written later.
     """
 
     name: str
     time: str
     is_current: bool | None
+    other: str
+    has_its_data: bool | None
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """What is known of the run that made a file."""
+
+    pipeline: str
+    text: str
+    has_its_data: bool | None
 
 
 def made_with(session: Session, path: Path) -> MadeWith:
@@ -53,20 +77,28 @@ def made_with(session: Session, path: Path) -> MadeWith:
     pipeline = session.needed_pipeline()
     written = path.stat().st_mtime
     time = datetime.fromtimestamp(written).astimezone().strftime("%Y-%m-%d %H:%M")
-    seen = _seen_by_a_run(session, path, written) or _seen_by_the_record(session, path, written)
-    if seen:
-        return MadeWith(path.name, time, seen == fingerprint(pipeline.text))
-    return MadeWith(path.name, time, None if pipeline.path.stat().st_mtime > written else True)
+    found = _by_a_run(session, path, written) or _by_the_record(session, path, written)
+    if found is None:
+        is_current = None if pipeline.path.stat().st_mtime > written else True
+        return MadeWith(path.name, time, is_current, "", _unless_later(pipeline, written))
+    is_current = found.text == fingerprint(pipeline.text)
+    other = "" if is_current or found.pipeline == pipeline.path.name else found.pipeline
+    return MadeWith(path.name, time, is_current, other, found.has_its_data)
 
 
 def older(session: Session, key: str) -> MadeWith | None:
-    """What made an output that is not that of the pipeline as it stands; None where it is, or is not there.
+    """What made an output that is not that of the pipeline and the data as they stand.
 
     Parameters
     ----------
     session : Session
     key : str
         Of the section ``output:``.
+
+    Returns
+    -------
+    MadeWith or None
+        None where it is that, or is not there.
     """
     path = output_of(session, key)
     try:
@@ -75,27 +107,106 @@ def older(session: Session, key: str) -> MadeWith | None:
         made = made_with(session, path)
     except OSError:
         return None
-    return None if made.is_current else made
+    return None if made.is_current and made.has_its_data else made
 
 
-def _seen_by_a_run(session: Session, path: Path, written: float) -> str:
-    """Fingerprint of the text that the newest run of this session began with; '' where the file is not of it."""
+def has_its_data(job: Job, pipeline: PipelineFile) -> bool | None:
+    """Whether the data of a pipeline are those that a run of this session read.
+
+    Files that are where they were with another time, such as copies that were brought back, are told by their hash.
+
+    Parameters
+    ----------
+    job : Job
+        A run.
+    pipeline : PipelineFile
+        The one that it ran.
+
+    Returns
+    -------
+    bool or None
+        None where nobody knows: a file has another time, the same size, and is too large to be hashed.
+    """
+    begun = {name: tuple(stamp) for name, *stamp in job.request["data"]}
+    now = {name: tuple(stamp) for name, *stamp in stamps_of_data(pipeline)}
+    if begun.keys() != now.keys():
+        return False
+    others = [Path(name) for name in now if now[name] != begun[name]]
+    found = [_is_as_read(path, begun[str(path)][1], job.read) for path in others]
+    return False if False in found else None if None in found else True
+
+
+def _is_as_read(path: Path, size: int, read: list[dict[str, Any]]) -> bool | None:
+    """Whether a file has the bytes that a run has read of it; None where it is too large to tell."""
+    known = [each for each in read if each["file"] == path.name]
+    try:
+        found = path.stat()
+        if found.st_size != size or len(known) != 1 or found.st_size != known[0]["bytes"]:
+            return False
+        return None if found.st_size > LARGEST_HASHED else _sha256(path, _version(found)) == known[0]["sha256"]
+    except OSError:
+        return False
+
+
+def _by_a_run(session: Session, path: Path, written: float) -> _Origin | None:
+    """The newest run of this session that wrote a file, where it is still that one."""
+    pipeline = session.needed_pipeline()
     for job in reversed(session.jobs.all):
         if job.state == "done" and job.request["work"] == "run":
             files = (session.folder / each["file"] for each in job.result["files"])
             if path in {each.resolve() for each in files} and written <= job.ended + SLACK:
-                return str(job.request["seen"])
-    return ""
+                made = Path(job.request["pipeline"])
+                is_other = made != pipeline.path
+                name = made.relative_to(session.folder).as_posix() if is_other else made.name
+                return _Origin(name, str(job.request["seen"]), is_other or has_its_data(job, pipeline))
+    return None
 
 
-def _seen_by_the_record(session: Session, path: Path, written: float) -> str:
+def _by_the_record(session: Session, path: Path, written: float) -> _Origin | None:
+    """The run that the record beside a file tells of."""
     record = output_of(session, "record")
     try:
         if record is None or record.stat().st_size > LARGEST_RECORD or record.stat().st_mtime + SLACK < written:
-            return ""
+            return None
         found = json.loads(record.read_text("utf-8"))
         if all((record.parent / each["file"]).resolve() != path for each in found["outputs"].values()):
-            return ""
-        return str(next(each["sha256"] for each in found["inputs"] if each["role"] == "pipeline"))
+            return None
+        made = next(each for each in found["inputs"] if each["role"] == "pipeline")
+        read = [each for each in found["inputs"] if each["role"] == "data"]
+        pipeline = session.needed_pipeline()
+        return _Origin(str(made["file"]), str(made["sha256"]), _is_of_record(pipeline, read, record.stat().st_mtime))
     except (OSError, ValueError, KeyError, TypeError, StopIteration):
-        return ""
+        return None
+
+
+def _is_of_record(pipeline: PipelineFile, read: list[dict[str, Any]], ended: float) -> bool | None:
+    """Whether the data are those of a record: by their times, and where these are later by size and hash."""
+    by_time = _unless_later(pipeline, ended)
+    files = {path.name: path for path in (Path(name) for name, *_ in stamps_of_data(pipeline))}
+    if len(read) != 1 or read[0]["file"] not in files or not files[read[0]["file"]].is_file():
+        return by_time
+    path = files[read[0]["file"]]
+    found = path.stat()
+    if found.st_size != read[0]["bytes"]:
+        return False
+    if by_time or found.st_size > LARGEST_HASHED:
+        return by_time
+    return bool(_sha256(path, _version(found)) == read[0]["sha256"])
+
+
+def _unless_later(pipeline: PipelineFile, time: float) -> bool | None:
+    """True where no file of the data was written after a time, else None."""
+    # A file that is copied in keeps its own time; that of the change of its entry is the machine's.
+    stats = [Path(name).stat() for name, *_ in stamps_of_data(pipeline) if Path(name).is_file()]
+    return None if any(max(each.st_mtime, each.st_ctime) > time for each in stats) else True
+
+
+def _version(found: os.stat_result) -> tuple[int, ...]:
+    """What tells a file from another one that was put in its place with the same time and size."""
+    return found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size
+
+
+@functools.lru_cache(maxsize=8)
+def _sha256(path: Path, _version: tuple[int, ...]) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
+import maskwright as mw
 from maskwright_studio.pipeline_text.writing import pair
 
 if TYPE_CHECKING:
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
 
 SAME = ("data", "edits", "on_input_violation")
 """Sections that an experiment has as a pipeline has them."""
+
+AS_THEY_ARE = "k", 1
+"""Parameter and value that stand for the data without a step."""
 
 HEAD = """\
 # Pipelines that differ in one setting, and how much they lose and disclose.
@@ -71,4 +76,27 @@ def experiment_text(
         "output": f"{name.rpartition('/')[2].rpartition('.')[0]}-results",
     }
     lines = [line for key, value in whole.items() for line in pair(key, value)]
-    return HEAD.format(name=name.rpartition("/")[2]) + "\n".join(lines) + "\n"
+    return HEAD.format(name=shlex.quote(name.rpartition("/")[2])) + "\n".join(lines) + "\n"
+
+
+def points_of(text: str) -> list[tuple[str, list[Any]]]:
+    """Points of an experiment that was made here, each with the steps of its pipeline; the data as they are have none.
+
+    Parameters
+    ----------
+    text : str
+        As `experiment_text` writes it: a family varies one parameter, or none.
+    """
+    found = []
+    for entry in mw.read_settings(text)["grid"]:
+        vary = entry.get("vary", {})
+        if not vary:
+            found.append((str(entry["family"]), entry["protect"]))
+        for path, values in vary.items():
+            step, _, parameter = path.rpartition(".params.")
+            at = int(step or 0)
+            for value in (each for each in values if (parameter, each) != AS_THEY_ARE):
+                steps = [dict(each) for each in entry["protect"]]
+                steps[at]["params"] = {**(steps[at].get("params") or {}), parameter: value}
+                found.append((f"{entry['family']} {parameter}={value}", steps))
+    return found

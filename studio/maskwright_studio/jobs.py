@@ -52,6 +52,8 @@ class Job:
         Exit code, as the command line would have it.
     result : object
         What the work returned, as JSON.
+    read : list of dict
+        Files that a run has read, each with its name, bytes and hash; no page shows them.
     ended : float
         When, in seconds of the clock on the wall.
     """
@@ -66,6 +68,7 @@ class Job:
     problems: list[dict[str, Any]] = field(default_factory=list)
     code: int | None = None
     result: Any = None
+    read: list[dict[str, Any]] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
     seconds: float = 0.0
     ended: float = 0.0
@@ -96,7 +99,7 @@ class Job:
                 self.cautions.append(text)
             case {"code": code}:
                 self.code = code
-                self.result = told.get("result")
+                self.result, self.read = told.get("result"), told.get("read", [])
                 self.problems = told.get("problems", [])
 
 

@@ -31,7 +31,10 @@ def map_of_runs(jobs: Iterable[Job]) -> dict[str, Any] | None:
     ]  # fmt: skip
     shown = [each for each in cells if all(each["figures"].get(label) is not None for label in (risk, loss))]
     places = {each["name"]: (each["figures"][risk], each["figures"][loss]) for each in shown}
-    return {"risk": risk, "loss": loss, "best": None, "front": front_of(places), "cells": shown} if shown else None
+    units = {each["label"]: each["unit"] for job in runs for each in job.result["measures"]}
+    if not shown:
+        return None
+    return {"risk": risk, "loss": loss, "units": units, "best": None, "front": front_of(places), "cells": shown}
 
 
 def front_of(places: dict[str, tuple[float, float]]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from maskwright_studio.session import Session
+    from maskwright_studio.shown_state import RestsOn
 
 Query = Mapping[str, str]
 """What stands behind the question mark of the address: it is all the state of a page, so links survive reload."""
@@ -69,6 +70,9 @@ class Page:
         ``(session, form) -> Answer``: what its forms and buttons do, by ``data-act="/act/PAGE/NAME"``.
     is_listed : bool
         Whether it stands in the navigation.
+    rests_on : mapping of name to {"nothing", "pipeline", "text"}
+        What has to be as the page shows it for one of its parts or acts, or, as ``show``, for the page to be shown in
+        the place of another one: the pipeline that is open, where nothing is said.
     is_of_file : bool
         Whether all that it shows comes from the pipeline on disk: a file that was changed outside is read again first.
     """
@@ -78,6 +82,7 @@ class Page:
     show: Callable[[Session, Query], Awaitable[str]]
     parts: Mapping[str, Callable[[Session, Query], Awaitable[str]]] = field(default_factory=dict)
     acts: Mapping[str, Callable[[Session, Form], Awaitable[Answer]]] = field(default_factory=dict)
+    rests_on: Mapping[str, RestsOn] = field(default_factory=dict)
     is_listed: bool = True
     is_of_file: bool = False
 
@@ -85,3 +90,12 @@ class Page:
     def name(self) -> str:
         """The path without its slash."""
         return self.path.strip("/")
+
+    def needs(self, name: str) -> RestsOn:
+        """What has to be as the page shows it for one of its parts or acts, or ``show``.
+
+        Parameters
+        ----------
+        name : str
+        """
+        return self.rests_on.get(name, "pipeline")

@@ -9,6 +9,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from maskwright_studio.change_in_words import change_in_words
 from maskwright_studio.pipeline_history import History, Kept
 from maskwright_studio.refusal import Refusal, changed_outside
 
@@ -55,14 +56,14 @@ class PipelineFile:
         return self.versions[self.at]
 
     @property
-    def can_undo(self) -> bool:
-        """Whether there is an older version."""
-        return self.at > 0
+    def undoes(self) -> str:
+        """Which change undo takes back, in words; '' where there is no older version."""
+        return change_in_words(self.versions[self.at - 1], self.text) if self.at else ""
 
     @property
-    def can_redo(self) -> bool:
-        """Whether something was undone."""
-        return self.at + 1 < len(self.versions)
+    def redoes(self) -> str:
+        """Which change redo makes again, in words; '' where nothing was undone."""
+        return change_in_words(self.text, self.versions[self.at + 1]) if self.at + 1 < len(self.versions) else ""
 
     def changed_outside(self) -> bool:
         """Whether the file is not what was last read or written here, or is no longer there."""

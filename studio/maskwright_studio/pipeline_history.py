@@ -61,7 +61,7 @@ class History:
 
     def __init__(self, path: Path) -> None:
         self.folder = state_folder()
-        self.file = self.folder / f"{hashlib.sha256(os.fsencode(path)).hexdigest()}.json"
+        self.file = _file_of(path, "json")
         self.problem = ""
         self._seen = Kept()
 
@@ -113,16 +113,57 @@ class History:
             os.close(handle)
 
     def _write(self, kept: Kept) -> None:
-        told = json.dumps({"versions": kept.versions, "at": kept.at, "draft": kept.draft})
-        handle, name = tempfile.mkstemp(dir=self.folder)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(told)
-            Path(name).replace(self.file)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(name).unlink()
-            raise
+        _write_whole(self.file, {"versions": kept.versions, "at": kept.at, "draft": kept.draft})
+
+
+def kept_waivers(path: Path) -> dict[str, list[str]]:
+    """Which doubts each waiver of a pipeline covered when it was given, by names without words; empty where not known.
+
+    Parameters
+    ----------
+    path : Path
+        Of the pipeline.
+    """
+    try:
+        found = json.loads(_file_of(path, "waivers.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {str(key): [str(each) for each in told] for key, told in found.items()} if isinstance(found, dict) else {}
+
+
+def keep_waivers(path: Path, given: dict[str, list[str]]) -> None:
+    """Keep what waivers cover, those that were given last where there are too many.
+
+    Parameters
+    ----------
+    path : Path
+        Of the pipeline.
+    given : dict
+        The newest last.
+
+    Raises
+    ------
+    OSError
+        It cannot be written.
+    """
+    state_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+    _write_whole(_file_of(path, "waivers.json"), dict(list(given.items())[-MOST_VERSIONS:]))
+
+
+def _file_of(path: Path, ending: str) -> Path:
+    return state_folder() / f"{hashlib.sha256(os.fsencode(path)).hexdigest()}.{ending}"
+
+
+def _write_whole(path: Path, told: object) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(json.dumps(told))
+        Path(name).replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise
 
 
 def state_folder() -> Path:

@@ -8,8 +8,11 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 from maskwright_studio import pipeline_text
-from maskwright_studio.pipeline_text.layout import comments_of
+from maskwright_studio.pipeline_text.guesses import without_false_guesses
+from maskwright_studio.pipeline_text.layout import Layout, comments_of
 from maskwright_studio.pipeline_text.meaning import find
 from maskwright_studio.refusal import Refusal
 
@@ -17,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Operation = list[Any]
-"""``["set", path, value]``, ``["remove", path]``, ``["insert", path, at, value]``, ``["move", path, at, to]``."""
+"""``["set", path, value]``, ``["remove", path]``, ``["uncomment", path]``, ``["insert", path, at, value]``,
+``["append", path, value]``, ``["move", path, at, to]``, ``["text", typed]``."""
 
 MARK = "\ufeff"
 
@@ -35,13 +39,26 @@ def changed(text: str, operations: Sequence[Operation]) -> str:
     Refusal
         One of them cannot be made in this layout, or nothing would change.
     """
+    new = _after(text, operations)
+    if new == text:
+        raise Refusal("that is what the pipeline says already")
+    if any(operation[0] == "text" for operation in operations):
+        return new  # what was typed stays as it was typed
+    mark = MARK if new.startswith(MARK) else ""
+    return mark + without_false_guesses(text.removeprefix(MARK), new.removeprefix(MARK))
+
+
+def _after(text: str, operations: Sequence[Operation]) -> str:
     new = text
     for operation in operations:
         match operation:
             case ["set", list(path), value]:
                 new = pipeline_text.set_value(new, path, value)
             case ["remove", list(path)]:
-                new = pipeline_text.remove(new, path, comments=True)
+                bare = pipeline_text.uncomment(new, path) if path and isinstance(path[-1], int) else new
+                new = pipeline_text.remove(bare, path, comments=True)
+            case ["uncomment", list(path)]:
+                new = pipeline_text.uncomment(new, path)
             case ["insert", list(path), int(at), value]:
                 new = pipeline_text.insert(new, path, at, value)
             case ["append", list(path), value]:
@@ -52,9 +69,49 @@ def changed(text: str, operations: Sequence[Operation]) -> str:
                 new = typed_over(new, typed)
             case _:
                 raise Refusal("this change is not understood")
-    if new == text:
-        raise Refusal("that is what the pipeline says already")
     return new
+
+
+def steps_in_place_of(steps: Sequence[Any], new: Sequence[Any]) -> list[Operation]:
+    """Operations that put steps in the place of those of a pipeline; comments of a step go with its method.
+
+    Parameters
+    ----------
+    steps, new : sequence
+        Entries of ``protect:``, as they are and as they are to be.
+    """
+    if not steps or not new:
+        return [["set", ["protect"], list(new)]]
+    pairs = list(enumerate(zip(steps, new, strict=False)))
+    return [
+        *(["remove", ["protect", at]] for at in range(len(steps) - 1, len(new) - 1, -1)),
+        *(["uncomment", ["protect", at]] for at, (old, other) in pairs if method_of(old) != method_of(other)),
+        *(["set", ["protect", at], other] for at, (_, other) in pairs),
+        *(["append", ["protect"], other] for other in new[len(steps) :]),
+    ]
+
+
+def method_of(step: object) -> str:
+    """Method of a step of a pipeline; '' where it has none."""
+    return str(step.get("method", "")) if isinstance(step, dict) else ""
+
+
+def entry_at(text: str, path: Sequence[str | int], line: int, column: int) -> int | None:
+    """Position of the entry of a list that holds a place of the text; None where none does.
+
+    Parameters
+    ----------
+    text : str
+    path : sequence of str or int
+        Of the list.
+    line, column : int
+        From 1.
+    """
+    layout = Layout(text.removeprefix(MARK))
+    node = layout.at(path)
+    place = sum(len(each) + 1 for each in layout.text.split("\n")[: line - 1]) + column - 1
+    entries = layout.entries(node) if isinstance(node, yaml.SequenceNode) else []
+    return next((at for at, each in enumerate(entries) if each.start <= place < each.end), None)
 
 
 def comments_lost(old: str, new: str) -> list[str]:

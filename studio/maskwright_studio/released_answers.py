@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import maskwright as mw
-from maskwright_studio.data_answers import BINS, MOST_BARS, DataAnswers, said
+from maskwright_studio.data_answers import BINS, MOST_BARS, DataAnswers, distribution_of, said
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,16 +55,18 @@ class ReleasedAnswers(DataAnswers):
         return {
             "records": len(before),
             "masked": len(after),
-            "variables": [_compared(before[name], after[name]) for name in _common(before, after)],
+            "variables": [_compared(before[name], after[name]) for name in _published(before, after)],
             "gone": [name for name in before.names if name not in after.names],
         }
 
     def overlaid(self, name: str, masked: str, stamp: Sequence[int], values: bool = False) -> dict[str, Any]:
         """Distribution of a variable in both files, in the same classes; what they stand for only where asked."""
         before, after = self.data, self._released(masked, stamp)
-        if name not in _common(before, after):
+        if name not in _published(before, after):
             raise mw.InputError(f"{name} is not in both files")
         one, other = before[name], after[name]
+        if one.variable.is_numeric != other.variable.is_numeric:
+            return _recoded(one, other, values)
         return _of_numbers(one, other, values) if one.variable.is_numeric else _of_categories(one, other, values)
 
     def correlations(self, masked: str, stamp: Sequence[int]) -> dict[str, Any]:
@@ -144,24 +146,36 @@ class ReleasedAnswers(DataAnswers):
         return {"names": list(data.names), "rows": np.array([_texts(each, rows) for each in data]).T.tolist()}
 
 
+def _published(before: Dataset, after: Dataset) -> list[str]:
+    """Variables of both files; of what identifies, only what was made anew."""
+    return [name for name in before.names if name in after.names and before[name].variable.role != "identifier"]
+
+
 def _common(before: Dataset, after: Dataset) -> list[str]:
-    return [
-        name for name in before.names
-        if name in after.names and before[name].variable.role != "identifier"
-        and before[name].variable.is_numeric == after[name].variable.is_numeric
-    ]  # fmt: skip
+    """Those of them that are of the same kind in both, so that they can be laid over each other."""
+    names = _published(before, after)
+    return [name for name in names if before[name].variable.is_numeric == after[name].variable.is_numeric]
 
 
 def _compared(one: Column, other: Column) -> dict[str, Any]:
     found = {"name": one.variable.name, "is_numeric": one.variable.is_numeric, "role": one.variable.role,
-             "mean": None, "deviation": None, "missing": int(other.missing.sum()) - int(one.missing.sum())}  # fmt: skip
-    if one.variable.is_numeric:
+             "mean": None, "deviation": None, "missing": int(other.missing.sum()) - int(one.missing.sum()),
+             "recoded": one.variable.is_numeric != other.variable.is_numeric}  # fmt: skip
+    if one.variable.is_numeric and not found["recoded"]:
         first, second = one.values[~one.missing], other.values[~other.missing]
         spread = float(first.std()) if len(first) else 0.0
         if spread > 0 and len(second):
             found["mean"] = (float(second.mean()) - float(first.mean())) / spread
             found["deviation"] = 100 * (float(second.std()) / spread - 1)
     return found
+
+
+def _recoded(one: Column, other: Column, values: bool) -> dict[str, Any]:
+    """Counts of a variable that is of another kind in the masked file: bands have no place among numbers."""
+    return {
+        "form": "recoded", "after": distribution_of(other, values),
+        "cells": [[int((~each.missing).sum()), int(each.missing.sum())] for each in (one, other)],
+    }  # fmt: skip
 
 
 def _of_numbers(one: Column, other: Column, values: bool) -> dict[str, Any]:

@@ -45,6 +45,7 @@ def run_summary(record: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         That names of files are relative to.
     """
     run = mw.RunRecord.model_validate(record)
+    promised = {group.requested for group in run.k.groups if group.guaranteed}
     return {
         "ok": run.ok,
         "records": run.records,
@@ -58,10 +59,10 @@ def run_summary(record: Mapping[str, Any], folder: Path) -> dict[str, Any]:
             for each in run.edits
         ],
         "classes": [
-            {"about": about, "smallest": each.smallest, "below": each.below}
+            {"about": about, "k": each.expected, "is_promised": each.expected in promised,
+             "smallest": each.smallest, "below": each.below}
             for about, each in mw.wording.classes_of_equal_records(run)
         ],
-        "k": run.k.expected,
         "measures": [_measure(label, each) for label, each in run.measures.items()],
         "doubts": [each.model_dump(mode="json") for each in run.doubts],
         "files": [_file(key, each.file, folder) for key, each in run.outputs.items()],
@@ -86,7 +87,7 @@ def _measure(label: str, found: MeasureRecord) -> dict[str, Any]:
     thresholds = [] if found.threshold is None else [(label, found.threshold, bool(found.met))]
     thresholds += [(f"{label}.{name}", each.threshold, each.met) for name, each in found.part_thresholds.items()]
     return {
-        "label": label, "kind": found.kind, "figure": found.value,
+        "label": label, "kind": found.kind, "figure": found.value, "unit": found.unit,
         "value": mw.wording.with_unit(found.value, found.unit),
         "better": found.direction, "sentence": found.sentence, "notes": list(found.notes),
         "parts": {

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+import maskwright as mw
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -19,10 +22,13 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["plural"] = mw.wording.plural
     environment.filters["thousands"] = lambda number: f"{number:,}"
     environment.filters["sentence"] = sentence
+    environment.filters["ended"] = ended
     environment.filters["share_of"] = share_of
     environment.filters["duration"] = duration
+    environment.filters["quoted"] = shlex.quote
     return environment
 
 
@@ -52,6 +58,11 @@ def duration(seconds: float | None) -> str:
 def sentence(text: str) -> str:
     """A sentence with a capital letter, unless it begins with the name of a file."""
     return text[:1].upper() + text[1:] if text.split(" ", 1)[0].isalpha() else text
+
+
+def ended(text: str) -> str:
+    """A text with the full stop that it lacks: a question has its mark."""
+    return text if text.endswith((".", "?", "!", ":")) else f"{text}."
 
 
 def share_of(part: int, whole: int) -> str:

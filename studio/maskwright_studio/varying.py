@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from maskwright_studio.parameter_form import FormField
 
-FIRST_VALUES = {"k": "3, 5, 10, 20"}
-"""Shown at first; of other parameters it is the value that holds."""
+FIRST_VALUES = {"k": (3, 5, 10, 20)}
+"""Shown at first, beside the value that holds; of other parameters it is this value alone."""
 
 EXAMPLES = {"integer": "whole numbers, such as 3, 5, 10", "number": "numbers, such as 0.1, 0.2"}
 
@@ -54,8 +54,12 @@ class Varied:
 
     @property
     def first(self) -> str:
-        """Values that are shown at first."""
-        return FIRST_VALUES.get(self.field.label) or self.field.written or self.field.default
+        """Values that are shown at first: that of the pipeline is among them."""
+        held = self.field.written or self.field.default
+        usual = FIRST_VALUES.get(self.field.label, ())
+        if not usual or not (held.isdecimal() or not held):
+            return held
+        return ", ".join(map(str, sorted({*usual, *map(int, held.split())})))
 
     def values(self, typed: str) -> list[object]:
         """Plain values of what was typed, each once.

@@ -83,7 +83,7 @@ def main() -> None:
 
 
 def outcome(request: Mapping[str, Any], reporter: Told) -> dict[str, object]:
-    """What a job comes to: exit code, result, and problems where there are some.
+    """What a job comes to: exit code, result, the files that a run read, and problems where there are some.
 
     Parameters
     ----------
@@ -92,10 +92,13 @@ def outcome(request: Mapping[str, Any], reporter: Told) -> dict[str, object]:
         ``{"work": "compare", "experiment": PATH, "folder": PATH}``.
     reporter : Told
     """
+    read: list[dict[str, Any]] = []
     try:
         match request["work"]:
             case "run":
-                result = run_summary(mw.run(request["pipeline"], reporter=reporter).record, Path(request["folder"]))
+                run = mw.run(request["pipeline"], reporter=reporter).record
+                result = run_summary(run, Path(request["folder"]))
+                read = run["inputs"]
             case "compare":
                 compared = mw.compare(request["experiment"], reporter=reporter)
                 result = compared_cells(compared, Path(request["folder"]))
@@ -105,15 +108,27 @@ def outcome(request: Mapping[str, Any], reporter: Told) -> dict[str, object]:
         record = getattr(error, "record", None)
         problems = [told_problem(each, request.get("folder", "")) for each in error.problems]
         said = None if record is None else run_summary(record, Path(request["folder"]))
-        return {"code": error.exit_code, "result": said, "problems": problems}
-    return {"code": 0, "result": result}
+        read = [] if record is None else record["inputs"]
+        return {"code": error.exit_code, "result": said, "read": read, "problems": problems}
+    return {"code": 0, "result": result, "read": read}
 
 
 def planned(plan: Mapping[str, Any]) -> dict[str, object]:
-    """A plan as the page shows it: cautions apart from other notices."""
+    """A plan as the page shows it: cautions apart from other notices, and which steps have clusters."""
     notices = plan.get("notices", ())
     cautions = [each for each in notices if isinstance(each, mw.Caution)]
-    return {**plan, "cautions": cautions, "notices": [each for each in notices if each not in cautions]}
+    steps = [{**each, "makes_clusters": _makes_clusters(each["method"])} for each in plan.get("steps", ())]
+    rest = [each for each in notices if each not in cautions]
+    return {**plan, "steps": steps, "cautions": cautions, "notices": rest}
+
+
+def _makes_clusters(method: str) -> bool:
+    """Whether a method has clusters and averages; of one that only the pipeline knows it is taken to be so."""
+    try:
+        found = mw.find_method(method)
+    except mw.MaskwrightError:
+        return True
+    return isinstance(found, mw.Method) and found.makes_clusters
 
 
 def told_problem(problem: mw.Problem, folder: str) -> dict[str, object]:

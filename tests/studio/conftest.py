@@ -17,6 +17,16 @@ import pytest
 
 from maskwright.cli.main import main
 
+AT_MOST = 1200
+"""Seconds that a test of this folder may take: it may wait for several things, and for what was never compiled."""
+
+
+def pytest_collection_modifyitems(items):
+    """Let tests of this folder wait as long as they say that they do, also on a busy machine."""
+    for each in items:
+        if Path(__file__).parent in each.path.parents:
+            each.add_marker(pytest.mark.timeout(AT_MOST))
+
 
 @dataclass
 class Running:
@@ -36,12 +46,15 @@ class Running:
         return f"http://{self.address}{path}"
 
     def ask(self, path, form=None, *, method=None, **headers):
-        """Status, headers and body of one request; `headers` replace those of the page, None leaves one out."""
-        sent = {
+        """Status, headers and body of one request; `headers` replace those of the page, None leaves one out.
+
+        What is asked as a page asks it comes from one that was loaded just now, unless `headers` say what it shows.
+        """
+        sent = (self.shown() if path.startswith(("/act/", "/part/")) else {}) | {
             "Host": self.address, "Origin": f"http://{self.address}", "Sec-Fetch-Site": "same-origin",
             "Authorization": f"Studio {self.key}",
         } | {name.replace("_", "-"): value for name, value in headers.items()}  # fmt: skip
-        with contextlib.closing(http.client.HTTPConnection(self.address, timeout=30)) as connection:
+        with contextlib.closing(http.client.HTTPConnection(self.address, timeout=120)) as connection:
             connection.putrequest(method or ("GET" if form is None else "POST"), path, skip_host=True)
             for name, value in sent.items():
                 for each in value if isinstance(value, list) else [] if value is None else [value]:
@@ -53,6 +66,10 @@ class Running:
             with connection.getresponse() as response:
                 return response.status, dict(response.getheaders()), response.read().decode()
 
+    def shown(self):
+        """What a page that is loaded now shows, as it names it with all that it asks for."""
+        return json.loads(self.ask("/view/plan")[2])["shown"]
+
     def view(self, path):
         return json.loads(self.ask(f"/view{path}")[2])["html"]
 
@@ -61,7 +78,7 @@ class Running:
 
     def end(self):
         self.process.send_signal(signal.SIGINT)
-        self.process.wait(30)
+        self.process.wait(120)
         return self.process.stderr.read()
 
 

@@ -14,7 +14,7 @@ def running(studio, office):
 
 
 def map_of(running, query="", experiment="experiment.yaml"):
-    end = time.monotonic() + 280
+    end = time.monotonic() + 600
     while "data-again" in (shown := running.ask(f"/part/map/cells?experiment={experiment}{query}")[2]):
         assert time.monotonic() < end
         time.sleep(0.1)
@@ -101,7 +101,7 @@ output: long
 def test_a_cancelled_comparison_keeps_what_is_computed_and_no_temporaries(running, office, command):
     (office / "long.yaml").write_text(LONG, "utf-8")
     running.act("/map/compare", experiment="long.yaml")
-    end = time.monotonic() + 280
+    end = time.monotonic() + 600
     while "<li" not in running.ask("/part/map/cells?experiment=long.yaml")[2]:
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -125,7 +125,7 @@ def test_runs_of_the_session_are_on_a_map(running, office):
         running.act("/open/read_again")
         for _ in range(2):
             running.act("/run/start")
-            end = time.monotonic() + 280
+            end = time.monotonic() + 600
             while "data-again" in running.ask("/part/run/progress")[2]:
                 assert time.monotonic() < end
                 time.sleep(0.1)

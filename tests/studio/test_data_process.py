@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def data_process_of(running):
 
 def until_read(running, part):
     """A part of a page, once it no longer says how far the reading is."""
-    end = time.monotonic() + 250
+    end = time.monotonic() + 600
     while "data-again" in (shown := running.ask(f"/part{part}")[2]):
         assert time.monotonic() < end
         time.sleep(0.1)
@@ -122,6 +123,22 @@ def test_changed_data_are_read_again(running, office):
         assert "people.csv" in until_read(running, "/variables/every")
     finally:
         (office / "people.csv").write_text(content)
+    assert "60 records" in until_read(running, "/variables/every")
+
+
+def test_an_answer_that_another_pipeline_prevents_is_told_by_its_name(studio, office):
+    (office / "other.yaml").write_bytes((office / "pipeline.yaml").read_bytes())
+    running = studio(office / "pipeline.yaml")
+    with ThreadPoolExecutor(1) as tab:
+        counting = tab.submit(running.act, "/rules/count", rule="gross == net + tax")
+        while (first := data_process_of(running)) is None:
+            time.sleep(0.01)
+        os.kill(first, signal.SIGSTOP)  # so that it does not answer before the other one is opened
+        assert not running.act("/open/choose", pipeline="other.yaml")["wrong"]
+        running.ask("/part/variables/every")
+        shown = counting.result(timeout=120)["html"]
+    assert "other.yaml was opened meanwhile, so the data of pipeline.yaml are no longer held" in shown
+    assert "ended from outside" not in shown
     assert "60 records" in until_read(running, "/variables/every")
 
 

@@ -31,7 +31,7 @@ def running(studio, survey, form):
 
 
 def part(running, path):
-    end = time.monotonic() + 280
+    end = time.monotonic() + 600
     while "data-again" in (shown := running.ask(f"/part/{path}")[2]):
         assert time.monotonic() < end
         time.sleep(0.1)

@@ -19,7 +19,7 @@ def running(studio, office):
 
 
 def plan_of(running):
-    end = time.monotonic() + 120
+    end = time.monotonic() + 600
     while "data-again" in (shown := running.ask("/part/plan/plan")[2]):
         assert time.monotonic() < end
         time.sleep(0.1)

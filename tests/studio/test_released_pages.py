@@ -4,6 +4,7 @@ import html
 import json
 import re
 import time
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ def running(studio, office, command):
 
 
 def part(running, path):
-    end = time.monotonic() + 120
+    end = time.monotonic() + 600
     while "data-again" in (shown := running.ask(f"/part/{path}")[2]):
         assert time.monotonic() < end
         time.sleep(0.1)
@@ -82,6 +83,32 @@ def test_distributions_and_correlations_are_those_of_the_files(running, office):
     (row,) = [row for row in cells(part(running, "before-and-after/correlations")) if row[0] == "gross"]
     before, after = (np.corrcoef(numbers(office, "age", each), numbers(office, "gross", each))[0, 1] for each in both)
     assert row[1] == f"{after - before:+.3f}"
+
+
+def test_a_variable_in_bands_is_listed_with_its_counts(studio, office, command, tmp_path):
+    (tmp_path / "people.csv").write_bytes((office / "people.csv").read_bytes())
+    (tmp_path / "bands.yaml").write_text(
+        "maskwright: 1\ndata: {source: people.csv, variables: {age: {role: quasi_identifier}, region: {role: other}}}\n"
+        "protect:\n- {method: recoding, variables: [age], params: {bands: 10}}\n"
+        "- {method: microaggregation, variables: [gross, tax, net], params: {k: 5}}\n"
+        "output: {data: banded.csv}\nseed: 7\n",
+        "utf-8",
+    )
+    assert command(tmp_path, "run", "bands.yaml", "--quiet")[0] == 0
+    head, *rows = [line.split(",") for line in (tmp_path / "banded.csv").read_text("utf-8").splitlines()]
+    bands = Counter(row[head.index("age")] for row in rows)
+    banded = studio(tmp_path / "bands.yaml")
+    shown = part(banded, "before-and-after/every")
+    assert f"{len(head)} variables are in both files" in shown
+    assert ["age", "quasi_identifier (recoded into categories)", "", "", "0"] in cells(shown)
+    shown = part(banded, "before-and-after/one?name=age")
+    assert "60 in the original, 60 in the masked file" in shown
+    counts = [int(row[1]) for row in cells(shown) if row[0].isdigit()]
+    assert counts == sorted(bands.values(), reverse=True)
+    assert not any(band in shown for band in bands)
+    with_values = cells(part(banded, "before-and-after/one?name=age&values=shown"))[1:]
+    assert {band: int(count) for band, count in with_values} == bands
+    assert "kolmogorov" in part(banded, "before-and-after/figures")
 
 
 def test_risks_are_those_of_the_record(running, office):

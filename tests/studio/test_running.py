@@ -17,7 +17,7 @@ def running(studio, office):
     return studio(office / "pipeline.yaml")
 
 
-def until(running, *texts, seconds=280):
+def until(running, *texts, seconds=600):
     """The page's progress, once it shows one of the texts."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

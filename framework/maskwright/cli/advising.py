@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from maskwright.data.dataset import Dataset
+    from maskwright.data.looking.level_advice import LevelAdvice
     from maskwright.edits.edit_set import EditSet
     from maskwright.experiments.advice.advise import Advice
-    from maskwright.experiments.advice.levels import LevelAdvice
     from maskwright.experiments.advice.singling_out import KeyAdvice
     from maskwright.foundation.progress import Reporter
 
@@ -119,7 +119,7 @@ def _advise_keys(chosen: argparse.Namespace) -> int:
 def _advise_levels(chosen: argparse.Namespace) -> int:
     from maskwright.cli.show.progress_bar import Terminal
     from maskwright.commands.options import NO_OPTIONS
-    from maskwright.experiments.advice.levels import advise_levels
+    from maskwright.data.looking.level_advice import advise_levels
 
     if chosen.data.suffix.lower() in PIPELINE:
         from maskwright.commands.levels.advising import flat_data_of

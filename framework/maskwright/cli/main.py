@@ -239,7 +239,7 @@ def _plan(chosen: argparse.Namespace) -> int:
 
 
 def _measure(chosen: argparse.Namespace) -> int:
-    from maskwright.cli.show.terminal import print_measures
+    from maskwright.cli.show.measures import print_measures
     from maskwright.commands.measure import measure_files
 
     found = measure_files(

@@ -38,6 +38,7 @@ def _localize_arguments(localize: argparse.ArgumentParser) -> None:
     localize.add_argument("--edits", type=Path, action="append", required=True, metavar="FILE")
     localize.add_argument("--weight", action="append", default=[], dest="weights", metavar="NAME=W",
                           help="how much a variable is trusted: the cost of changing it (1)")  # fmt: skip
+    localize.add_argument("--workers", type=int, metavar="N", help="processes; one for each processor if not given")
     localize.add_argument("--allow-unknown", action="store_true",
                           help="accept a rule whose verdict is unknown in every record")  # fmt: skip
 
@@ -189,7 +190,7 @@ def _localize(chosen: argparse.Namespace) -> int:
 
     found = localize_file(
         chosen.data, chosen.edits, weights=chosen.weights, options=reading_options(chosen),
-        reporter=reporter(quiet=chosen.json),
+        reporter=reporter(quiet=chosen.json), workers=chosen.workers,
     ).to_json()  # fmt: skip
     if chosen.json:
         print_json(found)

@@ -15,6 +15,7 @@ from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files
 from maskwright.commands.plan import plan_pipeline
 from maskwright.commands.starting_text import PlannedDoubt, pipeline_text
 from maskwright.data.dataset import Column
+from maskwright.data.looking.level_advice import advise_levels
 from maskwright.data.missing import is_code_number
 from maskwright.data.parts.addresses import address_of, is_remote
 from maskwright.data.parts.finding import is_pattern
@@ -92,6 +93,8 @@ class StartedPipeline:
         Why there is no plan; '' where there is one.
     exit_code : int
         With which planning it ends: 0 where nothing is in the way.
+    hint : str
+        What to do about the problem; '' where nothing is known.
     """
 
     path: Path
@@ -100,6 +103,7 @@ class StartedPipeline:
     doubts: tuple[str, ...]
     problem: str
     exit_code: int
+    hint: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: what ``maskwright init --json`` prints."""
@@ -107,6 +111,7 @@ class StartedPipeline:
             "pipeline": str(self.path),
             "doubts": list(self.doubts),
             "problem": self.problem or None,
+            "hint": self.hint or None,
             "description": self.description.to_json(),
         }
 
@@ -174,16 +179,28 @@ def start_pipeline(
     told = _without_described(description, file.codebook)
     codebook = {} if file.codebook is None else {"codebook": str(file.codebook.path.absolute())}
     with stage(shown, "Planning"):
-        active, doubts, problem = _planned(told, data, {**codebook, **stated}, suggested)
+        active, doubts, failing = _planned(told, data, {**codebook, **stated}, suggested)
     source = address_of(str(data))
     if not is_remote(source):
         source = Path(os.path.relpath(source, to.parent)).as_posix()
     codebook = {name: Path(os.path.relpath(path, to.parent)).as_posix() for name, path in codebook.items()}
     stated = {**codebook, **stated}
-    text = pipeline_text(told, source, stated, suggested, active=active, doubts=doubts, problem=problem)
+    levels = _levels_of(looked.data, told)
+    problem, hint = ("", "") if failing is None else (failing.message, failing.hint or "")
+    text = pipeline_text(told, source, stated, suggested, active=active, doubts=doubts, problem=problem, levels=levels)
     put_pipeline(to, text, force=force)
     said = tuple(each.about_its_variable for each in doubts)
-    return StartedPipeline(to, text, description, said, problem, EXIT_INPUT if problem else EXIT_FINE)
+    return StartedPipeline(to, text, description, said, problem, EXIT_INPUT if problem else EXIT_FINE, hint)
+
+
+def _levels_of(data: Dataset, description: Description) -> tuple[str, ...]:
+    """Lines of ``levels:`` for a file whose households have variables in common; none where nothing is."""
+    if description.household is None:
+        return ()
+    advice = advise_levels(data, description.household)
+    if not advice.constant or advice.member_key is None:
+        return ()
+    return tuple(line.removeprefix("  ") for line in advice.section.splitlines()[1:])
 
 
 def _suggested(data: Dataset, description: Description) -> tuple[Suggestion, ...]:
@@ -217,15 +234,15 @@ def _without_described(description: Description, codebook: Codebook | None) -> D
 
 def _planned(
     description: Description, data: Path, stated: dict[str, Any], suggested: tuple[Suggestion, ...]
-) -> tuple[bool, list[PlannedDoubt], str]:
+) -> tuple[bool, list[PlannedDoubt], Problem | None]:
     """Plan the pipeline, with its edits or, where that fails, without: whether with, its doubts, why there is none."""
-    problem = ""
+    problem = None
     for active in (True, False):
         text = pipeline_text(description, place_in(Path(), str(data)), stated, suggested, active=active)
         try:
-            return active, doubts_of_plan(text), ""
+            return active, doubts_of_plan(text), None
         except InputError as error:
-            problem = error.problems[0].message
+            problem = error.problems[0]
     return False, [], problem
 
 

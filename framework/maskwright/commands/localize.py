@@ -30,6 +30,7 @@ def localize(
     weights: Mapping[str, float] | None = None,
     original: Data | None = None,
     declared: DeclaredVariables | None = None,
+    workers: int | None = None,
 ) -> Localisation:
     """Fields to change, for each record that violates edits: the smallest weighted set (Fellegi and Holt).
 
@@ -44,6 +45,9 @@ def localize(
         The original file, for values-exist-in-domain edits.
     declared : mapping of name to declaration, optional
         For data frames.
+    workers : int, optional
+        Processes at work at the same time, where many records violate an edit; by default one for each processor given
+        to this one. The fields are the same for any number.
 
     Returns
     -------
@@ -54,7 +58,7 @@ def localize(
     Raises
     ------
     InputError
-        Wrong rules or declarations; a weight that is not positive.
+        Wrong rules or declarations; a weight that is not positive; `workers` below 1.
 
     Examples
     --------
@@ -64,14 +68,15 @@ def localize(
     >>> mw.localize(data, ["wages + pensions == income", "wages in [0, 100]"]).counts
     {'wages': 1}
     """
+    _refuse_no_workers(workers)
     if isinstance(data, LinkedData):
         if original is not None or declared is not None:
             raise InputError("data of several levels are localised by themselves: leave `original` and `declared` out")
-        return localize_levels(data, edits_of(edits), weights)
+        return localize_levels(data, edits_of(edits), weights, workers)
     before = dataset_of(data, declared)
     stated = written_out(edits_of(edits), before.names)
     domain = domain_of(original, declared, stated)
-    return localisation.localize(before, stated, weights, domain)
+    return localisation.localize(before, stated, weights, domain, workers=workers)
 
 
 def localize_file(
@@ -81,6 +86,7 @@ def localize_file(
     weights: Sequence[str],
     options: ReadingOptions = NO_OPTIONS,
     reporter: Reporter,
+    workers: int | None = None,
 ) -> Localisation:
     """Fields to change in the records of a data file that violate edits.
 
@@ -94,19 +100,22 @@ def localize_file(
         ``name=number``: how much a variable is trusted; 1 unless given.
     options : ReadingOptions
     reporter : Reporter
+    workers : int, optional
+        Processes at work at the same time; by default one for each processor given to this one.
 
     Raises
     ------
     InputError
-        Bad input; a weight that is not ``name=number`` with a positive number.
+        Bad input; a weight that is not ``name=number`` with a positive number; `workers` below 1.
     """
+    _refuse_no_workers(workers)
     levels = pipeline_levels(options, data)
     if levels is not None:
         rules = read_rule_files(edits, options, None, levels.declared)
         with stage(reporter, "Reading the levels") as progress:
             linked = linked_sources(levels, progress)
         with stage(reporter, "Locating errors"):
-            return localize_levels(linked, rules, dict(map(_weight, weights)))
+            return localize_levels(linked, rules, dict(map(_weight, weights)), workers)
     if len(data) > 1:
         hint = "A file of each level: --pipeline FILE, whose `data: levels:` links them (maskwright explain levels)."
         raise InputError(Problem("more than one data file, and nothing says how they are linked", hint=hint))
@@ -116,8 +125,13 @@ def localize_file(
         dataset = load(file, identifiers=True, may_lack="identifiers")
     with stage(reporter, "Locating errors") as progress:
         return localisation.localize(
-            dataset, written_out(rules, dataset.names), dict(map(_weight, weights)), None, progress
+            dataset, written_out(rules, dataset.names), dict(map(_weight, weights)), None, progress, workers
         )
+
+
+def _refuse_no_workers(workers: int | None) -> None:
+    if workers is not None and workers < 1:
+        raise InputError(f"workers must be at least 1, not {workers}")
 
 
 def _weight(text: str) -> tuple[str, float]:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.levels.planning import plan_in_words
-from maskwright.commands.parted.foreseen import costs_of_parted_plan, worker_limit
-from maskwright.commands.parted.running import plan_parted
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
 from maskwright.commands.running.arrive import read_rules
 from maskwright.commands.running.foreseen import costs_in_words, costs_of_plan, limit_of
@@ -145,6 +142,8 @@ def plan_pipeline(
         return _plan_of_levels(request, reporter or Logged(), with_data=with_data)
     request = replace(request, data=replace(request.data, held=data))
     if with_data and request.engine is not None:
+        from maskwright.commands.parted.running import plan_parted  # with all that a run over parts needs
+
         return plan_parted(request, reporter or Logged(), assume_records)
     if with_data:
         ready = prepare(request, reporter or Logged())
@@ -178,6 +177,8 @@ def _costs(request: Pipeline, plan: Plan, variables: int, assumed: int | None) -
     if records is None:
         return {}
     if request.engine is not None:
+        from maskwright.commands.parted.foreseen import costs_of_parted_plan, worker_limit
+
         over_parts = costs_of_parted_plan(request, plan, variables, records)
         return costs_in_words(over_parts, worker_limit(request, over_parts))
     return costs_in_words(costs_of_plan(request, plan, variables, records), limit_of(request))
@@ -188,6 +189,8 @@ def _plan_of_levels(request: Pipeline, reporter: Reporter, *, with_data: bool) -
     if not with_data:
         hint = "Leave out `--no-data`."
         raise InputError(Problem("what the levels have is known from the data only", hint=hint))
+    from maskwright.commands.levels.planning import plan_in_words  # with all that a run on levels needs
+
     return plan_in_words(request, reporter)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import pandas as pd
 
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
+from maskwright.commands.running.last_doubts import last_doubts
 from maskwright.commands.running.publish import log_waived, refuse_doubts
 from maskwright.commands.running.ready import prepare
 from maskwright.data.arrow_tables import released_table
@@ -28,7 +29,7 @@ from maskwright.masking.mask import mask
 from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.release.arranging import arrangement_notices
 from maskwright.release.gate import judge
-from maskwright.release.last_look import unchanged_cells, unchanged_doubts
+from maskwright.release.last_look import unchanged_cells
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -223,7 +224,7 @@ def _masked(
     outcome = check_dataset(result.masked, result.edits, result.domain(ready.original))
     if is_released:
         unchanged = unchanged_cells(ready.original, result.masked)
-        seen = unchanged_doubts(unchanged, ready.plan, result.doubts)
+        seen = last_doubts(ready.plan, ready.original, result.masked, unchanged, result.doubts)
         left = undecided_doubts(outcome, ready.arrival)
         judgement = judge((*ready.doubts, *result.doubts, *ready.order_doubts(result), *left, *seen), request.waivers)
         log_waived(judgement)

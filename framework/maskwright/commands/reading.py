@@ -6,7 +6,7 @@ import contextlib
 import itertools
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
@@ -39,7 +39,7 @@ from maskwright.plugins.registry import find_edit_reader
 from maskwright.plugins.source import number_notation, written_batches_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from maskwright.data.frame_libraries import Data
     from maskwright.edits.edit_set import EditSet
@@ -293,8 +293,28 @@ def _from_file(
     again: bool,
 ) -> Dataset:
     """Read a file, but for these variables."""
+
+    def read(open_file: Callable[[Path, Any, Progress], Reading]) -> Dataset:
+        reading = open_file(data.path, data.params, progress)
+        return _from_reading(reading, data, declared, left_out, may_lack, again=again)
+
     note_read(data.path)
-    reading = data.source.open(data.path, data.params, progress)
+    if data.source.open_once is not None:
+        # Mistakes are looked at again, because a variable may stand in later records only.
+        with contextlib.suppress(InputError):
+            return read(data.source.open_once)
+    return read(data.source.open)
+
+
+def _from_reading(
+    reading: Reading,
+    data: DataSource,
+    declared: Mapping[str, VariableDeclaration],
+    left_out: set[str],
+    may_lack: MayLack,
+    *,
+    again: bool,
+) -> Dataset:
     with written_batches_of(reading) as batches:
         first = next(batches, None)
         if first is None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from maskwright.commands.running.after_release import act_after_release
 from maskwright.commands.running.arrive import Clock
 from maskwright.commands.running.beside import beside
+from maskwright.commands.running.last_doubts import last_doubts
 from maskwright.commands.running.plan_checks import heed_checks
 from maskwright.commands.running.publish import publish, refuse_doubts, refuse_release, write_release_codebook
 from maskwright.commands.running.ready import prepare
@@ -17,16 +18,18 @@ from maskwright.commands.running.stages import PipelineRun
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.file_identity import reads_noted
 from maskwright.foundation.html_tables import block, sentence, table
+from maskwright.foundation.memory import share_memory_with_arrow
 from maskwright.foundation.progress import Logged, Reporter
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.plugins.guarding.time_limit import time_limit
 from maskwright.plugins.registry import pipelines_own_plugins, plugins
+from maskwright.release.codebook import HeldTexts
 from maskwright.release.files import Release
 from maskwright.release.gate import judge
 from maskwright.release.in_parts import folders_that_tell, refuse_changed_original
-from maskwright.release.last_look import unchanged_cells, unchanged_doubts
+from maskwright.release.last_look import unchanged_cells
 from maskwright.release.measures.usual_losses import with_usual_losses
 from maskwright.release.record.run_record import RunRecord
 from maskwright.release.wording import beside_verdict, count, kept_as_planned, step_line, verdict, with_unit
@@ -146,6 +149,7 @@ def run(
     >>> mw.run({"maskwright": 1, "data": {"source": "ages.csv"}, "protect": steps, "output": {"data": "again.csv"}})
     RunResult(ok=True, records=20)
     """
+    share_memory_with_arrow()
     listener, clock = reporter or Logged(), Clock()
     described = read_pipeline(pipeline, overrides)
     if resume and described.engine is None:
@@ -187,12 +191,13 @@ def _run(described: Pipeline, listener: Reporter, clock: Clock) -> RunRecord:
         with beside(lambda progress: running.validate(published, progress), "Validating") as validating:
             released = running.read_back(result, held)
             result = published  # measuring needs the memory
+            del held
             found = running.measure(released)
             outcome, said = validating.awaited(listener)
         running.tell(said)
         with clock("last look"):
             unchanged = unchanged_cells(ready.original, released)
-            seen = tuple(unchanged_doubts(unchanged, ready.plan, result.doubts))
+            seen = last_doubts(ready.plan, ready.original, released, unchanged, result.doubts)
         left = undecided_doubts(outcome, ready.arrival)
         judgement = judge((*ready.doubts, *result.doubts, *left, *seen), described.waivers)
         running.tell(judgement.notices)
@@ -201,5 +206,6 @@ def _run(described: Pipeline, listener: Reporter, clock: Clock) -> RunRecord:
             MeasuredRun(described, ready, result, outcome, found, unchanged, judgement, seed, clock.seconds)
         )
         refuse_release(described, result, outcome, record, judgement)
-        write_release_codebook(running, record, released, result)
+        texts = HeldTexts.of(released)
+        write_release_codebook(release, described, record, texts, result.masked.variables, ready.plan.recoded)
         return publish(running, record, found)

@@ -99,6 +99,7 @@ def pipeline_text(
     doubts: Sequence[PlannedDoubt] = (),
     problem: str = "",
     linked: LinkedFiles | None = None,
+    levels: Sequence[str] = (),
 ) -> str:
     """Text of a pipeline.
 
@@ -119,6 +120,8 @@ def pipeline_text(
         Why there is no plan.
     linked : LinkedFiles, optional
         In place of the one file.
+    levels : sequence of str
+        Lines of ``data: levels:`` that are proposed in the place of the households, as a comment.
     """
     found = _with_new_household(_with_something_to_mask(found))
     top = [
@@ -138,7 +141,7 @@ def pipeline_text(
     below = [
         "maskwright: 1",
         "",
-        *_data(found, source, options, doubts, linked),
+        *_data(found, source, options, doubts, linked, levels),
         *_edits(suggested, active=active),
         *_on_violation(linked),
         *_protection(found),
@@ -172,6 +175,7 @@ def _data(
     options: Mapping[str, Any],
     doubts: Sequence[PlannedDoubt],
     linked: LinkedFiles | None,
+    levels: Sequence[str],
 ) -> Iterator[str]:
     yield "data:"
     if linked is None:
@@ -186,10 +190,24 @@ def _data(
     yield from _comments("unsure", found.unsure, "  ")
     if found.household is not None:
         yield f"  cluster: {_scalar(found.household)}  # k counts households"
+        yield from _proposed_levels(levels)
     yield "  variables:"
     for each in found.variables:
         yield from _variable(each, [doubt.said for doubt in doubts if doubt.variable == each.name])
     yield ""
+
+
+def _proposed_levels(levels: Sequence[str]) -> Iterator[str]:
+    """What a household has in common as a level of its own: a comment, for it may be the same by chance."""
+    if not levels:
+        return
+    said = (
+        "some variables are the same in all records of each household. Where they describe the household, write these "
+        "lines in the place of `cluster`, without those that describe its members; they are masked once for each "
+        "household then, and rules read both, as in `count(person) == size`: maskwright explain levels"
+    )
+    yield from _comments("to decide", [said], "  ")
+    yield from (f"  # {line}" for line in levels)
 
 
 def _variable(look: VariableLook, doubts: Sequence[str]) -> Iterator[str]:

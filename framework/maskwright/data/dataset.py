@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from maskwright.data.declaration import VariableDeclaration
     from maskwright.data.variable import Variable
     from maskwright.foundation.doubts import Doubt
+
+_nothing_missing: WeakValueDictionary[int, NDArray[np.bool_]] = WeakValueDictionary()
+"""The one mask, by length, that all columns with a value in every cell share: it would be a byte a cell of each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +68,10 @@ class Column:
             raise InputError(f"column {self.variable.name!r}: values and missing must be vectors of one length")
         self.values.setflags(write=False)
         self.missing.setflags(write=False)
+        if not self.missing.any():
+            # On bytes, which nobody can make writable: what is written into one column would be in all.
+            mask = np.frombuffer(bytes(len(self)), dtype=np.bool_)
+            object.__setattr__(self, "missing", _nothing_missing.setdefault(len(self), mask))
 
     @property
     def name(self) -> str:

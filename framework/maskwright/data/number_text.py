@@ -296,10 +296,17 @@ def write_numbers(
     ['12.5', '0', None]
     """
     if decimals is not None:
+        if len(values) >= MANY_CELLS:
+            # Numba is imported for long columns alone, as for reading them.
+            from maskwright.data.number_spelling import spelled
+
+            text = spelled(values, missing, decimals, 0 if not digits or digits < decimals else digits)
+            if text is not None:
+                return text
         scaled = np.where(missing, 0.0, values) * 10.0**decimals
         if not np.any(np.abs(scaled) >= 2.0**53):
             text = _grid_text(np.rint(scaled).astype(np.int64), missing, decimals)
-            return text if digits is None or digits < decimals else _filled_up(text, digits)
+            return text if not digits or digits < decimals else _filled_up(text, digits)
         texts = [
             None if gone else plain_text(round(float(value), decimals))
             for value, gone in zip(values, missing, strict=True)

@@ -119,14 +119,15 @@ class CellRunner:
 
 
 def one_line(error: MaskwrightError) -> str:
-    """First problem of an error, with its place and how many more there are.
+    """First problem of an error, with its place, how many more there are, and what to do.
 
     Of the file only the name is told: a table must not depend on the folder.
     """
     first, more = error.problems[0], len(error.problems) - 1
     place = Place() if first.place is None else first.place
     where = str(replace(place, file=None if place.file is None else Path(place.file).name))
-    return f"{where + ': ' if where else ''}{first.message}" + (f" (and {more} more)" if more else "")
+    remedy = "" if not first.hint else f". What to do: {' '.join(first.hint.split())}"
+    return f"{where + ': ' if where else ''}{first.message}" + (f" (and {more} more)" if more else "") + remedy
 
 
 def _measured(

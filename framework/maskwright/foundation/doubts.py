@@ -190,6 +190,14 @@ _CATALOGUE = (
         "random order.",
     ),
     DoubtKind(
+        "W207",
+        "missing-code-tells",
+        "variable",
+        "A declared missing code holds a number within a text, as 'about 12', and fewer than three records have it: "
+        "missing codes are published as they stand, so that the value itself would go out.",
+        "Empty these cells in the file, or write the number itself there, which is then masked.",
+    ),
+    DoubtKind(
         "W301",
         "step-changed-nothing",
         "variable",
@@ -210,7 +218,9 @@ _CATALOGUE = (
         "W303",
         "suppressed-cells-undecided",
         "variable",
-        "It could not be decided whether suppressed cells follow from what is published.",
+        "It could not be decided whether suppressed cells follow from what is published: an edit can only be "
+        "evaluated, or the search ended after as many conditions as it looks at for one record, or for one group with "
+        "its members.",
         "Simplify the edits that read the variable, or suppress the others in them too.",
     ),
     DoubtKind(

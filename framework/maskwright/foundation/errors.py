@@ -330,6 +330,19 @@ class EvaluationsDisagree(MaskwrightError):  # noqa: N818 - the state by its nam
     exit_code = EXIT_BUG
 
 
+class StepNotDone(MaskwrightError):  # noqa: N818 - the state by its name
+    """A step of the pipeline is not in its plan, or was not run: a bug, and nothing was published (exit code 3).
+
+    Examples
+    --------
+    >>> from maskwright import StepNotDone
+    >>> StepNotDone("step 1 (sampling) was not run").exit_code
+    3
+    """
+
+    exit_code = EXIT_BUG
+
+
 class WrittenOtherwise(MaskwrightError):  # noqa: N818 - the state by its name
     """A source does not give back what it was given to write: a mistake in its package (exit code 3).
 

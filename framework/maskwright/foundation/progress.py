@@ -33,9 +33,10 @@ Examples
 
 
 class Caution(str):
-    """Sentence of a `Reporter.notice` about records that the release may disclose: to be read before it is published.
+    """Sentence of a `Reporter.notice` that is to be read before the release is published.
 
-    It is a text like any other notice; who shows notices may show these first.
+    It is about records that the release may disclose, or about masked values that cannot be true; a text like any other
+    notice, which those who show notices may show first.
 
     Examples
     --------

@@ -12,12 +12,12 @@ _released: list[str] = []
 _unsettled: list[str] = []
 
 
-def note_release(files: Iterable[Path]) -> None:
+def note_release(files: Iterable[Path | str]) -> None:
     """Remember files that are in place under their final names, in the same breath as they are put there.
 
     Parameters
     ----------
-    files : iterable of Path
+    files : iterable of Path, or of addresses in object stores
     """
     _released.extend(str(file) for file in files)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
@@ -98,7 +98,10 @@ def _plain(node: Node) -> Any:
 def _problems(error: ValidationError, model: type[BaseModel], node: Node, kind: str) -> list[Problem]:
     found: list[Problem] = []
     expected: dict[Path, list[dict[str, Any]]] = defaultdict(list)
-    for detail in error.errors(include_url=False, include_input=False):
+    every = error.errors(include_url=False, include_input=False)
+    strange = _strange_branches(node, [detail["loc"] for detail in every if detail["type"] == "extra_forbidden"])
+    told = [detail for detail in every if _branch(node, detail["loc"]) not in strange]
+    for detail in told or every:
         location = detail["loc"]
         path, rest = _locate(node, location)
         if detail["type"] == "missing":
@@ -127,6 +130,28 @@ def _locate(node: Node, location: Sequence[str | int]) -> tuple[Path, Path]:
             path.append(step)
             current = inner
     return tuple(path), tuple(rest)
+
+
+def _branch(node: Node, location: Sequence[str | int]) -> tuple[Path, str | int] | None:
+    """Where a union stands on the way of a pydantic location, and the branch that was tried; None: nowhere."""
+    current = node
+    for position, step in enumerate(location[:-1]):
+        inner = current.get(step)
+        if inner is None:
+            return tuple(location[:position]), step
+        current = inner
+    return None
+
+
+def _strange_branches(node: Node, unknown: Sequence[Sequence[str | int]]) -> set[tuple[Path, str | int] | None]:
+    """Branches of unions that have none of the keys that are given: another one was meant."""
+    counts = Counter(each for each in (_branch(node, location) for location in unknown) if each is not None)
+    strange: set[tuple[Path, str | int] | None] = set()
+    for (path, name), count in counts.items():
+        owner = node.at(path)
+        if owner is not None and owner.is_mapping and count == len(owner.entries):
+            strange.add((path, name))
+    return strange
 
 
 def _missing(model: type[BaseModel], node: Node, path: Path, name: str, kind: str) -> Problem:

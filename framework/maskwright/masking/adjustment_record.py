@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.edits.edit_set import EditSet
-    from maskwright.masking.category_adjustment import AdjustedCategories
+    from maskwright.masking.category_adjustment import AdjustedCategories, CategoryCounts
     from maskwright.masking.unit_adjustment import AdjustedUnit
 
 
@@ -66,7 +66,7 @@ def unit_json(adjusted: AdjustedUnit) -> dict[str, Any]:
         "variables": list(unit.variables),
         "edits": list(unit.edits),
         "acting_on": _acting_on(adjusted),
-        "rows": len(adjustment.values),
+        "rows": len(adjustment.moved),
         "moved": int(adjustment.moved.sum()),
         "fallback": int(adjustment.fallback.sum()),
         "infeasible": int(adjustment.infeasible.sum()),
@@ -77,16 +77,16 @@ def unit_json(adjusted: AdjustedUnit) -> dict[str, Any]:
     }
 
 
-def category_unit_json(adjusted: AdjustedCategories) -> dict[str, Any]:
+def category_unit_json(adjusted: CategoryCounts) -> dict[str, Any]:
     """One unit of categories; a change of category has no size in standard deviations."""
     return {
         "variables": list(adjusted.unit.variables),
         "edits": list(adjusted.unit.edits),
         "acting_on": "records",
-        "rows": len(adjusted.moved),
-        "moved": int(adjusted.moved.sum()),
+        "rows": adjusted.rows,
+        "moved": adjusted.moved,
         "fallback": 0,
-        "infeasible": int(adjusted.infeasible.sum()),
+        "infeasible": adjusted.infeasible,
         "conflicts": [],
         "dependents": [],
         "cost_sd": {},

@@ -18,6 +18,7 @@ from maskwright.data.record_chunk import RecordChunk, column_cells
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.foundation.randomness import generator
+from maskwright.plugins.record_draws import uniform_of_records
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,14 +66,48 @@ class AdjustedCategories:
     changed: int = 0
     restored: int = 0
 
+    @property
+    def counts(self) -> CategoryCounts:
+        """How many records and cells that were."""
+        return CategoryCounts(
+            self.unit, tuple(self.columns), len(self.moved), int(self.moved.sum()), int(self.infeasible.sum()),
+            self.changed, self.restored,
+        )  # fmt: skip
 
-def adjust_categories(unit: AdjustmentUnit, current: Dataset, context: MaskingContext) -> AdjustedCategories:
+
+@dataclass(frozen=True)
+class CategoryCounts:
+    """What adjusting did to a category unit, in numbers of records and cells.
+
+    Attributes
+    ----------
+    unit : AdjustmentUnit
+    names : tuple of str
+        Variables of which some cell changed.
+    rows, moved, infeasible : int
+        Records, those that were changed, and those for which no combination satisfies every edit.
+    changed, restored : int
+        As in `AdjustedCategories`.
+    """
+
+    unit: AdjustmentUnit
+    names: tuple[str, ...] = ()
+    rows: int = 0
+    moved: int = 0
+    infeasible: int = 0
+    changed: int = 0
+    restored: int = 0
+
+
+def adjust_categories(
+    unit: AdjustmentUnit, current: Dataset, context: MaskingContext, occurring: NDArray[np.int64] | None = None
+) -> AdjustedCategories:
     """Bring the categories of one unit onto their edits.
 
     A record gets a valid combination with the fewest changed cells; among those, one that occurs in the masked or the
     original file rather than another. Of what is left one is drawn, with a chance in inverse proportion to the steps
     that it is away in the order of ordinal categories: always the nearest one would often be the original. Missing
-    cells stay missing.
+    cells stay missing. What a record draws depends on its position in the file, not on the other records.
 
     Parameters
     ----------
@@ -80,25 +115,28 @@ def adjust_categories(unit: AdjustmentUnit, current: Dataset, context: MaskingCo
     current : Dataset
         Masked.
     context : MaskingContext
+    occurring : ndarray of shape (m, v), int64, optional
+        Of records of a larger file: the combinations that `occurring_categories` finds in all of it.
     """
     edits = EditSet(tuple(context.edits[name] for name in unit.edits))
     columns = {name: current[name] for name in dict.fromkeys([*unit.variables, *edits.variables])}
     touched = _broken(columns, edits, context.domain)
-    failing = np.logical_or.reduce(list(touched.values()))
+    failing = np.logical_or.reduce([np.zeros(len(current), dtype=np.bool_), *touched.values()])
     moved, infeasible = np.zeros(len(failing), dtype=np.bool_), np.zeros(len(failing), dtype=np.bool_)
     rows = np.flatnonzero(failing)
     if not len(rows):
         return AdjustedCategories(unit, {}, moved, infeasible, touched)
     before = _codes(columns, unit.variables)
-    original = _codes({name: context.original[name] for name in unit.variables}, unit.variables)
-    draws = generator(context.seed, "categories", *unit.variables).random(len(rows))
+    original = category_codes(context.original, unit.variables)
+    occurring = np.concatenate([before, original]) if occurring is None else occurring
+    draws = _draws(unit, rows, current, context)
     after = before.copy()
     # Records with the same cells missing have the same variables to change.
     _, patterns = np.unique(before[rows] < 0, axis=0, return_inverse=True)
     for pattern in range(int(patterns.max()) + 1):
         here = np.flatnonzero(patterns.ravel() == pattern)
         free = np.flatnonzero(before[rows[here[0]]] >= 0)
-        search = _Search(unit.variables, free, columns, edits, context.domain, _known(before, original, free))
+        search = _Search(unit.variables, free, columns, edits, context.domain, _known(occurring, free))
         found, solved = search.nearest(before, rows[here], draws[here])
         after[np.ix_(rows[here[solved]], free)] = found[solved]
         infeasible[rows[here[~solved]]] = True
@@ -141,9 +179,41 @@ def _codes(columns: Mapping[str, Column], names: Sequence[str]) -> NDArray[np.in
     )
 
 
-def _known(before: NDArray[np.int64], original: NDArray[np.int64], free: NDArray[np.int64]) -> NDArray[np.int64]:
+def category_codes(data: Dataset, names: Sequence[str]) -> NDArray[np.int64]:
+    """Codes of categories, -1 where missing; shape (n, v).
+
+    Parameters
+    ----------
+    data : Dataset
+    names : sequence of str
+    """
+    return _codes({name: data[name] for name in names}, names)
+
+
+def occurring_categories(shares: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Rows of `category_codes` that occur, each once and in order; shape (m, v).
+
+    Parameters
+    ----------
+    shares : sequence of ndarray of shape (n, v), int64
+    """
+    return np.unique(np.concatenate(shares), axis=0)
+
+
+def _draws(
+    unit: AdjustmentUnit, rows: NDArray[np.int64], current: Dataset, context: MaskingContext
+) -> NDArray[np.float64]:
+    """A number of each of these records in [0, 1), by its position in the file."""
+    first = 0 if context.whole is None else context.whole.first
+    records = rows + first if current.origin is None else current.origin[rows]
+    rng = generator(context.seed, "categories", *unit.variables)
+    # So short that nothing is lost where the number of a kind of record is added.
+    return np.floor(uniform_of_records(records, rng, 1)[:, 0] * 2.0**32) / 2.0**32
+
+
+def _known(occurring: NDArray[np.int64], free: NDArray[np.int64]) -> NDArray[np.int64]:
     """Combinations of these variables that occur in the masked or the original file; shape (m, f)."""
-    together = np.concatenate([before[:, free], original[:, free]])
+    together = occurring[:, free]
     return np.unique(together[(together >= 0).all(axis=1)], axis=0)
 
 

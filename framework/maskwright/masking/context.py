@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from maskwright.masking.published_edits import PublishedTerms
     from maskwright.pipeline.file_model import ExecutionSection
     from maskwright.planning.plan import Plan
+    from maskwright.plugins.gathering import Gathered
 
 Observer = Callable[[int, str, Block, Masked | Removed | None], None]
 """Told of the step, its method and a block: before masking with None, and after with what the method returned."""
@@ -96,6 +97,8 @@ class MaskingContext:
         Processes that methods run in; None: they run in threads.
     whole : WholeFile or None
         Of which `original` holds some records; None: it holds all.
+    gathered : mapping of stratum to mapping, or None
+        What all records of the file said to a method that asks; None: those here are all, and say it.
     """
 
     original: Dataset
@@ -108,6 +111,7 @@ class MaskingContext:
     terms: PublishedTerms | None = None
     workers: FunctionWorkers | None = None
     whole: WholeFile | None = None
+    gathered: Mapping[int, Gathered] | None = None
 
     @property
     def reference(self) -> Dataset:

@@ -21,7 +21,7 @@ def smallest_classes(masked: Dataset, plan: Plan) -> dict[str, Any]:
 
     As in `run.json`.
     """
-    groups = [*_of_clusters(masked, plan), *_of_keys(masked, plan)]
+    groups = promised_classes(masked, plan)
     k = max((each["expected"] for each in groups), default=None)
     quasi = [column.name for column in masked if column.variable.role == "quasi_identifier"]
     return {
@@ -33,6 +33,20 @@ def smallest_classes(masked: Dataset, plan: Plan) -> dict[str, Any]:
     }
 
 
+def promised_classes(masked: Dataset, plan: Plan) -> list[dict[str, Any]]:
+    """Smallest class of a masked file on each group of variables that a step promises k of.
+
+    As `groups` in the `k` of `run.json`.
+
+    Parameters
+    ----------
+    masked : Dataset
+        With its households, where they are declared.
+    plan : Plan
+    """
+    return [*_of_clusters(masked, plan), *_of_keys(masked, plan)]
+
+
 def _of_clusters(masked: Dataset, plan: Plan) -> Iterator[dict[str, Any]]:
     """Groups of variables whose step puts one representative in the place of each cluster of records."""
     for group in plan.groups:
@@ -40,7 +54,8 @@ def _of_clusters(masked: Dataset, plan: Plan) -> Iterator[dict[str, Any]]:
         size = step.group_records(len(masked))
         if size is not None:
             yield {
-                "step": group.step, "variables": list(group.variables), "requested": step.k, "expected": size,
+                "step": group.step, "variables": list(group.variables), "requested": step.k,
+                "guaranteed": step.k is not None and step.planning.k_guarantee == "require",
                 **_counted(masked, group.variables, size),
             }  # fmt: skip
 
@@ -54,14 +69,15 @@ def _of_keys(masked: Dataset, plan: Plan) -> Iterator[dict[str, Any]]:
         names = [name for group in plan.groups if group.step == number for name in group.variables]
         keys = key_names(step, [plan.variables[name] for name in names])
         yield {
-            "step": number, "variables": list(keys), "requested": promised, "expected": promised,
+            "step": number, "variables": list(keys), "requested": promised,
+            "guaranteed": step.planning.k_guarantee == "require",
             **_counted(masked, keys, promised),
         }  # fmt: skip
 
 
 def _counted(masked: Dataset, names: Sequence[str], k: int) -> dict[str, int]:
     smallest, below = class_sizes(masked, names, k)
-    return {"smallest": smallest, "below": below}
+    return {"expected": k, "smallest": smallest, "below": below}
 
 
 def class_sizes(data: Dataset, names: Sequence[str], k: int) -> tuple[int, int]:

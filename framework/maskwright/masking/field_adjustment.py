@@ -62,6 +62,7 @@ def with_errors_located(
     weights: Mapping[str, float],
     domain: Domain,
     progress: Progress = silent,
+    workers: int | None = None,
 ) -> tuple[Dataset, dict[str, Any], tuple[str, ...]]:
     """Locate the fields in error, adjust them, and say what was done.
 
@@ -75,6 +76,8 @@ def with_errors_located(
     domain : Domain
         Of the original, for domain edits.
     progress : callable, optional
+    workers : int, optional
+        Processes that locate errors at the same time; by default one for each processor given to this one.
 
     Returns
     -------
@@ -84,7 +87,7 @@ def with_errors_located(
         For the run record: counts, record numbers and names of variables; no values. Confidential.
     notices : tuple of str
     """
-    found = localize(data, edits, weights, domain, part(progress, 0.0, 0.8))
+    found = localize(data, edits, weights, domain, part(progress, 0.0, 0.8), workers)
     done = adjust_fields(data, edits, found, domain)
     return done.data, adjustment_record(found, done), adjustment_notices(found, done)
 

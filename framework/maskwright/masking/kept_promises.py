@@ -1,4 +1,4 @@
-"""Promises of steps that no edit says, counted in what is published: multiples, zeros, smallest classes."""
+"""Promises of steps that no edit says, counted in what is published: multiples, zeros, classes of equal records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from maskwright.foundation.doubts import Doubt
 from maskwright.planning.criteria import is_zero
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
@@ -21,10 +21,8 @@ RELATIVE = 1e-9
 """How far from a multiple a binary64 number may be that stands for it."""
 
 
-def promise_doubts(
-    plan: Plan, original: Dataset, masked: Dataset, k: Mapping[str, Any], off: Mapping[str, Sequence[str]]
-) -> Iterator[Doubt]:
-    """Doubts about promises that do not hold.
+def promise_doubts(plan: Plan, original: Dataset, masked: Dataset, off: Mapping[str, Sequence[str]]) -> Iterator[Doubt]:
+    """Doubts about promised values that are not there; classes are counted in the end, in what is published.
 
     Parameters
     ----------
@@ -33,14 +31,11 @@ def promise_doubts(
     original : Dataset
         The records that are published.
     masked : Dataset
-    k : mapping
-        Smallest classes of the masked file, as in `run.json`.
     off : mapping of name to sequence of edit names
         Edits that no promised multiples of a variable could be found for.
     """
     yield from multiple_doubts(plan, [beside_multiples(plan, masked)], off)
     yield from _structural_zeros(plan, original, masked)
-    yield from class_doubts(plan, masked, k)
 
 
 def beside_multiples(plan: Plan, masked: Dataset) -> tuple[tuple[int, int], ...]:
@@ -116,14 +111,22 @@ def _structural_zeros(plan: Plan, original: Dataset, masked: Dataset) -> Iterato
                 )  # fmt: skip
 
 
-def class_doubts(plan: Plan, masked: Dataset, k: Mapping[str, Any]) -> Iterator[Doubt]:
+def class_doubts(plan: Plan, masked: Dataset, groups: Iterable[Mapping[str, Any]]) -> Iterator[Doubt]:
     """Classes smaller than promised.
 
     An empty cell is a value of its own, and so is each missing code; cells that a later step took may have made a
     class too small. Only where clusters are made of available cases may their classes be smaller: their averages rest
     on k values, and the plan counts patterns of missing cells that fewer than k records share.
+
+    Parameters
+    ----------
+    plan : Plan
+    masked : Dataset
+        What is published.
+    groups : iterable of mapping
+        Its classes on what steps promise k of, as in `run.json`.
     """
-    for found in k["groups"]:
+    for found in groups:
         step = plan.steps[found["step"] - 1]
         promised = found["requested"] if step.planning.k_guarantee == "require" else None
         if promised is None:

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
+    from maskwright.masking.adjusting.drift import Drift
     from maskwright.masking.context import Execution, Observer
     from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
     from maskwright.planning.plan import Plan
@@ -105,8 +106,12 @@ def mask(
     categories = _adjust_categories(protected.data, context)
     protected = replace(protected, data=with_categories(protected.data, categories))
     adjusted, units = _adjust(protected, context)
+    numeric = [name for name in context.plan.masked if adjusted[name].variable.is_numeric]
+    drift = drift_of(protected.data, adjusted, numeric, protected.standardisation.scale)
+    # All cells are in `adjusted` now, and what comes needs the memory.
+    protected = protected.with_cells_in(adjusted)
     removal = remove(adjusted, protected.standardisation, context)
-    return _result(original, protected, adjusted, units, categories, removal, context)
+    return _result(original, protected, units, categories, removal, drift, context)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +124,10 @@ class _Protected:
     doubts: tuple[Doubt, ...] = ()
     coded: tuple[CodedValues, ...] = ()
     unkept: tuple[Keeper, ...] = ()
+
+    def with_cells_in(self, data: Dataset) -> _Protected:
+        """Copy whose cells are those of a dataset."""
+        return replace(self, data=data, results=tuple(each.without_cells() for each in self.results))
 
     def limits(self, plan: Plan) -> tuple[StepLimit, ...]:
         """Limits that methods found in the data, of variables that are published as values."""
@@ -230,8 +239,9 @@ def _adjust(protected: _Protected, context: MaskingContext) -> tuple[Dataset, tu
     adjusted: list[AdjustedUnit] = []
     with stage(context.reporter, "Adjusting and rounding") as progress:
         for position, unit in enumerate(units):
-            adjusted.append(adjust_unit(unit, protected.results, data, protected.standardisation, context))
-            data = with_adjusted_values(data, adjusted[-1])
+            found = adjust_unit(unit, protected.results, data, protected.standardisation, context)
+            data = with_adjusted_values(data, found)
+            adjusted.append(found.without_values())
             progress((position + 1) / len(units))
     return data, tuple(adjusted)
 
@@ -239,10 +249,10 @@ def _adjust(protected: _Protected, context: MaskingContext) -> tuple[Dataset, tu
 def _result(
     original: Dataset,
     protected: _Protected,
-    adjusted: Dataset,
     units: tuple[AdjustedUnit, ...],
     categories: tuple[AdjustedCategories, ...],
     removal: Removal,
+    drift: Drift | None,
     context: MaskingContext,
 ) -> MaskingResult:
     """Put the masked data and what is said of them together."""
@@ -250,18 +260,17 @@ def _result(
     plan, edits = context.plan, context.edits
     results = (*protected.results, *removal.results)
     masked = _published(removal.data, original, plan)
-    numeric = [name for name in plan.masked if adjusted[name].variable.is_numeric]
+    numeric = [name for name in plan.masked if protected.data[name].variable.is_numeric]
     k = smallest_classes(masked, plan)
     left = context.original if removal.data.origin is None else context.original.taken(removal.data.origin)
     zeros = tuple(structural_zeros(context.original, masked, plan))
-    drift = drift_of(protected.data, adjusted, numeric, protected.standardisation.scale)
     return MaskingResult(
         masked=replace(masked, notes=()),
         adjusted=adjusted_by_edit(units, categories, edits, removal.rows),
         infeasible=infeasible_by_edit(units, categories, edits),
         adjustment=(
             *(unit_json(each) for each in units if each.unit.edits),
-            *(category_unit_json(each) for each in categories),
+            *(category_unit_json(each.counts) for each in categories),
         ),
         moved=tuple(moved_json(units, categories)),
         k=k,
@@ -278,7 +287,7 @@ def _result(
             *range_notices(context.original, masked, numeric, edits),
             *conflict_notices(units),
             *coded_value_notices(protected.coded, removal.data),
-            *category_notices(categories, plan),
+            *category_notices([each.counts for each in categories], plan),
             *drift_notices(drift),
             *removal.notices,
             *_notices_of_edits(context),
@@ -286,8 +295,8 @@ def _result(
         doubts=(
             *protected.doubts,
             *method_doubts(plan, results),
-            *published_note_doubts(plan, results, categories),
-            *promise_doubts(plan, left, masked, k, _off_multiples(units)),
+            *published_note_doubts(plan, [each.notes for each in results], [each.counts for each in categories]),
+            *promise_doubts(plan, left, masked, _off_multiples(units)),
             *household_doubts(context.original, masked, plan),
             *removal.doubts,
             *value_as_code_doubts(removal.data),

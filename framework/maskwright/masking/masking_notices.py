@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.masking.adjusting.drift import Drift
-    from maskwright.masking.category_adjustment import AdjustedCategories
+    from maskwright.masking.category_adjustment import CategoryCounts
     from maskwright.masking.protecting.assembling import GroupResult
     from maskwright.masking.unit_adjustment import AdjustedUnit
     from maskwright.planning.model import Group
@@ -107,26 +107,26 @@ def conflict_notices(units: Sequence[AdjustedUnit]) -> Iterator[str]:
             yield f"in some records no masked values satisfy {several}: their unmasked values exclude it"
 
 
-def category_notices(adjusted: Sequence[AdjustedCategories], plan: Plan) -> Iterator[str]:
+def category_notices(adjusted: Sequence[CategoryCounts], plan: Plan) -> Iterator[str]:
     """What adjusting did to categories, how often the original came back by it, and what no longer holds then."""
     for each in adjusted:
         names = ", ".join(each.unit.variables)
         if each.changed:
             yield (
-                f"{each.changed} categories of {names} were changed in {int(each.moved.sum())} record(s) to keep "
+                f"{each.changed} categories of {names} were changed in {each.moved} record(s) to keep "
                 f"edits; {each.restored} of them came out as in the original"
             )
             yield from _before_adjusting(each, plan)
-        if each.infeasible.any():
+        if each.infeasible:
             yield (
-                f"in {int(each.infeasible.sum())} record(s) no categories of {names} satisfy every edit: what is "
+                f"in {each.infeasible} record(s) no categories of {names} satisfy every edit: what is "
                 "published unmasked, or missing, excludes it"
             )
 
 
-def _before_adjusting(adjusted: AdjustedCategories, plan: Plan) -> Iterator[str]:
+def _before_adjusting(adjusted: CategoryCounts, plan: Plan) -> Iterator[str]:
     """What methods that draw categories say of probabilities and counts is true before adjusting only."""
-    steps = {group.step for group in plan.groups if set(group.variables) & adjusted.columns.keys()}
+    steps = {group.step for group in plan.groups if set(group.variables) & set(adjusted.names)}
     drawing = [
         f"step {number} ({plan.steps[number - 1].method.name})"
         for number in sorted(steps)
@@ -134,28 +134,28 @@ def _before_adjusting(adjusted: AdjustedCategories, plan: Plan) -> Iterator[str]
     ]
     if drawing:
         yield (
-            f"probabilities, distances and counts that {', '.join(drawing)} had for {', '.join(adjusted.columns)} are "
+            f"probabilities, distances and counts that {', '.join(drawing)} had for {', '.join(adjusted.names)} are "
             "those before edits were kept"
         )
 
 
 def published_note_doubts(
-    plan: Plan, results: Sequence[GroupResult], adjusted: Sequence[AdjustedCategories]
+    plan: Plan, notes: Sequence[Mapping[str, Any]], adjusted: Sequence[CategoryCounts]
 ) -> Iterator[Doubt]:
     """Doubts about what methods publish of the changes that they made, where these are not the only ones.
 
     Parameters
     ----------
     plan : Plan
-    results : sequence of GroupResult
-        Of the groups of the plan.
-    adjusted : sequence of AdjustedCategories
+    notes : sequence of mapping
+        What methods said, of the groups of the plan.
+    adjusted : sequence of CategoryCounts
     """
-    for group, result in zip(plan.groups, results, strict=True):
-        if not any(result.notes.get("published", {}).values()):
+    for group, said in zip(plan.groups, notes, strict=True):
+        if not any(said.get("published", {}).values()):
             continue
         own = set(group.variables)
-        moved = [name for each in adjusted for name in each.columns if name in own]
+        moved = [name for each in adjusted for name in each.names if name in own]
         others = [each for each in plan.groups if each.step != group.step and own & set(each.variables)]
         changed = [each for each in others if not plan.steps[each.step - 1].only_removes]
         if not moved and not changed:

@@ -94,7 +94,13 @@ class MaskingResult:
         return replace(self, masked=masked, removal=removal)
 
     def without_data(self) -> MaskingResult:
-        """Copy whose `masked` has no records, once they are written: measuring needs the memory."""
-        empty = tuple(Column(each.variable, each.values[:0].copy(), each.missing[:0].copy()) for each in self.masked)
-        removal = None if self.removal is None else replace(self.removal, data=replace(self.masked, columns=empty))
-        return replace(self, masked=replace(self.masked, columns=empty), removal=removal)
+        """Copy without the records, once they are written: measuring needs the memory."""
+        masked, removal = _without_records(self.masked), self.removal
+        if removal is not None:
+            removal = replace(removal, data=masked, shown=_without_records(removal.shown))
+        return replace(self, masked=masked, removal=removal)
+
+
+def _without_records(data: Dataset) -> Dataset:
+    columns = (Column(each.variable, each.values[:0].copy(), each.missing[:0].copy()) for each in data)
+    return replace(data, columns=tuple(columns))

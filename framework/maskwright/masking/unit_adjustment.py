@@ -51,6 +51,11 @@ class AdjustedUnit:
     members: NDArray[np.int64] | None
     cost: Cost
 
+    def without_values(self) -> AdjustedUnit:
+        """Copy without the values of the rows, once they are in a dataset."""
+        none = self.adjustment.values[:0].copy()
+        return replace(self, adjustment=replace(self.adjustment, values=none, points=none))
+
     def by_record(self, rows: NDArray[Number]) -> NDArray[Number]:
         """One value for each row, shape (r, ...), given to the records of the row: shape (n, ...)."""
         return rows if self.members is None else rows[self.members]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.edits.analysis.signs import lines_of_signs
+from maskwright.foundation.progress import Caution
 from maskwright.planning.warnings.signs import listed, never_negative
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def range_notices(original: Dataset, masked: Dataset, names: Sequence[str], edit
     if below:
         lines = lines_of_signs(edits, tuple(below))
         advice = f"; where a variable cannot be negative, add to the edits: {listed(lines)}" if lines else ""
-        yield f"masked values below 0, where the original has none: {_counted(below)}{advice}"
+        yield Caution(f"masked values below 0, where the original has none: {_counted(below)}{advice}")
     if beyond:
         yield (
             f"masked values beyond the smallest or largest one of the original: {_counted(beyond)}; where a variable "

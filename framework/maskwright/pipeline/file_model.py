@@ -132,8 +132,9 @@ class OutputSection(BaseModel, extra="allow", frozen=True):
     """Files to write, relative to the pipeline file. Further keys are reports offered by plugins."""
 
     data: FileName | dict[Name, FileName] = Field(
-        description="The masked data; the ending tells the file format. A name that ends in '/' is a folder of parts. "
-        "Of levels that have a file each: a file name for each level."
+        description="The masked data; the ending tells the file format. A name that ends in '/' is a folder of parts; "
+        "it may be in an object store (s3://bucket/masked/). Of levels that have a file each: a file name for each "
+        "level."
     )
     parts: Annotated[int, Field(ge=1)] | tuple[Name, ...] | None = Field(
         default=None,
@@ -191,7 +192,8 @@ class ExecutionSection(BaseModel, extra="forbid", frozen=True):
         le=1024,
         description="Blocks masked at the same time, or workers of an engine. Left out: where `block_size` cuts the "
         "file into blocks in memory, one for each processor given to the process; else 1. Compiled loops use these "
-        "processors in any case.",
+        "processors in any case. Errors are located (`on_input_violation: localize`) in so many processes; left out: "
+        "one for each processor.",
     )
     block_size: int | None = Field(
         default=None,

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from maskwright.data.parts.addresses import is_remote
 from maskwright.data.parts.finding import could_match, is_pattern, is_several
 from maskwright.data.parts.manifest import foreign_file
 from maskwright.foundation.errors import PluginError, Problem
@@ -14,6 +15,7 @@ from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only
 from maskwright.pipeline.file_model import OUTPUT_SETTINGS, OutputSection
+from maskwright.pipeline.remote_output import remote_folder
 from maskwright.pipeline.resolved import Output
 from maskwright.pipeline.secrets import is_address, without_text
 from maskwright.plugins.parts_reading import parts_source
@@ -153,10 +155,14 @@ def resolve_output(
             continue
         if key.raw in OUTPUT_SETTINGS or (node.is_scalar and node.value is None):
             continue
+        has_parts = is_folder and key.raw == "data"
+        if key.raw == "data" and is_address(node) and is_remote(str(node.value)):
+            found = remote_folder(node, inputs, problems, is_folder=is_folder)
+            paths |= {} if found is None else {"data": found}
+            continue
         path = absolute_path(node, folder, problems)
         if path is None:
             continue
-        has_parts = is_folder and key.raw == "data"
         _check_place(key.raw, path, node, folder, taken, problems, is_folder=has_parts)
         _check_apart(key.raw, path, node, inputs, problems, named if has_parts else None)
         if not has_parts or named is not None:

@@ -6,10 +6,10 @@ step masks cost what reading them does::
     peak = BASE + n * (READ * variables + (stage - READ) * masked)
     seconds = rate * n * masked
 
-The rates are differences between measured runs of ten masked numeric variables, two totals and three ranges, on one
-core of 2.5 GHz: up to the report on k between 100,000 and 5,000,000 records (1,075 - 219 MB while reading are 17.5
-bytes a cell), from writing on between 100,000 and 1,000,000 (1,229 - 445 MB while measuring are 87). XML and CSV are
-within five percent of Parquet in memory. Clustering with `mdav` looks at every record of its block for each cluster, so
+The rates are differences between measured runs of ten masked numeric variables, two totals and three ranges: up to the
+report on k between 100,000 and 5,000,000 records (1,075 - 219 MB while reading are 17.5 bytes a cell), from writing on
+between 100,000 and 1,000,000 (1,229 - 445 MB while measuring are 87). XML and CSV are within five percent of Parquet in
+memory. Clustering with `mdav` looks at every record of its block for each cluster, so
 its time grows with the size of the block too; `benchmarks/costs.py` measures runs again and compares.
 """
 
@@ -53,8 +53,8 @@ STAGES: Mapping[str, Rate] = {
     "plan": Rate(21.7, 0.06),
     "mask": Rate(42.0, 0.0),
     "adjust": Rate(51.5, 0.16),
-    "drift and k": Rate(57.3, 0.36),
-    "write": Rate(55.0, 0.31),
+    "drift and k": Rate(57.3, 0.15),
+    "write": Rate(55.0, 0.1),
     "read back and validate": Rate(75.0, 0.09),
     "measure": Rate(87.0, 0.0),
 }
@@ -63,13 +63,13 @@ STAGES: Mapping[str, Rate] = {
 MICROSECONDS_OF_MASKING = 0.3
 """For a cell, of a method that goes over the records once or sorts them."""
 
-MICROSECONDS_OF_PARTITIONS: Mapping[str, float] = {"refine": 7.9, "mdav": 0.3, "variable_size_mdav": 0.6}
+MICROSECONDS_OF_PARTITIONS: Mapping[str, float] = {"refine": 3.1, "mdav": 0.15, "variable_size_mdav": 0.3}
 """For a cell, of methods that make clusters; others as `OTHER_CLUSTERS`."""
 
 OTHER_CLUSTERS = 1.0
 
-SECONDS_OF_NEIGHBOURS = 4e-11
-"""Of `mdav` for a cell and each record of its block: 99 s for 50,000,000 cells in blocks of 50,000 records."""
+SECONDS_OF_NEIGHBOURS = 1e-11
+"""Of `mdav` for a cell and each record of its block: 2 s for 4,000,000 cells in blocks of 50,000 records."""
 
 MICROSECONDS_OF_MEASURES: Mapping[str, float] = {
     "distance_record_linkage": 3.5,

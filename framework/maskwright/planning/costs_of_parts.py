@@ -1,11 +1,11 @@
 """What a run over parts costs: memory of a worker and of the process that leads, scratch, and processor seconds.
 
 A worker holds one part, or one block of records, at a time, whatever the file has; the process that leads holds the
-sample that the plan and the cuts are made on. The rates are those of runs in memory (`maskwright.planning.costs`), with
-what reading twice and shuffling add::
+sample that the plan and the cuts are made on, and what the tasks of each part and block told. The rates are those of
+runs in memory (`maskwright.planning.costs`), with what reading twice and shuffling add::
 
     worker  = BASE + most of (records of a part or block) * (bytes of a cell at that stage) * variables
-    leader  = BASE + sampled records * READ and plan * variables
+    leader  = LEADER + sampled records * SAMPLED * variables + (parts + blocks) * TOLD
     scratch = n * SCRATCH * variables
     seconds = rate * n * masked * (n / MEASURED) ** GROWTH
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from maskwright.planning.costs import BASE, READ, STAGES, Costs, StageCost, costs_of
+from maskwright.planning.costs import BASE, MEGABYTE, READ, STAGES, Costs, StageCost, costs_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -27,6 +27,15 @@ if TYPE_CHECKING:
 
 SCRATCH = 45.0
 """Bytes of a cell: what is shuffled, masked and published, until the run ends; 90 MB for 200,000 records of ten."""
+
+LEADER = 170 * MEGABYTE
+"""Bytes of the process that leads, before it has a sample: it compiles nothing."""
+
+SAMPLED = 36.0
+"""Bytes of a sampled cell while the cuts are made: 72 MB for 200,000 records of ten."""
+
+TOLD = 8_000.0
+"""Bytes that are kept of a part, or of a block: receipts, and what measures are told."""
 
 SHUFFLING = 0.1
 """Microseconds of a cell that is written to the leaf of its record."""
@@ -102,6 +111,7 @@ def costs_over_parts(
             cost("measure", shape.part, "measure", time["measure"]),
         ),
         workers=shape.workers,
-        leader=BASE + min(shape.sample, n) * shape.variables * STAGES["plan"].memory,
+        leader=LEADER + min(shape.sample, n) * shape.variables * SAMPLED
+        + sum(-(-n // max(each, 1)) for each in (shape.part, shape.block)) * TOLD,
         scratch=n * shape.variables * SCRATCH,
     )  # fmt: skip

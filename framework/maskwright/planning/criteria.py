@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.missing import HAD_VALUE, NO_CELL
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.algebra.negation import negate
 from maskwright.edits.edit import DomainPart, Edit, GoverningPart
@@ -186,19 +187,23 @@ def _by_missing(each: Criterion, name: str, column: Column) -> Cut:
     texts = () if column.blank is None else column.blank.texts
     said = [f"{name} missing"] * (len(texts) + 3)
     if len(texts) > 1:
-        said[1 : len(texts) + 1] = [f"{name} missing ({text or 'empty'})" for text in texts]
+        said[2 : len(texts) + 2] = [f"{name} missing ({text or 'empty'})" for text in sorted(texts)]
     return Cut(each, missing_codes(column), ("", *said[1:]), (name,))
 
 
 def missing_codes(column: Column) -> NDArray[np.int64]:
     """How each cell is missing, as whoever reads the file sees it: 0 for a value, else one code for each text.
 
-    Parts of a file whose columns have the texts of the whole one get the same codes.
+    Parts of a file whose columns have the texts of the whole one get the same codes. They follow the texts, no cell
+    first and a suppressed one last: an empty cell of CSV and an absent element of XML stand in the same place.
     """
     if column.blank is None:
         return column.missing.astype(np.int64)
-    places = column.blank.codes.astype(np.int64) % (len(column.blank.texts) + 2)
-    return np.where(column.missing, places + 1, 0)
+    texts = column.blank.texts
+    order = np.empty(len(texts) + 2, dtype=np.int64)
+    order[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(2, len(texts) + 2)
+    order[HAD_VALUE], order[NO_CELL] = len(texts) + 2, 1
+    return np.where(column.missing, order[column.blank.codes], 0)
 
 
 def _by_sign(each: Criterion, name: str, data: Dataset) -> Cut:

@@ -26,7 +26,7 @@ from maskwright.planning.keepers import (
     recoded_keeper,
 )
 from maskwright.planning.limits import declared_limits, limit_edits
-from maskwright.planning.model import Group, Keeper, Step
+from maskwright.planning.model import Group, Keeper, Step, key_names
 from maskwright.planning.plan import Plan
 from maskwright.planning.projected_kinds import kind_keeper
 from maskwright.planning.recoded_edits import RecodedVariables
@@ -34,6 +34,7 @@ from maskwright.planning.step_variables import StepVariables, variables_of_steps
 from maskwright.planning.strata import Strata, stratify
 from maskwright.planning.units import adjustment_units, require_k
 from maskwright.planning.warnings.household_constants import household_doubts
+from maskwright.planning.warnings.labels import labels_of_suppressed
 from maskwright.planning.warnings.later_steps import random_change_notices, undone_promises
 from maskwright.planning.warnings.missing_cells import (
     missing_pattern_notices,
@@ -44,6 +45,7 @@ from maskwright.planning.warnings.missing_cells import (
 from maskwright.planning.warnings.plan_warnings import dangers
 from maskwright.planning.warnings.read_off import read_off_doubts
 from maskwright.planning.warnings.signs import sign_notices
+from maskwright.planning.warnings.telling_codes import telling_code_doubts
 from maskwright.planning.warnings.unmasked_variables import unmasked_doubts, unused_key_doubts
 
 if TYPE_CHECKING:
@@ -117,7 +119,8 @@ def make_plan(
             )
     shaping = [None if steps[group.step - 1].only_removes else group for group in groups]
     units = adjustment_units(shaping, known, edits + limits, masked - recoded)
-    require_k(units, steps, [group for group in shaping if group is not None], edits, elsewhere)
+    removed = [group for group in groups if steps[group.step - 1].only_removes]
+    require_k(units, steps, [group for group in shaping if group is not None], edits, elsewhere, removed)
     remasked = frozenset(
         name for step, own in zip(steps, chosen, strict=True) if "detail" not in step.method.removes
         and not step.only_removes for name in own.names
@@ -146,7 +149,14 @@ def make_plan(
     )
     identifiers = [name for name, variable in known.items() if variable.role == "identifier"]
     dropped = tuple(name for name in identifiers if not known[name].renewed)
-    untouched = tuple(name for name in known if name not in masked and name not in identifiers)
+    changing = [own for step, own in zip(steps, chosen, strict=True) if step.changes_cells]
+    altered = {name for own in changing for name in own.names}
+    untouched = tuple(name for name in known if name not in altered and name not in identifiers)
+    # Keys by which records are taken away are protected by that: nobody is left who is rare in them.
+    kept_by_keys = {
+        name for step, own in zip(steps, chosen, strict=True) if not step.changes_cells and step.promised is not None
+        for name in key_names(step, [known[each] for each in own.names])
+    }  # fmt: skip
     # Where cells are only suppressed, those that edits would give them away by are suppressed too.
     changed = frozenset(name for group in shaping if group is not None for name in group.variables)
     said = (
@@ -157,12 +167,14 @@ def make_plan(
         *rare_missing_notices(groups, steps, data),
         *random_change_notices(groups, steps),
     )
+    labels = labels_of_suppressed([name for name in known if name not in identifiers], groups, steps, known, data)
     doubts = (
-        *unmasked_doubts(known[name] for name in untouched),
+        *unmasked_doubts((known[name] for name in untouched if name not in kept_by_keys), labels),
         *household_doubts(groups, steps, data),
         *read_off_doubts(groups, steps, untouched, edits, data),
-        *unused_key_doubts(groups, steps, known),
+        *unused_key_doubts(groups, steps, known, labels),
         *rare_missing_doubts(groups, steps, data),
+        *telling_code_doubts((name for name in known if name not in identifiers), data),
     )
     return Plan(
         tuple(steps), tuple(groups), tuple(units), keepers, known, untouched, dropped,

@@ -110,6 +110,27 @@ def without_holes(
     return found
 
 
+def each_pattern(blocks: Sequence[NDArray[np.int64]], missing: NDArray[np.bool_]) -> list[MethodCall]:
+    """Cut blocks by their patterns of missing cells, for a method that knows of all records what it needs.
+
+    Parameters
+    ----------
+    blocks : sequence of ndarray of int64
+        Records of each stratum.
+    missing : ndarray of shape (n, p), bool
+
+    Returns
+    -------
+    list of MethodCall
+        As `without_holes` has them, with no records beside.
+    """
+    pools = (Pool(records, missing) for records in blocks)
+    return [
+        MethodCall(pool.records[places], np.flatnonzero(~pattern))
+        for pool in pools for pattern, places in pool.patterns if not pattern.all()
+    ]  # fmt: skip
+
+
 def _method_call(
     pattern: NDArray[np.bool_],
     places: NDArray[np.int64],

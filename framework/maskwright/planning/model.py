@@ -113,6 +113,11 @@ class Step:
         """Whether it takes records or cells away and leaves every other value as it is."""
         return bool(self.method.removes & {"records", "cells"})
 
+    @property
+    def changes_cells(self) -> bool:
+        """Whether it masks anything: a step that takes whole records away leaves every cell of the others as it is."""
+        return self.method.changes_cells
+
     @cached_property
     def keys(self) -> tuple[str, ...]:
         """Key variables that the method's own parameter lists; empty when it lists none."""

@@ -11,7 +11,7 @@ from maskwright.planning.recoded_edits import RecodedVariables
 from maskwright.plugins.parameter_markers import files_named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
@@ -113,9 +113,24 @@ class Plan:
 
     @property
     def masked(self) -> tuple[str, ...]:
-        """Variables that any step masks, in file order."""
+        """Variables that any step looks at or masks, in file order."""
         touched = {name for group in self.groups for name in group.variables}
         return tuple(name for name in self.variables if name in touched)
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """Those of them of which a step changes or empties cells; the others are published as they are."""
+        touched = {
+            name for group in self.groups if self.steps[group.step - 1].changes_cells for name in group.variables
+        }
+        return tuple(name for name in self.variables if name in touched)
+
+    @property
+    def replaced(self) -> frozenset[str]:
+        """Those of which a step puts other values in the place of the original ones, and does more than empty cells."""
+        return frozenset(
+            name for group in self.groups if not self.steps[group.step - 1].only_removes for name in group.variables
+        )
 
     @property
     def altered(self) -> tuple[str, ...]:
@@ -156,14 +171,7 @@ class Plan:
         return {
             "records": self.records,
             "steps": [
-                {
-                    "step": number,
-                    "method": step.method.name,
-                    "params": step.params.model_dump(mode="json", by_alias=True)
-                    | {name: path.name for name, path in files_named(step.params).items()}
-                    | step.planning.model_dump(mode="json"),
-                    "groups": [_group_json(group, step) for group in self.groups if group.step == number],
-                }
+                step_json(number, step, [_group_json(group, step) for group in self.groups if group.step == number])
                 for number, step in enumerate(self.steps, 1)
             ],
             "edits": [
@@ -196,15 +204,49 @@ class Plan:
         }
 
 
+def step_json(number: int, step: Step, groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A step as plain data, as it is in `Plan.to_json`.
+
+    Parameters
+    ----------
+    number : int
+        1 for the first.
+    step : Step
+    groups : sequence of mapping
+        What it masks together.
+    """
+    return {
+        "step": number,
+        "method": step.method.name,
+        "params": step.params.model_dump(mode="json", by_alias=True)
+        | {name: path.name for name, path in files_named(step.params).items()}
+        | step.planning.model_dump(mode="json"),
+        "changes_cells": step.changes_cells,
+        "takes": None,
+        "groups": list(groups),
+    }
+
+
+def computed_json(names: Sequence[str]) -> dict[str, Any]:
+    """Variables of a step that are all computed from what other steps publish, as one group in `Plan.to_json`."""
+    return {
+        "variables": list(names), "operators": {}, "computed": list(names), "edits": [], "cut_by": [], "strata": [],
+        "smallest_cluster": None,
+    }  # fmt: skip
+
+
 def _text(edit: Edit | None) -> str | None:
     return None if edit is None else edit.text
 
 
 def _group_json(group: Group, step: Step) -> dict[str, Any]:
     strata = group.strata.strata if group.strata else ()
+    # What neither changes a cell nor looks at keys has nothing to do with the variables that it is handed.
+    looked_at = step.changes_cells or step.method.has_keys
+    operators = dict(zip(group.variables, group.operators, strict=True)) if looked_at else {}
     return {
-        "variables": list(group.variables),
-        "operators": dict(zip(group.variables, group.operators, strict=True)),
+        "variables": list(operators),
+        "operators": operators,
         "computed": list(group.computed),
         "edits": list(group.edits),
         "cut_by": [each.title for each in group.cut_by],

@@ -43,6 +43,9 @@ class RecodedVariables:
         What `release_edits` of the steps lists.
     ranges : mapping of name to Interval
         That edits on a variable alone leave it, of those that every original record keeps.
+    foreseen : frozenset of str
+        Those whose categories are known before any data are read: the others are made of values of records, and no
+        message may show them.
     """
 
     steps: Mapping[str, int] = field(default_factory=dict)
@@ -50,6 +53,7 @@ class RecodedVariables:
     weaken: frozenset[str] = frozenset()
     drop: frozenset[str] = frozenset()
     ranges: Mapping[str, Interval] = field(default_factory=dict)
+    foreseen: frozenset[str] = frozenset()
 
     def read_by(self, edit: Edit) -> tuple[str, ...]:
         """Recoded variables that an edit reads."""
@@ -195,13 +199,17 @@ def _problem(found: Translation, names: Sequence[str], coarse: RecodedVariables)
     """Edit that cannot be kept as it is, why, and what to do."""
     edit = found.original
     steps = ", ".join(f"step {coarse.steps[name]} publishes {name} as coarser categories" for name in names)
-    why = [each for each in (found.reason, *_straddling(found.straddling)) if each]
+    why = [each for each in (found.reason, *_straddling(found.straddling, coarse)) if each]
     message = f"{steps}, and edit {edit.name!r} cannot be said of them with the same meaning"
     message += f": {'; '.join(why)}" if why else ""
     borders: dict[str, dict[str, None]] = {}
     for each in found.straddling:
         borders.setdefault(each.variable, {}).update(dict.fromkeys(each.borders))
-    ways = [f"put a border of {name} at {' and '.join(at)}" for name, at in borders.items() if at]
+    ways = [
+        f"put a border of {name} at {' and '.join(at)}" if name in coarse.foreseen
+        else f"publish {name} in bands that you set, with a border at {' and '.join(at)}"
+        for name, at in borders.items() if at
+    ]  # fmt: skip
     listed = ", ".join(names)
     if found.edit is not None:
         ways.append(
@@ -212,9 +220,13 @@ def _problem(found: Translation, names: Sequence[str], coarse: RecodedVariables)
     return Problem(message, edit.place, "; or ".join(ways))
 
 
-def _straddling(found: Sequence[Straddling]) -> Iterator[str]:
+def _straddling(found: Sequence[Straddling], coarse: RecodedVariables) -> Iterator[str]:
     for name in dict.fromkeys(each.variable for each in found):
         shown = list(dict.fromkeys(repr(each.category) for each in found if each.variable == name))
+        if name not in coarse.foreseen:
+            several = f"{len(shown)} categories" if len(shown) > 1 else "a category"
+            yield f"{several} of {name} {'have' if len(shown) > 1 else 'has'} values on both sides of it"
+            continue
         more = f" and {len(shown) - MOST_SHOWN} more" if len(shown) > MOST_SHOWN else ""
         yield f"{', '.join(shown[:MOST_SHOWN])}{more} of {name} has values on both sides of it"
 

@@ -98,6 +98,10 @@ def default_variables(step: Step, known: Mapping[str, Variable]) -> set[str]:
         }  # fmt: skip
     if not usual and step.only_removes:
         usual = {name for name, variable in known.items() if variable.role == "other" and not variable.renewed}
+    if not usual and not step.changes_cells:
+        # It needs records, and does nothing to what it is handed.
+        no = ("identifier", "weight")
+        usual = {name for name, each in known.items() if each.role not in no and not each.renewed}
     return usual
 
 
@@ -129,6 +133,14 @@ def _step_variables(step: Step, known: Mapping[str, Variable], problems: list[Pr
             problems.append(Problem(f"step {number}: {name!r} is an identifier: it {becomes}, so it cannot be masked"))
         elif variable.renewed:
             problems.append(Problem(f"step {number}: {name!r} gets new random values, so it cannot be masked"))
+        elif variable.role == "weight":
+            problems.append(
+                Problem(
+                    f"step {number}: {name!r} is a weight: it is published as it is, so it cannot be masked",
+                    hint="leave it out of the step (a sample divides it by the share drawn all the same); or declare "
+                    f"what else it is, `{name}: {{role: confidential}}`, and nothing is weighted by it",
+                )
+            )
         elif variable.type not in step.method.variable_types:
             able = ", ".join(sorted(step.method.variable_types))
             problems.append(

@@ -90,12 +90,23 @@ def _edits(names: Sequence[str]) -> str:
     return f"edit {shown} reads" if len(names) == 1 else f"edits {shown}{more} read"
 
 
+def _taken_away(crossing: Sequence[str], edits: EditSet, steps: Sequence[Step], removed: Sequence[Group]) -> str:
+    """``tenure, which step 3 (local_suppression) takes away``: what edits read of that, empty where nothing."""
+    read = {name for each in crossing for name in edits[each].variables}
+    told = [
+        f"{', '.join(names)}, which step {group.step} ({steps[group.step - 1].method.name}) takes away"
+        for group in removed if (names := [name for name in group.variables if name in read])
+    ]  # fmt: skip
+    return " and ".join(told)
+
+
 def require_k(
     units: Sequence[AdjustmentUnit],
     steps: Sequence[Step],
     groups: Sequence[Group],
     edits: EditSet,
     elsewhere: Collection[str] = (),
+    removed: Sequence[Group] = (),
 ) -> None:
     """Refuse plans in which adjustment has to move records apart that a step promised to keep equal.
 
@@ -107,6 +118,8 @@ def require_k(
     edits : EditSet
     elsewhere : collection of str
         What edits read of other records: no step can mask it together with these.
+    removed : sequence of Group
+        Whose steps only take away.
 
     Raises
     ------
@@ -141,6 +154,9 @@ def require_k(
                 )
                 message += f"step masks together with these: keeping it {ending}"
                 way = "mask what it reads of them as well, leave the edit out of this run"
+            elif taken := _taken_away(crossing, edits, steps, removed):
+                message = f"{promise}, but {_edits(crossing)} {taken}: keeping it {ending}"
+                way = "take that away in a run of its own, on what this one releases"
         else:
             masked = ", ".join(name for name in unit.variables if sum(name in group.variables for group in homes) > 1)
             message = f"{promise}, but {masked} are masked again by a later step, and {_edits(unit.edits)} them: "

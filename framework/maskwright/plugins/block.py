@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.variable import Variable
     from maskwright.plugins.aggregation import ChosenAggregation
+    from maskwright.plugins.gathering import Gathered
     from maskwright.plugins.moments import Moments
 
 
@@ -68,6 +69,8 @@ class Block:
     moments : Moments or None
         For methods that ask for them (`Method.others`): of all records of the file that have these cells, the block's
         own among them. None: there is no record beside the block's.
+    gathered : mapping or None
+        For methods that ask something of all records (`Method.gathering`): what these said. None: nobody asked.
     progress : callable
         To be told the share of the work done.
 
@@ -101,6 +104,7 @@ class Block:
     companion_variables: Mapping[str, Variable] = field(default_factory=dict)
     missing_codes: NDArray[np.int64] | None = None
     moments: Moments | None = None
+    gathered: Gathered | None = None
     progress: Progress = silent
     group_name: str = "household"
 

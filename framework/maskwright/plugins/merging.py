@@ -81,6 +81,10 @@ class Merging:
         module.
     exact : bool
         Whether the result is that of the file in memory, but for the rounding of sums.
+    condensed : callable or None
+        ``(facts, params, asked) -> facts``: of some neighbouring parts, in their order, fewer facts in less room that
+        `merged` finds the same in; they are never sent and may hold arrays. It is called now and then as facts come, so
+        that those of thousands of parts are never held together. None: they are small.
     sampled : bool
         Whether it looks at a sample of a large file; the measurement then has the interval of sampling.
     rows : callable or None
@@ -105,6 +109,7 @@ class Merging:
 
     partial: Callable[[Comparison, Any, Facts | None], Facts]
     merged: Callable[[Sequence[Facts], Any, Facts | None], Measurement | Further]
+    condensed: Callable[[Sequence[Facts], Any, Facts | None], Sequence[Facts]] | None = None
     exact: bool = True
     sampled: bool = False
     rows: Callable[[Comparison, Any, Facts | None, PartOfFile], tuple[Rows, NDArray[np.int64]]] | None = None

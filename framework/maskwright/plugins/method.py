@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.variable import Variable, VariableType
     from maskwright.plugins.block import Block
+    from maskwright.plugins.gathering import Gathering
     from maskwright.plugins.iteration import Iteration
     from maskwright.plugins.legal_values import CoarserOrEmpty, Cut, Others, Scope
     from maskwright.plugins.limit import Limit
@@ -97,7 +98,7 @@ class Method(ProtectionMethod):
         other, as methods with clusters need it. ``any``: anyhow, with the same values, because each record is masked by
         itself; whatever it draws comes from `uniform_by_record`, and `rng` is the same in all blocks. ``none``: not at
         all, because it would change less, or otherwise, in a part of the file; it masks all records at once, and a run
-        over parts is refused.
+        over parts is refused, unless there is a `gathering`.
     within_strata : bool
         Whether the strata of a file, in which edits hold alike, may be masked apart. A method for which they may not
         sees all records at once.
@@ -136,6 +137,9 @@ class Method(ProtectionMethod):
     limits : callable or None
         ``(params, variables) -> tuple[Limit, ...]``: what its parameters promise of the published values of the
         step's variables, before any data are read. Defined at the top of a module.
+    gathering : Gathering or None
+        What it asks of all records before it masks each by itself: it can then run over parts, with the values of a run
+        in memory. Beside ``cut="none"``: in memory all records of a stratum are one block.
     publishes : callable or None
         ``(params, variable) -> Variable or None``: the variable as a method that removes detail publishes it, with
         `Variable.bands`, where that is known before any data are read; None: it is not. Defined at the top of a module.
@@ -171,8 +175,14 @@ class Method(ProtectionMethod):
     mean_cluster_size: Callable[[Any, int], int] | None = None
     fewest_records: Callable[[Any, int], int] | None = None
     limits: Callable[[Any, tuple[Variable, ...]], tuple[Limit, ...]] | None = None
+    gathering: Gathering | None = None
     publishes: Callable[[Any, Variable], Variable | None] | None = None
     iterations: Callable[[Block, Any, np.random.Generator], Iterator[Iteration]] | None = None
+
+    @property
+    def changes_cells(self) -> bool:
+        """Whether published cells are others than the original ones: what replaces values does that."""
+        return True
 
     @property
     def makes_clusters(self) -> bool:

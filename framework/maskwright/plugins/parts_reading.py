@@ -54,14 +54,9 @@ def part_batches(source: Source, params: Any, parts: Parts, part: Part) -> Itera
     DataError
         The file is not what it was.
     """
-    refuse_changed(part)
-    if part.records == 0:
-        return
-    assert parts.schema is not None
-    types = {field.name: field.type for field in parts.schema}
-    with _opened(source, params, part) as reading, written_batches_of(reading) as batches:
-        for batch in batches:
-            yield _as_dataset(part, batch, types, 0)
+    reading = PartsReading(source, params, (part,), part.path, silent, parts.schema)
+    with written_batches_of(reading) as batches:
+        yield from batches
 
 
 def scan_parts(source: Source, params: Any, place: str, progress: Progress = silent) -> Parts:
@@ -98,11 +93,21 @@ class PartsReading:
     place : str
         Folder, pattern or address that they were found by.
     progress : callable
+    schema : pyarrow.Schema, optional
+        Of a dataset, known already, of which these files are some: what it says of columns and keys holds.
     """
 
-    def __init__(self, source: Source, params: Any, found: Sequence[FoundPart], place: str, progress: Progress) -> None:
+    def __init__(
+        self,
+        source: Source,
+        params: Any,
+        found: Sequence[FoundPart],
+        place: str,
+        progress: Progress,
+        schema: Any = None,
+    ) -> None:
         self._source, self._params, self._found, self._progress = source, params, tuple(found), progress
-        self._place = place
+        self._place, self._is_share = place, schema is not None
         self._hive = hive_types(self._found, typed=not source.writes_text)
         self._read: list[Part] = []
         self._layouts: dict[str, Layout] = {}
@@ -115,6 +120,10 @@ class PartsReading:
         for each in self._found:
             if not each.is_remote:
                 note_read(_path(each))
+        if schema is not None:
+            self._types = {field.name: field.type for field in schema}
+            self._hive = {key: self._types[key] for key in self._hive}
+            return
         with self._opening(self._first) as reading:
             if reading is not None:
                 self._note(self._first, reading)
@@ -130,6 +139,10 @@ class PartsReading:
 
     def written_batches(self) -> Generator[WrittenBatch]:
         """Yield the records of all parts, as understood and as written."""
+        if self._is_share:
+            # They were found before.
+            for each in self._found:
+                refuse_changed(each)
         self.places = Places()
         self._read, done, whole = [], 0, max(sum(each.bytes for each in self._found), 1)
         for each in self._found:
@@ -166,6 +179,13 @@ class PartsReading:
         are columns of the file too.
         """
         first = self._layouts.get(self._first.name, Layout(self._source.name))
+        details = {**first.details, "parts": self.parts, "layouts": dict(self._layouts), "inside": dict(self._inside)}
+        if self._types and "types" in first.details:
+            details["types"] = dict(self._types)
+        return Layout(self._source.name, details if self._is_share else details | self._notes_of_files())
+
+    def _notes_of_files(self) -> dict[str, Any]:
+        """What is to be said of the files, and whether marks of numbers may differ."""
         names_of_files = [each.name for each in self._found]
         of_several = f"{len(names_of_files)} files, {names_of_files[0]} to {names_of_files[-1]}"
         notes = [f"read from {of_several if len(names_of_files) > 1 else names_of_files[0]}"]
@@ -179,11 +199,7 @@ class PartsReading:
             more = f" and {len(names) - 1} more files" if len(names) > 1 else ""
             notes.append(f"{names[0]}{more}: {note}")
         differ = any(each.details.get("marks_may_differ") for each in self._layouts.values())
-        details = {**first.details, "notes": tuple(notes), "parts": self.parts, "layouts": dict(self._layouts)}
-        details["inside"] = dict(self._inside)
-        if self._types and "types" in first.details:
-            details["types"] = dict(self._types)
-        return Layout(self._source.name, details | ({"marks_may_differ": True} if differ else {}))
+        return {"notes": tuple(notes)} | ({"marks_may_differ": True} if differ else {})
 
     @property
     def declared(self) -> Mapping[str, VariableDeclaration]:
@@ -291,6 +307,29 @@ def parts_source(source: Source, place: str | None = None) -> Source:
         source, open=partial(_open, source, place), open_once=None, open_nested=None, reads_folders=True,
         lost_when_replaced=None,
     )  # fmt: skip
+
+
+def files_source(source: Source, found: Sequence[FoundPart], schema: Any = None) -> Source:
+    """Source that reads these files as one dataset, wherever they lie.
+
+    Parameters
+    ----------
+    source : Source
+        That reads each of them.
+    found : sequence of FoundPart
+    schema : pyarrow.Schema, optional
+        Of the dataset, where these are some of its parts: a file is refused that is not what was found.
+    """
+    return replace(
+        source, open=partial(_open_files, source, tuple(found), schema), open_once=None, open_nested=None,
+        reads_folders=True, lost_when_replaced=None,
+    )  # fmt: skip
+
+
+def _open_files(
+    source: Source, found: tuple[FoundPart, ...], schema: Any, path: Path, params: Any, progress: Progress
+) -> PartsReading:
+    return PartsReading(source, params, found, str(path), progress, schema)
 
 
 def _open(source: Source, place: str | None, path: Path, params: Any, progress: Progress) -> PartsReading:

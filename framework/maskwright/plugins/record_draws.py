@@ -53,9 +53,25 @@ def uniform_by_record(block: Block, rng: np.random.Generator, count: int) -> NDA
     >>> bool((uniform_by_record(part, np.random.default_rng(1), 1) == drawn[2:]).all())
     True
     """
-    records = np.arange(block.n) if block.records is None else block.records
+    return uniform_of_records(np.arange(block.n) if block.records is None else block.records, rng, count)
+
+
+def uniform_of_records(records: NDArray[np.int64], rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+    """Numbers between 0 and 1 of records with these positions in the file; as `uniform_by_record` has them.
+
+    Parameters
+    ----------
+    records : ndarray of shape (n,), int64
+    rng : numpy.random.Generator
+    count : int
+        How many numbers each record gets.
+
+    Returns
+    -------
+    ndarray of shape (n, count), float64
+    """
     keys = rng.integers(0, 2**64, size=(count, 2), dtype=np.uint64)
     words = [mixed(mixed(records.astype(np.uint64) ^ first) ^ second) for first, second in keys]
-    drawn = np.stack(words, axis=1) if count else np.zeros((block.n, 0), dtype=np.uint64)
+    drawn = np.stack(words, axis=1) if count else np.zeros((len(records), 0), dtype=np.uint64)
     # The middle of each of 2**52 equal parts: neither 0 nor 1, whose normal quantiles are infinite.
     return ((drawn >> np.uint64(64 - _BITS)).astype(np.float64) + 0.5) / 2.0**_BITS

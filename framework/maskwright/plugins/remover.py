@@ -100,12 +100,18 @@ class Remover(ProtectionMethod):
     mean_cluster_size: ClassVar[None] = None
     fewest_records: ClassVar[None] = None
     limits: ClassVar[None] = None
+    gathering: ClassVar[None] = None
     publishes: ClassVar[None] = None
 
     @property
     def removes(self) -> frozenset[RecordsOrCells]:
         """What it takes away, as of a method."""
         return frozenset({self.takes_away})
+
+    @property
+    def changes_cells(self) -> bool:
+        """Whether published cells are others than the original ones: not where whole records go, and no cell."""
+        return self.takes_away == "cells"
 
 
 AnyMethod = Method | Remover

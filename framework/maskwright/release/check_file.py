@@ -46,6 +46,7 @@ def check_file(
     described: Callable[[Mapping[str, VariableDeclaration]], Mapping[str, Variable]] | None = None,
     svrl: IO[bytes] | None = None,
     fired: Fired = "summary",
+    is_share: bool = False,
     progress: Progress = silent,
 ) -> Outcome:
     """Verdict of every edit on every record of a file, read as a stream.
@@ -69,6 +70,8 @@ def check_file(
         That an SVRL report is written to.
     fired : {"summary", "all"}
         Whether that report says once of each rule that it fired, or once for each record.
+    is_share : bool, default False
+        Whether the file is one of many: a share of the report is written.
     progress : callable
 
     Raises
@@ -94,7 +97,7 @@ def check_file(
             form = RecordForm.of_layout(reading.layout.details)
             return check(
                 chunks, stated, record_path(reading.layout), domain, svrl, fired=fired, form=form,
-                places=lambda: getattr(reading, "places", None),
+                places=lambda: getattr(reading, "places", None), is_share=is_share,
             )  # fmt: skip
 
     note_read(path)

@@ -6,6 +6,7 @@ hash, no bound that is no published edit. Codes are those that are declared, or 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from maskwright.data.date_texts import ISO
 from maskwright.data.declaration import VariableDeclaration
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
@@ -29,10 +30,53 @@ CELLS_OF_A_CODE = 5
 """Cells of each text, on average, below which more than a few different texts are keys and no codes."""
 
 
+@dataclass(frozen=True)
+class HeldTexts:
+    """Texts of a variable of the masked file, as it was read back.
+
+    Attributes
+    ----------
+    known : tuple of str
+        Its categories; none of a number.
+    held : frozenset of str
+        Those that a cell has.
+    cells : int
+        Cells with a value.
+    """
+
+    known: tuple[str, ...]
+    held: frozenset[str]
+    cells: int
+
+    @classmethod
+    def of(cls, released: Dataset) -> dict[str, HeldTexts]:
+        """Texts of each variable, in the order of the file."""
+        return {column.name: cls._of(column) for column in released}
+
+    @classmethod
+    def _of(cls, column: Column) -> HeldTexts:
+        there = ~column.missing
+        categories = () if column.variable.is_numeric else column.variable.categories
+        held: list[int] = np.unique(column.values[there]).tolist() if categories else []
+        return cls(categories, frozenset(categories[place] for place in held), int(np.count_nonzero(there)))
+
+    @classmethod
+    def merged(cls, shares: Sequence[Mapping[str, HeldTexts]]) -> dict[str, HeldTexts]:
+        """Texts of each variable of a file, from those of its parts."""
+        return {
+            name: cls(
+                tuple(dict.fromkeys(text for each in shares for text in each[name].known)),
+                frozenset[str]().union(*(each[name].held for each in shares)),
+                sum(each[name].cells for each in shares),
+            )
+            for name in shares[0]
+        }
+
+
 def release_codebook(
     file: str,
     record: RunRecord,
-    released: Dataset,
+    released: Mapping[str, HeldTexts],
     variables: tuple[Variable, ...],
     declared: Mapping[str, VariableDeclaration],
     recoded: Collection[str],
@@ -46,8 +90,8 @@ def release_codebook(
         Name of the masked file.
     record : RunRecord
         Its public part is used.
-    released : Dataset
-        The masked file as it was read back.
+    released : mapping of name to HeldTexts
+        Of each variable of the masked file, in its order.
     variables : tuple of Variable
         What is known of the variables that it holds.
     declared : mapping of name to VariableDeclaration
@@ -61,14 +105,14 @@ def release_codebook(
     known = {variable.name: variable for variable in variables}
     bounded = {edit["name"].removeprefix("bounds of ") for edit in public["edits"]}
     facts = {
-        column.name: _published(
-            column,
-            known[column.name],
-            VariableDeclaration() if column.name in recoded else declared.get(column.name, VariableDeclaration()),
-            with_bounds=column.name in bounded,
-            is_key=column.name == cluster,
+        name: _published(
+            texts,
+            known[name],
+            VariableDeclaration() if name in recoded else declared.get(name, VariableDeclaration()),
+            with_bounds=name in bounded,
+            is_key=name == cluster,
         )
-        for column in released
+        for name, texts in released.items()
     }
     remarks = {name: " ".join(_remarks(name, public)) for name in facts}
     return PublishedCodebook(
@@ -77,7 +121,7 @@ def release_codebook(
 
 
 def _published(
-    column: Column, variable: Variable, declared: VariableDeclaration, *, with_bounds: bool, is_key: bool
+    texts: HeldTexts, variable: Variable, declared: VariableDeclaration, *, with_bounds: bool, is_key: bool
 ) -> VariableDeclaration:
     """What may be said of a variable of the masked file."""
     stated: dict[str, Any] = {"type": variable.type, "missing": _missing(variable)}
@@ -93,7 +137,7 @@ def _published(
             stated |= {"min": variable.lower, "max": variable.upper}
         codes = tuple(code for code, _ in declared.labels)
     else:
-        codes = () if is_key or variable.role == "identifier" else _categories(column, variable, declared)
+        codes = () if is_key or variable.role == "identifier" else _categories(texts, variable, declared)
         stated["categories"] = codes
     stated["labels"] = tuple((code, meanings[code]) for code in codes if code in meanings)
     stated |= {"unit": variable.unit, "label": variable.label, "suppressed_as": variable.suppressed_as}
@@ -107,21 +151,19 @@ def _missing(variable: Variable) -> tuple[tuple[str, str], ...]:
     return tuple(zip(variable.missing_codes, meanings, strict=True))
 
 
-def _categories(column: Column, variable: Variable, declared: VariableDeclaration) -> tuple[str, ...]:
+def _categories(texts: HeldTexts, variable: Variable, declared: VariableDeclaration) -> tuple[str, ...]:
     """Codes that are declared, and those that the masked file holds: one that was recoded away is neither.
 
     New keys, and the many texts of a variable of which no code is declared, are no codes; nor are texts of which each
     stands in few records, as the numbers of households do.
     """
     is_declared = bool(declared.categories or declared.labels) or variable.type == "ordinal"
-    different, cells = len(column.variable.categories), int(np.count_nonzero(~column.missing))
-    is_key = different > FEW and cells < CELLS_OF_A_CODE * different
+    different = len(texts.known)
+    is_key = different > FEW and texts.cells < CELLS_OF_A_CODE * different
     if variable.renewed or (not is_declared and (is_key or different > MOST_UNDECLARED)):
         return ()
-    held = np.unique(column.values[~column.missing]).tolist()
-    named = {*declared.categories, *(code for code, _ in declared.labels)}
-    named |= {column.variable.categories[place] for place in held}
-    order = dict.fromkeys([*variable.categories, *declared.categories, *column.variable.categories])
+    named = {*declared.categories, *(code for code, _ in declared.labels), *texts.held}
+    order = dict.fromkeys([*variable.categories, *declared.categories, *texts.known])
     return tuple(code for code in [*order, *sorted(named - order.keys())] if code in named)
 
 
@@ -132,7 +174,11 @@ def _notes(public: Mapping[str, Any]) -> Iterator[str]:
     for number, step in enumerate(public["steps"], 1):
         names = dict.fromkeys(name for group in step["groups"] for name in group["variables"])
         params = ", ".join(f"{name}: {_shown(value)}" for name, value in step["params"].items() if _says(value))
-        yield f"Step {number}: {step['method']} of {', '.join(names)}" + (f" ({params})." if params else ".")
+        if step["takes"]:
+            of = f" of {step['takes']}"
+        else:
+            of = f" {'of' if step['changes_cells'] else 'by'} {', '.join(names)}" if names else ""
+        yield f"Step {number}: {step['method']}{of}" + (f" ({params})." if params else ".")
     edits = [edit for edit in public["edits"] if not edit["violations"]]
     if edits:
         yield f"In every record: {'; '.join(edit['text'] for edit in edits)}."
@@ -160,7 +206,7 @@ def _remarks(name: str, public: Mapping[str, Any]) -> Iterator[str]:
     steps = [
         f"step {number} ({step['method']})"
         for number, step in enumerate(public["steps"], 1)
-        if any(name in group["variables"] for group in step["groups"])
+        if step["changes_cells"] and any(name in group["variables"] for group in step["groups"])
     ]
     suppressed = next((each["cells"] for each in public["suppressed"] if each["variable"] == name), 0)
     if name in public["release"]["new_keys"]:
@@ -168,6 +214,7 @@ def _remarks(name: str, public: Mapping[str, Any]) -> Iterator[str]:
     elif steps:
         yield f"Masked in {' and '.join(steps)}."
     elif not suppressed:
-        yield "Published as it was."
+        done = next((each["done"] for each in public["variables"] if each["name"] == name and each["masked"]), "")
+        yield f"{done[:1].upper()}{done[1:]}." if done else "Published as it was."
     if suppressed:
         yield f"{suppressed} cell{'s' * (suppressed != 1)} suppressed."

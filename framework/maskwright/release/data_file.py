@@ -12,7 +12,7 @@ from maskwright.pipeline.resolved import DataSource
 from maskwright.release.written_as_meant import refuse_written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -26,7 +26,13 @@ if TYPE_CHECKING:
 
 
 def write_dataset(
-    data: Dataset, path: Path, source: Source, original: Dataset | None = None, *, canonical: bool = False
+    data: Dataset,
+    path: Path,
+    source: Source,
+    original: Dataset | None = None,
+    *,
+    canonical: bool = False,
+    changed: Collection[str] = (),
 ) -> Mapping[str, Any]:
     """Write a dataset with a source plugin; another format than it came in drops the layout.
 
@@ -40,6 +46,9 @@ def write_dataset(
         What it was made of: columns that no step touched are written as it holds them, where the format is the same.
     canonical : bool, default False
         Whether all numbers are written in canonical form.
+    changed : collection of str
+        Columns that a step touched in other records of the file, if not in these: none is written as the original
+        holds it.
 
     Returns
     -------
@@ -51,7 +60,7 @@ def write_dataset(
     WrittenOtherwise
         There is no file.
     """
-    batches, layout, held = _published(data, source, original, canonical=canonical)
+    batches, layout, held = _published(data, source, original, canonical=canonical, changed=changed)
     source.write(path, batches, data.variables, layout)
     # Parts are a folder with files in it.
     if not (path.is_file() or (path.is_dir() and any(path.iterdir()))):
@@ -113,11 +122,13 @@ def write_nested(
 
 
 def _published(
-    data: Dataset, source: Source, original: Dataset | None, *, canonical: bool
+    data: Dataset, source: Source, original: Dataset | None, *, canonical: bool, changed: Collection[str] = ()
 ) -> tuple[Iterator[Any], Layout, Mapping[str, Any]]:
     """Batches of a dataset as a source takes them, the layout, and the columns that are as they were written."""
     same = original is not None and source.name == data.layout.format
     untouched = untouched_cells(original, data) if original is not None and same else None
+    if changed and untouched is not None:
+        untouched = {name: cells for name, cells in untouched.items() if name not in changed}
     if canonical and untouched is not None:
         untouched = {name: cells for name, cells in untouched.items() if not data[name].variable.is_numeric}
     batches = published_batches(

@@ -23,6 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from maskwright.data.parts.addresses import address_of, is_remote
 from maskwright.data.parts.manifest import foreign_file
 from maskwright.foundation.errors import DataError, InputError, Place, Problem
 from maskwright.foundation.file_identity import file_identity, refuse_to_overwrite
@@ -31,6 +32,7 @@ from maskwright.foundation.released import note_release, note_unsettled
 from maskwright.foundation.whole_files import PRIVATE, PUBLIC, masked_mode, sync_file, sync_folder
 from maskwright.release.facts import FileFacts, file_facts
 from maskwright.release.recovery import sweep
+from maskwright.release.remote_folder import RemoteFolder
 from maskwright.release.staging import Staging, make_staging
 from maskwright.release.swap import Entry, complete, end_journal, undo, write_journal
 
@@ -52,7 +54,8 @@ class Release:
     private : frozenset of str
         Keys of files that carry record values or the seed: readable by their owner only.
     folders : frozenset of str
-        Keys of folders of parts: each is moved as a whole, and replaces one only that a manifest of ours lists.
+        Keys of folders of parts: each is moved as a whole, and replaces one only that a manifest of ours lists. One in
+        an object store is sent before the other files are moved, and taken back where these cannot be.
 
     Attributes
     ----------
@@ -63,7 +66,11 @@ class Release:
     def __init__(
         self, targets: Mapping[str, Path], private: frozenset[str], folders: frozenset[str] = frozenset()
     ) -> None:
-        self._targets = {key: Path(os.path.realpath(target)) for key, target in targets.items()}
+        self._addresses = {key: address_of(str(each)) for key, each in targets.items() if is_remote(str(each))}
+        here = {key: each for key, each in targets.items() if key not in self._addresses}
+        self._targets = {key: Path(os.path.realpath(target)) for key, target in here.items()}
+        self._is_published = False
+        self._remote: dict[str, RemoteFolder] = {}
         self._private = private
         self._folders = folders
         self._stagings: dict[object, Staging] = {}
@@ -75,6 +82,8 @@ class Release:
         refuse_to_overwrite({f"output {key}": target for key, target in self._targets.items()})
         token = secrets.token_hex(4)
         try:
+            for key, address in self._addresses.items():
+                self._remote[key] = RemoteFolder(address)
             with uninterrupted():
                 for key, target in self._targets.items():
                     self._stage(key, target, token)
@@ -97,7 +106,14 @@ class Release:
 
     def temporary(self, key: str) -> Path:
         """Name to write the file `key` under: its own, in a private folder."""
+        if key in self._remote:
+            return self._remote[key].path
         return self._staging(key).new / self._targets[key].name
+
+    def keep_in(self, folder: Path) -> None:
+        """Have what goes to an object store written in this folder until it is sent."""
+        for remote in self._remote.values():
+            remote.parent = folder
 
     def sealed(self, key: str) -> FileFacts:
         """Hash and size of a file that is finished: what is published is compared with them.
@@ -117,8 +133,20 @@ class Release:
         Raises
         ------
         InputError
-            A file is not as it was sealed, or the disk refuses: what was there before is there again.
+            A file is not as it was sealed, or the disk or an object store refuses: what was there before is there
+            again.
         """
+        try:
+            for key, remote in self._remote.items():
+                remote.send(self.sealed(key))
+            self._publish_here()
+        except BaseException:
+            for remote in () if self._is_published else self._remote.values():
+                remote.take_back()
+            raise
+
+    def _publish_here(self) -> None:
+        """Move the files of this machine into place."""
         with uninterrupted():
             entries = [self._entry(key) for key in self._targets]
             for key, entry in zip(self._targets, entries, strict=True):
@@ -134,14 +162,17 @@ class Release:
                 for staging in self._stagings.values():
                     sync_folder(staging.new)
                     sync_folder(staging.path.parent)
-                write_journal(entries, entries[-1].staging)
+                if entries:
+                    write_journal(entries, entries[-1].staging)
                 complete(entries)
+                self._is_published = True
             except OSError as error:
                 self._undo(entries, error)
-            note_release(self._targets.values())
+            note_release([*self._targets.values(), *self._addresses.values()])
             # Should this fail, the next run finds a set that is complete.
             with contextlib.suppress(OSError):
-                end_journal(entries[-1].staging)
+                if entries:
+                    end_journal(entries[-1].staging)
 
     def _stage(self, key: str, target: Path, token: str) -> None:
         if not target.parent.is_dir():
@@ -195,6 +226,8 @@ class Release:
         ) from error
 
     def _leave(self) -> None:
+        for remote in self._remote.values():
+            remote.remove()
         with uninterrupted():
             for staging in self._stagings.values():
                 if self._is_unsettled:
@@ -209,7 +242,8 @@ class Release:
             yield
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            raise InputError(f"output {key}: {self._targets[key]} cannot be written: {reason}") from error
+            target = self._addresses.get(key) or self._targets[key]
+            raise InputError(f"output {key}: {target} cannot be written: {reason}") from error
 
 
 @contextlib.contextmanager

@@ -82,7 +82,7 @@ def _told(key: str, what: str) -> InputError:
     return InputError(Problem(f"output.data: the names of its folders would tell {key!r}, which {what}", hint=hint))
 
 
-def in_parts(released: Arranged, original: Dataset, output: Output, endings: Sequence[str]) -> Arranged:
+def in_parts(released: Arranged, original: Dataset, output: Output, endings: Sequence[str], first: int = 0) -> Arranged:
     """Records in the order of the parts that they are written in; the layout lists these under `WRITTEN`.
 
     Parameters
@@ -94,6 +94,8 @@ def in_parts(released: Arranged, original: Dataset, output: Output, endings: Seq
     output : Output
     endings : sequence of str
         Of the names of the original's format.
+    first : int, default 0
+        Number of the first of these records, where they are some of a dataset that is cut every so many records.
 
     Raises
     ------
@@ -109,9 +111,9 @@ def in_parts(released: Arranged, original: Dataset, output: Output, endings: Seq
         at, targets = _by_category(data, output.parts, ending)
     elif output.parts is not None or parts is None:
         size = RECORDS_OF_PART if output.parts is None else output.parts
-        count = max(1, -(-len(data) // size))
-        at = np.arange(len(data)) // size
-        targets = [WrittenPart(f"part-{place + 1}{ending}", 0) for place in range(count)]
+        at = (first + np.arange(len(data))) // size - first // size
+        count = int(at[-1]) + 1 if len(at) else 1
+        targets = [WrittenPart(f"part-{first // size + place + 1}{ending}", 0) for place in range(count)]
     else:
         for key in parts.hive:
             if key not in data or key not in untouched_columns(original, data, [key]):

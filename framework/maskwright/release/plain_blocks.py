@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
     from maskwright.plugins.source import Source
 
-SIZE = 1 << 22
+SIZE = 1 << 20
+"""Characters read at once: half a dozen texts and vectors of that length stand beside each other."""
 ROWS = 32_768
 LONGEST = 2**31 - 1
 LONGEST_DECLARATION = 200

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from maskwright.release.record.measure_record import MeasureRecord
     from maskwright.release.record.plan_record import GroupRecord, StepRecord
     from maskwright.release.record.run_record import (
+        ClassesRecord,
         EditRecord,
         GroupClassSizes,
         RunRecord,
@@ -178,8 +179,13 @@ def beside_verdict(record: RunRecord, most: int | None = None) -> tuple[tuple[st
 
 
 def published_unmasked(record: RunRecord) -> list[VariableRecord]:
-    """Variables that are published as they were."""
-    return [each for each in record.variables if each.name in record.plan.published_as_they_are]
+    """Variables that are published as they were: no step masks them, and none of their cells is emptied."""
+    return [each for each in record.variables if each.name in record.plan.untouched and not each.altered]
+
+
+def emptied_besides(record: RunRecord) -> list[VariableRecord]:
+    """Variables that no step masks, and of which cells are emptied, or which are changed otherwise."""
+    return [each for each in record.variables if each.name in record.plan.untouched and each.altered]
 
 
 def names(listed: Sequence[str], most: int | None = None) -> str:
@@ -237,16 +243,65 @@ def classes_of_equal_records(record: RunRecord) -> list[tuple[str, ClassSizes]]:
     """
     k = record.k
     rows: list[tuple[str, ClassSizes]] = []
-    if k.groups:
-        smallest, below = min(group.smallest for group in k.groups), max(group.below for group in k.groups)
-        rows.append(("on any one variable group", ClassSizes(smallest=smallest, below=below)))
+    sizes = sorted({group.expected for group in k.groups}, reverse=True)
+    for size in sizes:
+        own = [group for group in k.groups if group.expected == size]
+        smallest, below = min(group.smallest for group in own), max(group.below for group in own)
+        of = "on any one variable group" + (f" of k {size}" if len(sizes) > 1 else "")
+        rows.append((of, ClassSizes(expected=size, smallest=smallest, below=below)))
     if k.quasi_identifiers:
         found = k.quasi_identifiers
         title = f"on {whose_quasi_identifiers(record)} ({', '.join(found.variables)})"
-        rows.append((title, ClassSizes(smallest=found.smallest, below=found.below)))
+        rows.append((title, ClassSizes(expected=found.expected, smallest=found.smallest, below=found.below)))
     if k.records:
         rows.append(("on whole records (no method promises this)", k.records))
     return rows
+
+
+def smallest_of_each_k(record: RunRecord) -> list[tuple[str, ClassSizes, str]]:
+    """Titles, sizes and what was asked of the classes of groups, for each k; without groups, of the widest classes."""
+    k = record.k
+    rows = classes_of_equal_records(record)
+    asked: dict[int, GroupClassSizes] = {}
+    for group in k.groups:
+        # Of groups of one size, the one of which least is promised speaks for all.
+        if group.expected not in asked or group.requested is None:
+            asked[group.expected] = group
+    return [(title, found, _asked(asked.get(found.expected, k))) for title, found in rows[: len(asked) or 1]]
+
+
+def _asked(of: ClassesRecord | GroupClassSizes) -> str:
+    """``requested: 5``, or ``7 in the mean, 5 promised``."""
+    if of.requested == of.expected:
+        return f"requested: {of.requested}"
+    return f"{of.expected} in the mean, {'not promised' if of.requested is None else f'{of.requested} promised'}"
+
+
+def promised_classes(record: RunRecord) -> str:
+    """What steps promise of classes of equal records, as a sentence: each group of variables with its own k."""
+    unit = f"{next(iter(record.levels))} records" if record.levels else "records"
+    k = record.k
+    promised = {(each.requested, each.expected) for each in k.groups if each.guaranteed}
+    if all(each.guaranteed for each in k.groups) and len(promised) == 1:
+        ((least, mean),) = promised
+        said = f"The method promises at least {least} {unit} with equal values on the variables of one group"
+        return said + (f", {mean} in the mean." if mean != least else ".")
+    parts = []
+    for least, mean in sorted(promised, reverse=True):
+        own = [
+            each.variables for each in k.groups if each.guaranteed and (each.requested, each.expected) == (least, mean)
+        ]
+        parts.append(f"at least {least} {unit} with equal values are promised {_on_each(own)}")
+    for size in sorted({each.expected for each in k.groups if not each.guaranteed}, reverse=True):
+        own = [each.variables for each in k.groups if not each.guaranteed and each.expected == size]
+        parts.append(f"groups of {size} {unit} are made, and their size is counted, not promised, {_on_each(own)}")
+    said = "; ".join(parts)
+    return f"{said[:1].upper()}{said[1:]}."
+
+
+def _on_each(groups: Sequence[Sequence[str]]) -> str:
+    """``on wage, bonus, and on hours``."""
+    return ", and ".join(f"on {', '.join(names)}" for names in groups)
 
 
 ONLY_MASKED = "Counted are masked values alone: what is published unmasked tells more groups apart."
@@ -275,6 +330,8 @@ def k_among_records(groups: Sequence[GroupClassSizes]) -> str:
         return f"k does not hold among the records of each level: {'; '.join(short)} are in classes that are smaller. "
     if any(each.requested != each.expected for each in groups):
         return ""
+    if len({each.expected for each in groups}) > 1:
+        return "k holds among the records of each level, for each group of variables its own. "
     return "k holds among the records of each level. "
 
 

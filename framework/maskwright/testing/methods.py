@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.data.variable import Variable
-from maskwright.foundation.errors import MaskwrightError, PluginFailed
+from maskwright.foundation.errors import InputError, MaskwrightError, PluginFailed
 from maskwright.plugins.guarding.wrapping import guarded
 from maskwright.plugins.method import Masked
 from maskwright.plugins.parameter_markers import PromisesK
@@ -88,6 +88,7 @@ def _checks(method: AnyMethod, given: Params) -> Iterator[tuple[str, Check]]:
     if method.parameter(PromisesK) is not None and method.promised_k(params_of(method, given)) is not None:
         yield "k_respected", partial(_k_respected, method, given, usual)
     yield "any_cut", partial(_any_cut, method, given, usual)
+    yield "gathering", partial(_gathering, method, given, usual)
     for claim in sorted(method.preserves & set(CLAIMS)):
         yield f"preserves_{claim}", partial(CLAIMS[claim], method, params_of, given)
 
@@ -259,6 +260,37 @@ def _any_cut(method: AnyMethod, given: Params, block: Block) -> None:
                 same and np.array_equal(found.missing, whole.missing[part]) and found.variables == whole.variables,
                 'cut="any": records of a part come out otherwise than in the whole file; draw with uniform_by_record, '
                 'and look at no other record, or say cut="near" or "none"',
+            )
+
+
+def _gathering(method: AnyMethod, given: Params, block: Block) -> None:
+    """Of a method that asks something of all records, mask a file in parts and compare with all of it."""
+    params = params_of(method, given)
+    gathering = method.with_params(params).gathering
+    if gathering is None:
+        return
+    records = np.arange(block.n)
+    whole = protected(method, params, replace(block, file_n=block.n, records=records), generator())
+    for cut in (np.array_split(records, 3), [records]):
+        parts = [
+            replace(block, values=block.values[part], missing=block.missing[part], records=part, file_n=block.n)
+            for part in cut
+        ]
+        try:
+            facts = [json.loads(json.dumps(gathering.partial(part, params))) for part in parts]
+        except InputError as error:
+            require(bool(str(error).strip()), "a refusal must say why")
+            return
+        told = gathering.merged(facts, params)
+        if gathering.notes is not None:
+            gathering.notes(told, block.variables, params)
+        for part, rows in zip(parts, cut, strict=True):
+            found = protected(method, params, replace(part, gathered=told), generator())
+            same = np.array_equal(found.values, whole.values[rows], equal_nan=True)
+            require(
+                same and np.array_equal(found.missing, whole.missing[rows]) and found.variables == whole.variables,
+                "gathering: records of a part, told what all parts say, come out otherwise than in the whole file; "
+                "draw with uniform_by_record, add up without rounding, and look at no other record",
             )
 
 

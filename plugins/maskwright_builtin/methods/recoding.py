@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from datetime import date
-from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from pydantic import AfterValidator, BaseModel, Field
 
 from maskwright import (
     Band,
     Block,
-    DependentVariables,
+    Gathering,
     InputError,
     Masked,
     Method,
@@ -28,6 +26,7 @@ from maskwright import (
     year_month_day,
 )
 from maskwright_builtin.methods.published_levels import on_level
+from maskwright_builtin.methods.recoding_parameters import AgeBands, FirstDay, Grain, Level, RecodingParams
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,84 +34,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def _rising(bounds: tuple[float | date, ...]) -> tuple[float | date, ...]:
-    found = [each.toordinal() if isinstance(each, date) else each for each in bounds]
-    if len({isinstance(each, date) for each in bounds}) > 1:
-        raise ValueError("bounds of bands are numbers, or dates: [18, 30, 65], [1950-01-01, 1980-01-01]")
-    if any(high <= low for low, high in pairwise(found)):
-        raise ValueError("bounds of bands must rise: [18, 30, 65]")
-    return bounds
-
-
-def _apart(joined: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    members = [member for group in joined.values() for member in group]
-    twice = next((member for member in members if members.count(member) > 1), None)
-    if twice is not None:
-        raise ValueError("a category is listed in two groups")
-    return joined
-
-
-Number = Annotated[float, Field(allow_inf_nan=False)]
-Bounds = Annotated[tuple[Number | date, ...], Field(min_length=1), AfterValidator(_rising)]
-Ages = Annotated[tuple[Number, ...], Field(min_length=1), AfterValidator(_rising)]
-Grain = Literal["year", "quarter", "month", "day", "hour"]
 FORMS: dict[Grain, str] = {
     "year": "%Y", "quarter": "%Y-Q%q", "month": "%Y-%m", "day": "%Y-%m-%d", "hour": "%Y-%m-%dT%H",
 }  # fmt: skip
 HOUR = 3600
 """Seconds."""
 FIRST_DAY = date(1970, 1, 1)
-
-
-class AgeBands(BaseModel, extra="forbid", frozen=True):
-    """Bands of the years that are completed on a day, of a date of birth."""
-
-    age_at: date = Field(description="The day: 2020-12-31.")
-    bands: Ages = Field(description="Bounds between bands of age: [18, 30, 65].")
-
-
-class FirstDay(BaseModel, extra="forbid", frozen=True):
-    """A period as the date or the moment that it begins with."""
-
-    grain: Grain = Field(description="year, quarter, month, day or hour.")
-    as_: Literal["date"] = Field(alias="as", description="date: the variable keeps its type and its format.")
-
-
-class Level(BaseModel, extra="forbid", frozen=True):
-    """A level of the hierarchy that is declared of a variable."""
-
-    level: int = Field(ge=1, strict=True, description="The level: 1 is the one above the values.")
-
-
-Joined = Annotated[
-    dict[str, Annotated[tuple[str, ...], Field(min_length=1)]], Field(min_length=1), AfterValidator(_apart)
-]
-
-
-class RecodingParams(BaseModel, extra="forbid", frozen=True):
-    """Parameters of global recoding."""
-
-    recode: Annotated[dict[str, Bounds | Grain | AgeBands | FirstDay | Level | Joined], DependentVariables()] = Field(
-        default_factory=dict,
-        description="Variables and how: of numbers the bounds between bands, {age: [18, 30, 65]}; of dates the "
-        "same, {birth: [1950-01-01, 1980-01-01]}, or their 'year', 'quarter', 'month', 'day' or 'hour', "
-        "{birth: quarter}, or the day on which that begins, {birth: {grain: month, as: date}}, or bands of the age on "
-        "a day, {birth: {age_at: 2020-12-31, bands: [18, 65]}}; of categories the "
-        "groups that are joined, {region: {north: [A, B], south: [C, D]}}, where those not listed stay; of any "
-        "variable with a hierarchy its level, {town: {level: 1}}. Left out: the variables of the step, with 'bands' or "
-        "'grain'.",
-    )
-    bands: int = Field(
-        default=5,
-        ge=1,
-        le=1000,
-        strict=True,
-        description="Of a number without bounds of its own: so many bands with about as many records each. Their "
-        "bounds are rounded to two significant digits of the spread, so that none is the value of a record by itself.",
-    )
-    grain: Grain = Field(
-        default="year", description="Of a date without one of its own: year, quarter, month, day or hour."
-    )
 
 
 def protect(block: Block, params: RecodingParams, rng: np.random.Generator) -> Masked:  # noqa: ARG001 - the contract
@@ -152,13 +79,16 @@ def protect(block: Block, params: RecodingParams, rng: np.random.Generator) -> M
         how = params.recode.get(variable.name)
         present = ~block.missing[:, j]
         column = block.values[present, j]
+        periods = None if block.gathered is None else block.gathered["periods"].get(variable.name)
         if isinstance(how, Level):
             values[present, j], recoded = on_level(variable, column, how.level)
         elif isinstance(how, FirstDay):
             values[present, j], recoded = beginnings(variable, column, how.grain), variable
         elif variable.is_numeric:
-            make = recoded_dates if variable.is_date else partial(banded, part=block.n < block.file_n)
-            made = make(variable, column, params)
+            if variable.is_date:
+                made = recoded_dates(variable, column, params, periods)
+            else:
+                made = banded(variable, column, params, part=block.n < block.file_n)
             values[present, j] = made.codes
             recoded = replace(variable, type="ordinal", decimals=None, lower=None, upper=None, date_format=None,
                               categories=made.categories, bands=made.bands, hierarchy=None)  # fmt: skip
@@ -215,7 +145,9 @@ def beginnings(variable: Variable, values: NDArray[np.float64], grain: Grain) ->
     return first_of(np.floor(values / variable.day), grain) * variable.day
 
 
-def recoded_dates(variable: Variable, values: NDArray[np.float64], params: RecodingParams) -> Recoded:
+def recoded_dates(
+    variable: Variable, values: NDArray[np.float64], params: RecodingParams, periods: Sequence[str] | None = None
+) -> Recoded:
     """Period or band of each date.
 
     Parameters
@@ -224,6 +156,9 @@ def recoded_dates(variable: Variable, values: NDArray[np.float64], params: Recod
     values : ndarray of shape (n,), float64
         Days, or seconds of a datetime, since 1970-01-01.
     params : RecodingParams
+    periods : sequence of str, optional
+        Those that occur in the file, in the order of time, where it is asked for periods; those of the values by
+        default.
 
     Raises
     ------
@@ -237,13 +172,13 @@ def recoded_dates(variable: Variable, values: NDArray[np.float64], params: Recod
         names = band_names([f"{age:g}" for age in how.bands])
         return Recoded(np.searchsorted(np.array(how.bands), ages, side="right"), names, bands_of_ages(how, variable))
     if isinstance(how, str):
-        begins = beginnings(variable, values, how) if how == "hour" else days
-        periods = write_dates(begins, np.zeros(len(days), dtype=np.bool_), FORMS[how]).dictionary_encode()
+        found = _texts_of_periods(variable, values, how).dictionary_encode()
+        own = found.dictionary.to_pylist()
         # Texts of periods are in the order of time.
-        shown = np.array(periods.dictionary.to_pylist(), dtype=object)
-        order = np.argsort(shown)
-        codes = np.argsort(order)[np.array(periods.indices, dtype=np.int64)]
-        return Recoded(codes, tuple(shown[order].tolist()), bands_of_periods(shown[order].tolist(), how, variable))
+        shown = sorted(own) if periods is None else list(periods)
+        place = {text: code for code, text in enumerate(shown)}
+        codes = np.array([place[text] for text in own], dtype=np.int64)[np.array(found.indices, dtype=np.int64)]
+        return Recoded(codes, tuple(shown), bands_of_periods(shown, how, variable))
     if isinstance(how, tuple) and isinstance(how[0], date):
         starts = [bound for bound in how if isinstance(bound, date)]
         bounds = np.array([(bound - FIRST_DAY).days for bound in starts])
@@ -251,6 +186,45 @@ def recoded_dates(variable: Variable, values: NDArray[np.float64], params: Recod
         return Recoded(np.searchsorted(bounds, days, side="right"), names, between((bounds * variable.day).tolist()))
     hint = "year, quarter, month, day or hour, the dates between bands, or {age_at: 2020-12-31, bands: [18, 65]}"
     raise InputError(f"{variable.name} is a {variable.type}: give {hint}")
+
+
+def _texts_of_periods(variable: Variable, values: NDArray[np.float64], grain: Grain) -> pa.StringArray:
+    """Name of the period that each date or moment is in."""
+    begins = beginnings(variable, values, grain) if grain == "hour" else np.floor(values / variable.day)
+    return write_dates(begins, np.zeros(len(begins), dtype=np.bool_), FORMS[grain])
+
+
+def occurring_periods(block: Block, params: RecodingParams) -> dict[str, Any]:
+    """Periods that occur among some records, of each date of which periods are published.
+
+    Parameters
+    ----------
+    block : Block
+    params : RecodingParams
+    """
+    found: dict[str, list[str]] = {}
+    for j, variable in enumerate(block.variables):
+        how = params.recode.get(variable.name, params.grain)
+        if variable.is_date and isinstance(how, str):
+            texts = _texts_of_periods(variable, block.values[~block.missing[:, j], j], how)
+            found[variable.name] = sorted(texts.unique().to_pylist())
+        elif variable.is_numeric and not variable.is_date and variable.name not in params.recode:
+            # Refused here, before anything is masked.
+            banded(variable, np.zeros(0), params, part=block.n < block.file_n)
+    return {"periods": found}
+
+
+def all_periods(facts: Sequence[Mapping[str, Any]], params: RecodingParams) -> dict[str, Any]:  # noqa: ARG001 - the contract
+    """Periods that occur in the file.
+
+    Parameters
+    ----------
+    facts : sequence of mapping
+        What `occurring_periods` found.
+    params : RecodingParams
+    """
+    names = dict.fromkeys(name for each in facts for name in each["periods"])
+    return {"periods": {name: sorted(set().union(*(each["periods"][name] for each in facts))) for name in names}}
 
 
 def between(borders: Sequence[float]) -> tuple[Band, ...]:
@@ -356,10 +330,12 @@ def joined(variable: Variable, groups: Mapping[str, Sequence[str]]) -> tuple[NDA
 def _variant(params: RecodingParams) -> Method:
     """With bounds and groups that are given, each record is recoded by itself.
 
-    Not with the periods of dates and the levels of hierarchies: the categories are those that occur in the file.
+    With the periods of dates it has to know which occur; levels of hierarchies are made of all values.
     """
-    given = bool(params.recode) and not any(isinstance(how, (str, Level)) for how in params.recode.values())
-    return replace(RECODING, cut="any") if given else RECODING
+    if any(isinstance(how, Level) for how in params.recode.values()):
+        return replace(RECODING, gathering=None)
+    given = bool(params.recode) and not any(isinstance(how, str) for how in params.recode.values())
+    return replace(RECODING, cut="any", gathering=None) if given else RECODING
 
 
 def publishes(params: RecodingParams, variable: Variable) -> Variable | None:
@@ -388,6 +364,9 @@ RECODING = Method(
     removes={"detail"},
     deterministic=True,
     publishes=publishes,
+    gathering=Gathering(
+        partial=occurring_periods, merged=all_periods, not_with="levels of hierarchies, or bands without bounds"
+    ),
     variant=_variant,
     changes_few=True,
     reference="Hundepool et al. (2012), Statistical Disclosure Control, section 3.4.2; Willenborg and de Waal (2001), "

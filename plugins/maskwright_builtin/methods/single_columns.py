@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskwright import Limit
+    from maskwright import ExactMoments, Limit
 
 
 def mask_columns(
@@ -64,6 +64,31 @@ def spread(values: NDArray[np.float64]) -> float:
     largest = float(np.max(np.abs(deviations)))
     deviation = largest * float(np.std(deviations / largest, ddof=1)) if largest > 0.0 else 0.0
     return deviation if deviation > 1e-12 * float(np.max(np.abs(values))) else 0.0
+
+
+def spread_of(moments: ExactMoments) -> float:
+    """The same of all values of a file.
+
+    Parameters
+    ----------
+    moments : ExactMoments
+        Of one variable.
+    """
+    return float(spreads_of(moments)[0])
+
+
+def spreads_of(moments: ExactMoments) -> NDArray[np.float64]:
+    """Standard deviations of several variables; shape (p,).
+
+    Parameters
+    ----------
+    moments : ExactMoments
+    """
+    if moments.n < 2:
+        return np.zeros(moments.p)
+    deviations = np.sqrt(np.maximum(np.diag(moments.covariance), 0.0))
+    largest = np.maximum(np.abs(moments.low), np.abs(moments.high))
+    return np.where(deviations > 1e-12 * largest, deviations, 0.0)
 
 
 def unchanged(names: Sequence[str]) -> str:

@@ -82,13 +82,17 @@ def write_html(path: Path, record: Mapping[str, Any]) -> None:
         shown: the report is made to be passed on.
     """
     found = RunRecord.model_validate(record)
+    classes = wording.classes_of_equal_records(found) if found.k.expected is not None else []
     shown = {
         "record": found,
         "verdict": wording.verdict(found),
         "waived": [doubt for doubt in found.doubts if doubt.because is not None],
         "unmasked": wording.published_unmasked(found),
-        "classes": wording.classes_of_equal_records(found) if found.k.expected is not None else [],
+        "classes": classes,
+        "k_tiles": wording.smallest_of_each_k(found) if classes else [],
         "whose_quasi_identifiers": wording.whose_quasi_identifiers(found),
+        "promised": wording.promised_classes(found),
+        "several_k": len({own.expected for _, own in classes}) > 1,
         "told_apart": wording.groups_told_apart(found),
         "measures": [
             _measure(number, label, measure) for number, (label, measure) in enumerate(found.measures.items(), 1)
@@ -96,8 +100,10 @@ def write_html(path: Path, record: Mapping[str, Any]) -> None:
         "sections": [_section(section) for section in found.sections],
         "steps": found.plan.steps,
         "arrived": sum(edit.violations_on_arrival for edit in found.edits),
-        # What the plan warns of is among the notices too: each is said once.
-        "notices": list(dict.fromkeys([*found.plan.warnings, *found.notices])),
+        # What the plan warns of is among the notices too, and so are cautions: each is said once.
+        "notices": [
+            each for each in dict.fromkeys([*found.plan.warnings, *found.notices]) if each not in found.cautions
+        ],
         "not_applicable": any(edit.not_applicable for edit in found.edits),
         "total_seconds": sum(found.seconds.values()),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -50,9 +51,12 @@ async def one(session: Session, query: Query) -> str:
     """Distribution of one variable in both files."""
     name, values = query.get("name", ""), query.get("values") == "shown"
     found = await _asked(session, "overlaid", name=name, values=values)
+    addresses = {"with_values": _address(name, "shown"), "without_values": _address(name, "")}
+    if found["form"] == "recoded":
+        return html("recoded.html", name=name, found=found, after=found["after"], values=values, **addresses)
     return html(
         "overlaid.html", name=name, found=found, values=values, picture=overlay(found["original"], found["masked"]),
-        width=WIDTH, height=HEIGHT, with_values=_address(name, "shown"), without_values=_address(name, ""),
+        width=WIDTH, height=HEIGHT, **addresses,
     )  # fmt: skip
 
 
@@ -78,7 +82,7 @@ def _cell(before: float | None, after: float | None) -> dict[str, Any]:
 async def figures(session: Session, _: Query) -> str:
     """What ``maskwright measure`` says of both files."""
     both = await _asked(session, "both")
-    kinds = {each["is_numeric"] for each in both["variables"]}
+    kinds = {each["is_numeric"] for each in both["variables"] if not each["recoded"]}
     measures = (*(OF_NUMBERS if True in kinds else ()), *(OF_CATEGORIES if False in kinds else ()))
     pipeline = session.needed_pipeline().path
     source = section_of(session, "data").get("source")
@@ -96,7 +100,7 @@ async def figures(session: Session, _: Query) -> str:
         files[2],
     ]
     found = await session.commands.look(Path(masked), *words)
-    return html("measured_files.html", found=found["measures"], command=f"maskwright {' '.join(words)} --json")
+    return html("measured_files.html", found=found["measures"], command=f"maskwright {shlex.join(words)} --json")
 
 
 BEFORE_AND_AFTER = Page(

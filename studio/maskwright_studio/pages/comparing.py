@@ -11,14 +11,14 @@ from urllib.parse import urlencode
 
 import maskwright as mw
 from maskwright_studio.drawing.risk_utility_map import HEIGHT, WIDTH, risk_utility_map
-from maskwright_studio.experiment_text import experiment_text
+from maskwright_studio.experiment_text import experiment_text, points_of
 from maskwright_studio.folder import PIPELINES, inside
 from maskwright_studio.map_of_runs import map_of_runs
 from maskwright_studio.page import Answer, Page
 from maskwright_studio.pages.pipeline import proposed, schema
 from maskwright_studio.parameter_form import measure_models
 from maskwright_studio.pipeline_file import write_whole
-from maskwright_studio.proposals import changed, fingerprint, value_at
+from maskwright_studio.proposals import changed, fingerprint, steps_in_place_of, value_at
 from maskwright_studio.refusal import Refusal, changed_outside
 from maskwright_studio.showing import html
 from maskwright_studio.varying import chosen, varied_of
@@ -125,11 +125,9 @@ def _takes(session: Session, path: Path, cell: dict[str, Any] | None) -> dict[st
     if cell is None or _steps_for(session, path, cell) is None:
         return None
     pipeline = session.needed_pipeline()
-    seeds = [value_at(mw.read_settings(text.removeprefix("\ufeff")), ("seed",)) for text in
-             (pipeline.text, cell["pipeline"])]  # fmt: skip
     slug = re.sub(r"[^A-Za-z0-9]+", "-", cell["name"]).strip("-")
     name = f"{pipeline.path.stem}-{slug}.yaml"
-    return {"pipeline": pipeline.path.name, "name": name, "other_seed": seeds[0] != seeds[1]}
+    return {"pipeline": pipeline.path.name, "name": name}
 
 
 def _job_of(session: Session, path: Path) -> Job | None:
@@ -172,9 +170,22 @@ async def propose(session: Session, form: Form) -> Answer:
     """Show the text of an experiment that the open pipeline makes; nothing is written."""
     name, text = await _made(session, form)
     return Answer(
-        html=html("new_experiment.html", name=name, text=text, fields=_fields(form)),
+        html=html(
+            "new_experiment.html",
+            name=name,
+            text=text,
+            fields=_fields(form),
+            query=urlencode({**form, "methods": ",".join(_methods(form))}),
+        ),
         say="Nothing is written yet: this is the experiment.",
     )
+
+
+async def foreseen(session: Session, query: Query) -> str:
+    """Points of an experiment that is not written yet which the plan already says will fail."""
+    _, text = await _made(session, query)
+    found = await session.data.ask(session.needed_pipeline(), "foreseen", points=points_of(text))
+    return html("foreseen_points.html", **found)
 
 
 async def write(session: Session, form: Form) -> Answer:
@@ -195,15 +206,20 @@ async def _made(session: Session, form: Form) -> tuple[str, str]:
     pipeline, name, varied = session.needed_pipeline(), str(form.get("name", "")).strip(), await _varied(session, form)
     if "/" in name or not name.endswith((".yaml", ".yml")):
         raise Refusal("an experiment is a file that ends with .yaml", "It is written beside the pipeline.")
-    methods = form.get("methods", [])
     text = experiment_text(
         mw.read_settings(pipeline.text.removeprefix("\ufeff")), name, varied=varied,
         values=varied.values(str(form.get("values", ""))),
-        methods=[str(each) for each in (methods if isinstance(methods, list) else [methods])],
+        methods=_methods(form),
         measures=[str(form.get("loss", "")), str(form.get("risk", ""))],
     )  # fmt: skip
     folder = pipeline.path.parent.relative_to(session.folder).as_posix()
     return (name if folder == "." else f"{folder}/{name}"), text
+
+
+def _methods(form: Form) -> list[str]:
+    """Methods that are compared: one, several, or several with commas between them, as an address has them."""
+    given = form.get("methods", [])
+    return [name for each in (given if isinstance(given, list) else [given]) for name in str(each).split(",") if name]
 
 
 def _cell_of(session: Session, form: Form) -> tuple[dict[str, Any], Path]:
@@ -241,7 +257,8 @@ def _taken(session: Session, form: Form) -> list[Operation]:
     steps = _steps_for(session, path, cell)
     if steps is None:
         raise Refusal("the experiment is not one of the pipeline that is open", "Open the one that it was made from.")
-    return [["set", ["protect"], steps]]
+    own = mw.read_settings(session.needed_pipeline().text.removeprefix("\ufeff"))
+    return steps_in_place_of(value_at(own, ("protect",)) or [], steps)
 
 
 async def take(session: Session, form: Form) -> Answer:
@@ -283,7 +300,7 @@ async def choose(session: Session, form: Form) -> Answer:
 
 
 COMPARING = Page(
-    path="/map", title="Map", show=show, parts={"cells": cells},
+    path="/map", title="Map", show=show, parts={"cells": cells, "foreseen": foreseen},
     acts={
         "compare": compare, "choices": choices, "propose": propose, "write": write, "take": take, "copy": copy,
         "choose": choose,

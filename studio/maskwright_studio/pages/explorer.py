@@ -189,4 +189,7 @@ EXPLORER = Page(
     path="/explorer", title="Explorer", show=show, parts={"picture": picture},
     acts={"click": click, "add": add, "constrain": constrain, "load": load, "take": take, "clear": clear,
           "save": save, "work": work},
+    rests_on=dict.fromkeys(
+        ("show", "picture", "click", "add", "constrain", "load", "clear", "save", "work"), "nothing"
+    ),
 )  # fmt: skip

@@ -12,7 +12,7 @@ import maskwright as mw
 from maskwright_studio.page import Answer, Page
 from maskwright_studio.parameter_form import LEFT_OUT, changed_fields, fields, measure_models, method_models
 from maskwright_studio.pipeline_text.layout import EDITOR
-from maskwright_studio.proposals import changed, comments_lost, fingerprint, operations_of, value_at
+from maskwright_studio.proposals import MARK, changed, comments_lost, fingerprint, method_of, operations_of, value_at
 from maskwright_studio.refusal import Refusal, changed_outside
 from maskwright_studio.showing import html
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 SECTIONS = ("release", "execution", "output")
 """Mappings of the file that have a form; data, variables and rules have pages of their own."""
+
+NO_STEP = "This is the last step. A pipeline without one masks nothing, so it does not run: add another step."
 
 _checking = asyncio.Lock()
 """Plugins that a pipeline allows are set while it is read: one at a time."""
@@ -129,7 +131,7 @@ def _form_of_step(described: Mapping[str, Any], entry: dict[str, Any], at: int) 
 
 def _steps(settings: Any) -> list[str]:
     found = value_at(settings, ("protect",))
-    return [str(each.get("method", "")) if isinstance(each, dict) else "" for each in found or ()]
+    return [method_of(each) for each in found or ()]
 
 
 def _measures(settings: Any) -> list[str]:
@@ -146,7 +148,15 @@ async def preview(session: Session, form: Form) -> Answer:
     operations = _operations(settings, changed_fields(shown, form))
     dropped, notes = _unknown_to_the_new_method(await schema(), settings, operations)
     kept = [each for each in operations if each[1] not in dropped]
-    return await proposed(session, [*_removals(settings, dropped), *kept], notes)
+    replaced = [["uncomment", ["protect", at]] for at in _replaced_steps(operations)]
+    return await proposed(session, [*replaced, *_removals(settings, dropped), *kept], notes)
+
+
+def _replaced_steps(operations: Sequence[Operation]) -> list[int]:
+    """Steps that operations give another method: what comments say of them is about the old one."""
+    return [
+        path[1] for kind, path, *_ in operations if kind == "set" and path[:1] == ["protect"] and path[2:] == ["method"]
+    ]
 
 
 def _unknown_to_the_new_method(
@@ -224,6 +234,8 @@ async def proposed(session: Session, operations: list[Operation], notes: Sequenc
         if refusal.hint != EDITOR:
             raise
         return Answer(html=html("in_the_editor.html", refusal=refusal))
+    if ends_without_steps(pipeline.text, new):
+        notes = [*notes, NO_STEP]
     known = {each.message for each in await problems_of(pipeline, pipeline.text)}
     problems = [each for each in await problems_of(pipeline, new) if each.message not in known]
     shown = html(
@@ -254,8 +266,29 @@ async def save(session: Session, form: Form) -> Answer:
     pipeline = session.needed_pipeline()
     if form.get("seen") != fingerprint(pipeline.text):
         raise Refusal("the pipeline is not the one that this difference was made for", "Make the change again.")
-    pipeline.save(changed(pipeline.text, operations_of(form.get("operations"))), pipeline.text)
-    return Answer(go="here", say=f"{pipeline.path.name} is saved. Undo takes it back.", settled=True)
+    operations = operations_of(form.get("operations"))
+    pipeline.save(changed(pipeline.text, operations), pipeline.text)
+    return Answer(
+        go=_added(operations, pipeline.text), say=f"{pipeline.path.name} is saved. Undo takes it back.", settled=True
+    )
+
+
+def _added(operations: Sequence[Operation], text: str) -> str:
+    """Page that opens what was added: the form of a step or measure; 'here' for every other change."""
+    for kind, path, *_ in operations:
+        if kind == "append" and path in (["protect"], ["measure"]) and len(operations) == 1:
+            last = len(value_at(mw.read_settings(text.removeprefix(MARK)), path))
+            return f"/pipeline?part={'step' if path == ['protect'] else 'measure'}/{last}"
+    return "here"
+
+
+def ends_without_steps(old: str, new: str) -> bool:
+    """Whether a change takes the last step out of a pipeline."""
+    try:
+        before, after = (value_at(mw.read_settings(text.removeprefix(MARK)), ("protect",)) for text in (old, new))
+    except mw.InputError:
+        return False
+    return bool(before) and not after
 
 
 async def discard(session: Session, form: Form) -> Answer:

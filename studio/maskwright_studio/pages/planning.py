@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import maskwright as mw
 from maskwright_studio.data_process import NotYet
 from maskwright_studio.page import Answer, Page
 from maskwright_studio.pages.pipeline import proposed
-from maskwright_studio.proposals import value_at
 from maskwright_studio.refusal import Refusal
 from maskwright_studio.showing import html
+from maskwright_studio.waivers import entry_of, grouped, number_of, remember, waiver_of, waivers
 
 if TYPE_CHECKING:
     from maskwright_studio.page import Form, Query
@@ -30,19 +29,13 @@ async def plan(session: Session, _: Query) -> str:
     found = await _planned(session)
     return html(
         "plan.html", plan=found["plan"], problems=found.get("problems", ()), name=pipeline.path.name,
-        waived=[] if found["plan"] is None else waived(pipeline.text),
+        open=grouped(_doubts(found)), waivers=waivers(pipeline, _doubts(found)),
     )  # fmt: skip
 
 
 async def _planned(session: Session) -> dict[str, Any]:
     found: dict[str, Any] = await session.data.ask(session.needed_pipeline(), "plan", again=session.plans)
     return found
-
-
-def waived(text: str) -> list[dict[str, Any]]:
-    """Waivers of the pipeline."""
-    found = value_at(mw.read_settings(text.removeprefix("\ufeff")), ("waive",))
-    return [each for each in found or () if isinstance(each, dict)]
 
 
 async def again(session: Session, _: Form) -> Answer:
@@ -57,51 +50,28 @@ async def waive(session: Session, form: Form) -> Answer:
         found = await _planned(session)
     except NotYet:
         found = {"plan": None}
-    doubts = (found["plan"] or {}).get("doubts", ())
+    doubts = _doubts(found)
     doubt = next((each for each in doubts if number_of(each) == form.get("doubt")), None)
     if doubt is None:
         raise Refusal("the plan is not that of this pipeline any more", "Make it again.")
-    return await proposed(session, [["append", ["waive"], waiver_of(doubt, str(form.get("because", "")))]])
+    entry = waiver_of(doubt, str(form.get("because", "")))
+    remember(session.needed_pipeline(), entry, doubts)
+    return await proposed(session, [["append", ["waive"], entry]])
 
 
-def waiver_of(doubt: dict[str, Any], because: str) -> dict[str, object]:
-    """Entry of the pipeline that waives a doubt.
-
-    Parameters
-    ----------
-    doubt : dict
-        As the plan or the record of a run has it.
-    because : str
-
-    Raises
-    ------
-    Refusal
-        There is no reason.
-    """
-    reason = because.strip()
-    if not reason.strip(" ."):
-        raise Refusal("a doubt is waived with a reason", "Say why it may be published all the same.")
-    entry: dict[str, object] = {"doubt": doubt["doubt"]}
-    if doubt["about"] != "file":
-        entry[doubt["about"]] = int(doubt["subject"]) if doubt["about"] == "step" else doubt["subject"]
-    return entry | {"because": reason}
-
-
-def is_waived(doubt: dict[str, Any], text: str) -> bool:
-    """Whether the text of a pipeline waives a doubt that an earlier run had; one that is no YAML waives nothing."""
+async def holds(session: Session, form: Form) -> Answer:
+    """Take the reason of a waiver for one of all that it covers now."""
+    pipeline = session.needed_pipeline()
     try:
-        entries = waived(text)
-    except mw.InputError:
-        return False
-    return any(
-        entry.get("doubt") in (doubt["doubt"], doubt["id"])
-        and (doubt["about"] == "file" or str(doubt["subject"]) in _listed(entry.get(doubt["about"])))
-        for entry in entries
-    )
+        found = await _planned(session)
+    except NotYet:
+        raise Refusal("the plan is being made", "Look at it first.") from None
+    remember(pipeline, entry_of(pipeline, form.get("at")), _doubts(found))
+    return Answer(go="here", say="The waiver stays as it is; its reason holds for all that it covers now.")
 
 
-def _listed(subjects: object) -> list[str]:
-    return [str(each) for each in subjects] if isinstance(subjects, list) else [str(subjects)]
+def _doubts(found: dict[str, Any]) -> list[dict[str, Any]]:
+    return list((found["plan"] or {}).get("doubts", ()))
 
 
 async def withdraw(session: Session, form: Form) -> Answer:
@@ -110,16 +80,12 @@ async def withdraw(session: Session, form: Form) -> Answer:
     return await proposed(session, [operation])
 
 
-def number_of(doubt: dict[str, Any]) -> str:
-    """What tells a doubt from the others of a plan."""
-    return f"{doubt['id']} {doubt['subject']}"
-
-
 PLANNING = Page(
     path="/plan",
     title="Plan",
     show=show,
     parts={"plan": plan},
-    acts={"again": again, "waive": waive, "withdraw": withdraw},
+    acts={"again": again, "waive": waive, "holds": holds, "withdraw": withdraw},
+    rests_on={"holds": "text", "withdraw": "text"},
     is_of_file=True,
 )

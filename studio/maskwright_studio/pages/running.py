@@ -6,17 +6,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from maskwright_studio.data_process import stamps_of_data
+from maskwright_studio.earlier import has_its_data
 from maskwright_studio.folder import inside, shown
+from maskwright_studio.output_names import written_by
 from maskwright_studio.page import Answer, Page
 from maskwright_studio.pages.pipeline import proposed
-from maskwright_studio.pages.planning import is_waived, number_of, waiver_of
 from maskwright_studio.proposals import fingerprint
 from maskwright_studio.refusal import Refusal, changed_outside
+from maskwright_studio.risks_kept import risks_not_kept
 from maskwright_studio.showing import html
+from maskwright_studio.waivers import entry_of, grouped, is_waived, number_of, remember, waiver_of, waivers
 
 if TYPE_CHECKING:
     from maskwright_studio.jobs import Job
     from maskwright_studio.page import Form, Query
+    from maskwright_studio.pipeline_file import PipelineFile
     from maskwright_studio.session import Session
 
 
@@ -28,6 +33,7 @@ async def show(session: Session, query: Query) -> str:
         "running.html", **_shown(session, job), jobs=jobs,
         is_busy=session.jobs.last is not None and not session.jobs.last.is_over,
         part=urlencode({"job": query["job"]}) if query.get("job") else "",
+        unkept=risks_not_kept(session.needed_pipeline().text),
     )  # fmt: skip
 
 
@@ -41,15 +47,26 @@ def _shown(session: Session, job: Job | None) -> dict[str, Any]:
     pipeline = session.needed_pipeline()
     about = {} if job is None else job.request
     is_of_it = about.get("work") == "run" and about.get("pipeline") == str(pipeline.path)
+    ended = job if is_of_it and job is not None and job.is_over else None
     return {
         "job": job, "pipeline": pipeline.path.name, "experiment": _experiment(session, about),
         "is_waived": lambda doubt: is_of_it and is_waived(doubt, pipeline.text),
-        "is_older": is_of_it and job is not None and job.is_over and about["seen"] != fingerprint(pipeline.text),
+        "open_of": grouped,
+        "earlier": [] if job is not None else _earlier(session, pipeline),
+        "waivers": [] if ended is None else waivers(pipeline, _waived(ended)),
+        "is_older": ended is not None and about["seen"] != fingerprint(pipeline.text),
+        "has_its_data": ended is None or has_its_data(ended, pipeline),
     }  # fmt: skip
 
 
 def _experiment(session: Session, about: dict[str, Any]) -> str:
     return shown(session.folder, Path(about["experiment"])) if "experiment" in about else ""
+
+
+def _earlier(session: Session, pipeline: PipelineFile) -> list[str]:
+    """Files in the folder that a run of the pipeline writes: of a run before the studio was started."""
+    named = written_by(session.folder, shown(session.folder, pipeline.path)).values()
+    return [name for name in named if (session.folder / name).exists()]
 
 
 def _chosen(session: Session, query: Query) -> Job | None:
@@ -70,7 +87,7 @@ async def start(session: Session, _: Form) -> Answer:
         raise changed_outside(pipeline.path.name)
     request = {
         "work": "run", "pipeline": str(pipeline.path), "folder": str(session.folder),
-        "seen": fingerprint(pipeline.text),
+        "seen": fingerprint(pipeline.text), "data": stamps_of_data(pipeline),
     }  # fmt: skip
     await session.jobs.start(f"the run of {pipeline.path.name}", request)
     return Answer(go="/run", say="The run has begun.")
@@ -86,13 +103,33 @@ async def cancel(session: Session, _: Form) -> Answer:
 
 async def waive(session: Session, form: Form) -> Answer:
     """Show the waiver of a doubt that stopped a release, as a change of the pipeline."""
+    doubts = _doubts_of(session, form)
+    doubt = next((each for each in doubts if number_of(each) == form.get("doubt")), None)
+    if doubt is None:
+        raise Refusal("the run had no such doubt", "Run the pipeline again.")
+    entry = waiver_of(doubt, str(form.get("because", "")))
+    remember(session.needed_pipeline(), entry, doubts)
+    return await proposed(session, [["append", ["waive"], entry]])
+
+
+async def holds(session: Session, form: Form) -> Answer:
+    """Take the reason of a waiver for one of all that the run found it to cover."""
+    pipeline = session.needed_pipeline()
+    remember(pipeline, entry_of(pipeline, form.get("at")), _doubts_of(session, form))
+    return Answer(go="here", say="The waiver stays as it is; its reason holds for all that it covers now.")
+
+
+def _doubts_of(session: Session, form: Form) -> list[dict[str, Any]]:
+    """Doubts of the run that a form names."""
     job = next((each for each in session.jobs.all if str(each.number) == form.get("job")), None)
     if job is None or not job.result or job.request.get("pipeline") != str(session.needed_pipeline().path):
         raise Refusal("this doubt is not one of the pipeline that is open", "Run the pipeline again.")
-    doubt = next((each for each in job.result.get("doubts", ()) if number_of(each) == form.get("doubt")), None)
-    if doubt is None:
-        raise Refusal("the run had no such doubt", "Run the pipeline again.")
-    return await proposed(session, [["append", ["waive"], waiver_of(doubt, str(form.get("because", "")))]])
+    return list(job.result.get("doubts", ()))
+
+
+def _waived(job: Job) -> list[dict[str, Any]]:
+    """Doubts of a run that did not stop it."""
+    return [each for each in (job.result or {}).get("doubts", ()) if each["because"] is not None]
 
 
 async def open_file(session: Session, form: Form) -> Answer:
@@ -121,5 +158,7 @@ def _file(session: Session, form: Form) -> Path:
 
 RUNNING = Page(
     path="/run", title="Run", show=show, parts={"progress": progress},
-    acts={"start": start, "cancel": cancel, "waive": waive, "open": open_file, "download": download},
+    acts={"start": start, "cancel": cancel, "waive": waive, "holds": holds, "open": open_file, "download": download},
+    # What names the work needs nothing else to be as it was.
+    rests_on={**dict.fromkeys(("progress", "cancel", "open", "download"), "nothing"), "holds": "text"},
 )  # fmt: skip

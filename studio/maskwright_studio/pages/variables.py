@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+import maskwright as mw
 from maskwright_studio.bars import HEIGHT, WIDTH, bars
 from maskwright_studio.page import Page
-from maskwright_studio.pages.pipeline import proposed
+from maskwright_studio.pages.pipeline import proposed, schema
+from maskwright_studio.parameter_form import LEFT_OUT, changed_fields, fields
+from maskwright_studio.proposals import MARK, value_at
 from maskwright_studio.refusal import Refusal
 from maskwright_studio.showing import html
 
 if TYPE_CHECKING:
     from maskwright_studio.page import Answer, Form, Query
+    from maskwright_studio.parameter_form import FormField
+    from maskwright_studio.proposals import Operation
     from maskwright_studio.session import Session
 
 ROLES = {
@@ -50,17 +55,36 @@ async def one(session: Session, query: Query) -> str:
     return html(
         "variable.html", variable=variable, values=values, roles=ROLES,
         distribution=distribution, bars=bars(distribution), width=WIDTH, height=HEIGHT,
+        declared=await _declared(pipeline.text, name),
         with_values=f"/variables?{urlencode({'name': name, 'values': 'shown'})}",
         without_values=f"/variables?{urlencode({'name': name})}",
     )  # fmt: skip
 
 
 async def propose(session: Session, form: Form) -> Answer:
-    """Show what changing a role changes in the pipeline."""
+    """Show what changing what is declared of a variable changes in the pipeline."""
     name, role = str(form.get("name", "")), str(form.get("role", ""))
     if role not in ROLES:
         raise Refusal(f"there is no role {role}", f"Roles are: {', '.join(ROLES)}.")
-    return await proposed(session, [["set", ["data", "variables", name, "role"], role]])
+    path = ["data", "variables", name]
+    others: list[Operation] = [
+        ["remove", [*path, each.label]] if value is LEFT_OUT else ["set", [*path, each.label], value]
+        for each, value in changed_fields(await _declared(session.needed_pipeline().text, name), form)
+    ]
+    # A role that was guessed is declared where that is all that was asked for.
+    own: list[Operation] = [] if others and role == form.get("was") else [["set", [*path, "role"], role]]
+    return await proposed(session, [*own, *others])
+
+
+async def _declared(text: str, name: str) -> list[FormField]:
+    """Fields of the type and of the missing codes that the pipeline declares."""
+    try:
+        settings = mw.read_settings(text.removeprefix(MARK))
+    except mw.InputError:
+        return []
+    described, path = await schema(), ("data", "variables", name)
+    found = fields(described, described["$defs"]["data.VariableDeclaration"], path, value_at(settings, path))
+    return [each for each in found if each.label in ("type", "missing")]
 
 
 VARIABLES = Page(

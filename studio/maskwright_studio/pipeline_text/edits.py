@@ -11,13 +11,14 @@ import yaml
 import maskwright as mw
 from maskwright_studio.pipeline_text.layout import EDITOR, Entry, Layout, is_nothing, unsafe
 from maskwright_studio.pipeline_text.meaning import find, inserting, moving, removing, same, setting
+from maskwright_studio.pipeline_text.removal import in_place_of_block, removed, uncommented
 from maskwright_studio.pipeline_text.writing import element, in_one_line, pair, scalar
 from maskwright_studio.refusal import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from maskwright_studio.pipeline_text.layout import Path
+    from maskwright_studio.pipeline_text.layout import Change, Path
     from maskwright_studio.pipeline_text.meaning import Meant
 
 MARK = "\ufeff"
@@ -93,7 +94,33 @@ def remove(text: str, path: Path, *, comments: bool = False) -> str:
     before = _read(text)
     if not path or not find(before, path)[0]:
         raise Refusal("there is no such setting", "It may have been removed meanwhile.")
-    return _made(text, before, path, lambda layout: _remove(layout, path, comments=comments), removing(path))
+    return _made(text, before, path, lambda layout: removed(layout, path, comments=comments), removing(path))
+
+
+def uncomment(text: str, path: Path) -> str:
+    r"""Remove the comments of an element of a list: those right above it, and those in its lines.
+
+    An element between brackets shares its lines with others, and keeps them.
+
+    Parameters
+    ----------
+    text, path
+        As in `set_value`; the path of the element.
+
+    Raises
+    ------
+    Refusal
+        As `set_value`.
+
+    Examples
+    --------
+    >>> uncomment("protect:   # steps\n  # at first\n  - method: noise   # a little\n", ("protect", 0))
+    'protect:   # steps\n  - method: noise\n'
+    """
+    before = _read(text)
+    if not path or not find(before, path)[0]:
+        raise Refusal("there is no such setting", "It may have been removed meanwhile.")
+    return _made(text, before, path, lambda layout: uncommented(layout, path), lambda settings: settings)
 
 
 def insert(text: str, path: Path, at: int, value: object) -> str:
@@ -162,10 +189,6 @@ def move(text: str, path: Path, at: int, to: int) -> str:
     if at == to:
         return text
     return _made(text, before, path, lambda layout: _move(layout, path, at, to), moving(path, at, to))
-
-
-Change = tuple[int, int, str]
-"""Where it begins and ends in the text, and what stands there then."""
 
 
 def _made(text: str, before: Any, path: Path, change: Callable[[Layout], list[Change]], meant: Meant) -> str:
@@ -239,68 +262,7 @@ def _replace(layout: Layout, path: Path, value: object) -> list[Change]:
         raise unsafe("there are comments in it")
     if node.flow_style:
         return [(start, end, in_one_line(value))]
-    return [_in_place_of_block(layout, path, in_one_line(value))]
-
-
-def _in_place_of_block(layout: Layout, path: Path, written: str) -> Change:
-    """Put something in one line behind the dash or colon of a block."""
-    node = layout.at(path)
-    if not path:
-        raise unsafe("it is the whole file")
-    behind = layout.indicator(layout.dashes if isinstance(path[-1], int) else layout.colons, node)
-    end = layout.end(node)
-    if layout.has_comment(behind, end) or layout.text[behind : node.start_mark.index].strip():
-        raise unsafe("there are comments in it")
-    return behind, end, f" {written}"
-
-
-def _remove(layout: Layout, path: Path, *, comments: bool) -> list[Change]:
-    parent, at = layout.at(path[:-1]), _position(layout, path)
-    entries = layout.entries(parent)
-    entry = entries[at]
-    if parent.flow_style:
-        return [_remove_between(layout, parent, entries, at, comments=comments)]
-    if len(entries) == 1:
-        empty = "[]" if isinstance(parent, yaml.SequenceNode) else "{}"
-        if comments and len(path) > 1 and layout.begins_line(entry.start):
-            indicators = layout.dashes if isinstance(path[-2], int) else layout.colons
-            behind = layout.indicator(indicators, parent)
-            return [(behind, behind, f" {empty}"), _lines(layout, entry)]
-        return [_in_place_of_block(layout, path[:-1], empty)]
-    if layout.begins_line(entry.start):
-        return [_lines(layout, entry)]
-    following = entries[at + 1].start
-    if at or (not comments and layout.has_comment(layout.line_end(entry.start), following)):
-        raise unsafe("it begins in the line of something else")
-    return [(entry.start, following, "")]
-
-
-def _remove_between(layout: Layout, node: Any, entries: list[Entry], at: int, *, comments: bool) -> Change:
-    """Remove an entry between brackets, with one comma."""
-    if at + 1 < len(entries):
-        start, end = entries[at].start, entries[at + 1].start
-    elif at:
-        start, end = entries[at - 1].end, entries[at].end
-    else:
-        start, end = node.start_mark.index + 1, node.end_mark.index - 1
-    if not comments and layout.has_comment(start, end):
-        raise unsafe("there are comments in it")
-    return start, end, ""
-
-
-def _lines(layout: Layout, entry: Entry) -> Change:
-    """Remove the lines of an entry whole."""
-    end = layout.line_end(entry.end)
-    start = layout.line_start(entry.start)
-    if end == len(layout.text) and not layout.text.endswith("\n") and start:
-        start -= len(layout.newline(start - 1))
-    return start, end, ""
-
-
-def _position(layout: Layout, path: Path) -> int:
-    if isinstance(path[-1], int):
-        return path[-1]
-    return next(at for at, (key, _) in enumerate(layout.at(path[:-1]).value) if key.value == path[-1])
+    return [in_place_of_block(layout, path, in_one_line(value))]
 
 
 def _insert(layout: Layout, path: Path, at: int, value: object) -> list[Change]:

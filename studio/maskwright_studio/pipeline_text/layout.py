@@ -27,6 +27,10 @@ def unsafe(reason: str) -> Refusal:
     return Refusal(f"this cannot be changed safely by a form: {reason}", EDITOR)
 
 
+Change = tuple[int, int, str]
+"""Where it begins and ends in the text, and what stands there then."""
+
+
 @dataclass(frozen=True)
 class Entry:
     """One element of a list, or one key of a mapping with its value.
@@ -129,6 +133,12 @@ class Layout:
         if not at:
             raise unsafe("it has no indicator of its own")
         return ends[at - 1]
+
+    def position(self, path: Path) -> int:
+        """Position of an entry in its list or mapping."""
+        if isinstance(path[-1], int):
+            return path[-1]
+        return next(at for at, (key, _) in enumerate(self.at(path[:-1]).value) if key.value == path[-1])
 
     def line_start(self, index: int) -> int:
         """Where the line of a place begins."""

@@ -6,8 +6,9 @@
 
 const KEPT = "maskwright-typed ";
 
-/** Of the page that is shown, in the pipeline that is open. */
-const here = () => `${KEPT}${document.getElementById("pipeline")?.textContent} ${location.pathname}${location.search} `;
+/** Of a page, in the pipeline that is open; the address in the window may be that of the next one already. */
+const here = (place = document.getElementById("content")?.dataset.shows ?? "") =>
+  `${KEPT}${document.getElementById("pipeline")?.textContent} ${place} `;
 
 /** @param {HTMLFormElement} form */
 const keyOf = (form) => here() + form.getAttribute("data-act");
@@ -70,9 +71,9 @@ export function putBackTyped(root) {
   }
 }
 
-/** Forget what was typed on this page: it was saved, or discarded. */
-export function forgetTyped() {
-  for (const key of Object.keys(sessionStorage)) if (key.startsWith(here())) sessionStorage.removeItem(key);
+/** Forget what was typed on a page: it was saved, or discarded. @param {string} place its address */
+export function forgetTyped(place) {
+  for (const key of Object.keys(sessionStorage)) if (key.startsWith(here(place))) sessionStorage.removeItem(key);
 }
 
 /** Whether something is typed, on any page, that a closed tab would lose. */

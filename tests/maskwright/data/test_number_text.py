@@ -113,6 +113,27 @@ def test_text_on_a_grid_has_no_more_decimals_and_is_nearest(scaled: list[int], d
         assert float(text) == value
 
 
+@settings(max_examples=200)
+@given(
+    values=st.lists(
+        st.floats(-1e17, 1e17) | st.integers(-2000, 2000).map(lambda each: each / 100), min_size=1, max_size=6
+    ),
+    decimals=st.integers(0, 24),
+    digits=st.none() | st.integers(1, 26),
+    missing=st.integers(0, 6),
+)
+def test_compiled_code_writes_numbers_alike(
+    values: list[float], decimals: int, digits: int | None, missing: int
+) -> None:
+    array, gone = np.array(values), np.arange(len(values)) == missing
+    array[gone] = np.nan
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(number_text, "MANY_CELLS", 0)
+        compiled = write_numbers(array, gone, decimals, digits)
+    compiled.validate(full=True)
+    assert compiled.to_pylist() == write_numbers(array, gone, decimals, digits).to_pylist()
+
+
 def test_values_off_the_grid_are_rounded_to_it() -> None:
     values = np.array([0.126, -0.004, 2.5, 1e17, -7.0])
     texts = write_numbers(values, np.zeros(5, dtype=bool), 2)

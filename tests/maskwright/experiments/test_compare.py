@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import signal
 import stat
@@ -410,3 +411,27 @@ def test_the_front_holds_what_nothing_beats(points: list[tuple[float, float]]) -
     for point, on_front in zip(points, found, strict=True):
         beaten = any(other[0] <= point[0] and other[1] <= point[1] and other != point for other in known)
         assert on_front == (not beaten and not np.isnan(point).any())
+
+
+def test_a_cell_that_fails_says_what_to_do_and_no_value(tmp_path: Path) -> None:
+    rows = "".join(f"{20 + number % 50},{100 * number}\n" for number in range(60))
+    (tmp_path / "people.csv").write_text("age,gross\n" + rows, encoding="utf-8")
+    (tmp_path / "experiment.yaml").write_text(
+        """
+        maskwright: 1
+        data: {source: people.csv, variables: {age: {role: quasi_identifier}}}
+        edits: [{name: minors, rule: if age < 41 then gross >= 0}]
+        grid:
+          - {family: means, method: microaggregation, vary: {k: [3]}}
+          - {family: bands, protect: [{method: mondrian, params: {keys: [age]}}], vary: {k: [20]}}
+        measure: [sse]
+        seed: 1
+        output: results
+        """,
+        encoding="utf-8",
+    )
+    compared = compare(tmp_path / "experiment.yaml", workers=1, draw=False)
+    said = compared.failed["bands k=20"]
+    assert "What to do: publish age in bands that you set, with a border at 41; or let it " in said
+    assert re.search(r"\d to \d", said) is None
+    assert said in (tmp_path / "results" / "summary.txt").read_text("utf-8")

@@ -37,7 +37,7 @@ def whole(**params: Any) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> LevelsDemoFiles:
-    return write_levels_demo(tmp_path_factory.mktemp("levels"), 1_500)
+    return write_levels_demo(tmp_path_factory.mktemp("levels"), 1_550)
 
 
 @pytest.fixture(scope="module")

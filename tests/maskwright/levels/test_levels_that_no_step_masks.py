@@ -125,4 +125,6 @@ def test_what_is_published_unmasked_is_named_of_every_level(
     said = capsys.readouterr().out.partition("published unmasked: ")[2]
     assert [name for name in (*shown, "remark", MASKED[masked]) if f"{name} (" in said] == shown
     about = json.loads((tmp_path / "about.json").read_text(encoding="utf-8"))
-    assert {each["name"] for each in about["variables"] if not each["masked"]} == {"hid", "pno", *shown}
+    assert {each["name"] for each in about["variables"] if not each["masked"]} == set(shown)
+    done = {each["name"]: each["done"] for each in about["variables"]}
+    assert (done["hid"], done["pno"]) == ("new random values", "renumbered in the new order")

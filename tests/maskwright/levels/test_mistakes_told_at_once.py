@@ -87,3 +87,24 @@ def test_a_file_in_another_encoding(tmp_path: Path, said: Said) -> None:
     text = (tmp_path / "p.csv").read_text(encoding="latin-1")
     (tmp_path / "p.csv").write_text(text, encoding="utf-8")
     assert "p.csv is read as iso8859-1, and its letters beyond ASCII are UTF-8" in said("", "")
+
+
+def test_a_misspelt_key_is_told_once(said: Said) -> None:
+    found = said("key: line, in: household}", "key: lines, in: household, pointers: {relation: line}}")
+    assert "no variable called 'lines'; did you mean 'line'?" in found
+    assert "did you mean 'lines'" not in found
+    wrong = said("in: household}", "in: household, pointers: {relation: wage}}")
+    assert "pointer relation names 'wage', no key of its level" in wrong
+
+
+def test_a_code_without_quotes_among_joined_categories_is_told_once(said: Said) -> None:
+    step = "{method: recoding, params: {recode: {relation: {AB: ['1', 0891], C: ['2'], D: ['3']}}}}"
+    found = said("{method: rounding, variables: [wage], params: {base: 4}}", step)
+    assert "If it is text, put it in quotes: '0891'" in found
+    assert "Extra inputs" not in found
+    assert "is missing" not in found
+
+
+def test_a_parameter_that_is_left_out_of_the_form_that_was_meant_is_told(said: Said) -> None:
+    step = "{method: recoding, params: {recode: {relation: {age_at: 2020-12-31}}}}"
+    assert "the parameter 'bands' is missing" in said("{method: rounding, variables: [wage], params: {base: 4}}", step)

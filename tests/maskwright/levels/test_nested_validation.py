@@ -238,3 +238,18 @@ def test_a_household_in_two_places_and_keys_that_are_missing(
     assert code == 2
     assert said in found["error"]
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("rules", "more"),
+    [("survey.sch", []), ("survey.sch", ["--pipeline", "nested.yaml"]), ("edits.yaml", ["--pipeline", "nested.yaml"])],
+)
+def test_an_original_of_nested_data_is_refused_by_name(
+    demo: Path, capsys: pytest.CaptureFixture[str], more: list[str], rules: str
+) -> None:
+    survey = str(demo / "survey.xml")
+    options = [str(demo / each) if each.endswith(".yaml") else each for each in more]
+    assert main(["validate", survey, "--original", survey, "--edits", str(demo / rules), *options]) == 2
+    told = capsys.readouterr().err
+    assert "--original is read as one table, and the records stand inside each other" in told
+    assert "is nested inside cell" not in told

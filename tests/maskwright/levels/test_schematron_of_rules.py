@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,8 +13,8 @@ import yaml
 import maskwright as mw
 from maskwright.cli.main import main
 
-if TYPE_CHECKING:
-    from pathlib import Path
+sys.path.insert(0, str(Path(__file__).parent))
+from schematron_counts import schematron_counts
 
 RULES = [
     {"rule": "sum(person.total) == income", "name": "income"},
@@ -130,3 +132,29 @@ def test_a_test_that_was_changed_is_what_counts(
         assert main(["plan", "--json", str(tmp_path / "by_schematron.yaml")]) == code
         said = " ".join("".join(capsys.readouterr()).split())
         assert ("(oldest: " if code else "oldest: for the levels, decimals and missing codes of these data") in said
+
+
+def test_a_missing_code_by_name_is_written_where_the_declarations_have_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "survey.xml").write_text(survey(), encoding="utf-8")
+    rules = [
+        {"name": "own", "rule": 'if wage is "-9" then age < 30'},
+        {"name": "of-members", "rule": 'any(person where wage is "-9") or income >= 5000'},
+        {"name": "of-spouse", "rule": 'if spouse.wage is "-9" then age < 50'},
+        {"name": "of-household", "rule": 'not household.rent is "-9"', "when": "age < 15"},
+    ]
+    (tmp_path / "rules.yaml").write_text(yaml.safe_dump(rules), encoding="utf-8")
+    pipeline = tmp_path / "pipeline.yaml"
+    pipeline.write_text(PIPELINE.replace("EDITS", "{yaml: rules.yaml}").replace("NAME", "out"), encoding="utf-8")
+    asked = ["edits", str(tmp_path / "rules.yaml"), "--to", "schematron"]
+    assert main([*asked, "--pipeline", str(pipeline)]) == 0
+    (tmp_path / "rules.sch").write_text(capsys.readouterr().out, encoding="utf-8")
+    counted = schematron_counts(tmp_path / "rules.sch", tmp_path / "survey.xml")
+    arguments = [str(tmp_path / "survey.xml"), "--edits", str(tmp_path / "rules.yaml"), "--pipeline", str(pipeline)]
+    assert main(["validate", *arguments, "--json"]) == 1
+    said = {each["name"]: each["violations"] for each in json.loads(capsys.readouterr().out)["edits"]}
+    assert {name: said[name] for name in counted} == {name: failed for name, (failed, _) in counted.items()}
+    assert all(failed > 0 for failed, _ in counted.values())
+    assert main(asked) == 2
+    assert "give them (`--pipeline`)" in capsys.readouterr().err

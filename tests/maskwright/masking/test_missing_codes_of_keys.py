@@ -12,7 +12,7 @@ import maskwright as mw
 from maskwright.commands.running.ready import prepare
 from maskwright.foundation.progress import Quiet
 from maskwright.masking.equivalence_classes import smallest_classes
-from maskwright.masking.kept_promises import promise_doubts
+from maskwright.masking.kept_promises import class_doubts
 from maskwright.pipeline.reading import read_pipeline
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def test_a_class_of_keys_below_its_promise_is_a_doubt_also_with_missing_cells(tm
     )
     ready = prepare(read_pipeline(path), Quiet())
     k = smallest_classes(ready.original, ready.plan)
-    (doubt,) = promise_doubts(ready.plan, ready.original, ready.original, k, {})
+    (doubt,) = class_doubts(ready.plan, ready.original, k["groups"])
     assert doubt.kind == "promise-not-kept"
     assert f"the smallest class has {people().groupby(KEYS).size().min()}" in doubt.message
 

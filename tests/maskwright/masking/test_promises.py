@@ -74,7 +74,7 @@ def test_a_variable_that_is_nearly_unchanged_is_a_doubt() -> None:
     """Rounding to whole numbers takes nearly all of the noise back."""
     frame = pd.DataFrame({"x": np.arange(1, 5001)})
     with pytest.raises(mw.OpenDoubts, match=r"nearly as it was: .* of 5000 values are the same"):
-        mw.protect(frame, "additive_noise", params={"sd": 0.146}, seed=1)
+        mw.protect(frame, "additive_noise", params={"sd": 0.15}, seed=1)
 
 
 def test_values_that_their_whole_cluster_has_are_no_doubt() -> None:
@@ -185,4 +185,5 @@ def test_a_class_of_bands_that_a_later_step_makes_too_small_is_a_doubt() -> None
     ), is_released=False)  # fmt: skip
     sizes = done.masked.to_pandas()["age"].astype(object).fillna("-").value_counts()
     assert sizes.min() < 5
-    assert "k = 5 is promised of age" in " ".join(str(each) for each in done.doubts)
+    with pytest.raises(mw.OpenDoubts, match="k = 5 is promised of age"):
+        mw.protect(frame, steps=steps, edits=["if age < 16 then trade == 'none'"], declared=declared, seed=1)

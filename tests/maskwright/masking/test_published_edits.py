@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -118,6 +119,17 @@ def test_a_border_beside_the_constant_stops_and_says_where_it_should_be(tmp_path
         mw.run(pipeline(tmp_path, [recoding({"age": [40]}, weaken=["age"])], [MINOR]))
     assert "weaken: [" not in str(refused.value)
     assert not (tmp_path / "masked.csv").exists()
+
+
+def test_bands_made_of_records_are_not_shown_by_what_stops(tmp_path: Path) -> None:
+    """Ends of a Mondrian band are values of records; the border comes from the rule."""
+    steps = [{"method": "mondrian", "variables": ["age"], "params": {"k": 100}}]
+    with pytest.raises(mw.InputError, match=r"publish age in bands that you set, with a border at 17") as refused:
+        mw.run(pipeline(tmp_path, steps, [{"rule": "if age <= 16 then rent >= 0", "name": "rented"}]))
+    said = str(refused.value)
+    assert re.search(r"(a category|\d+ categories) of age ha(s|ve) values on both sides of it", said)
+    assert not re.search(r"\d to \d", said)
+    assert "drop: [age]" in said
 
 
 def test_what_steps_allow_to_be_weakened_or_dropped_is_and_is_listed(tmp_path: Path) -> None:

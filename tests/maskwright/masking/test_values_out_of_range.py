@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,9 @@ from hypothesis import strategies as st
 import maskwright as mw
 from maskwright.edits.analysis.signs import lines_of_signs
 from maskwright.foundation.progress import Quiet
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class _Told(Quiet):
@@ -140,3 +145,21 @@ def test_numbers_that_become_bands_are_not_beyond_the_original() -> None:
         reporter=reporter,
     )  # fmt: skip
     assert not any("beyond the smallest or largest" in each for each in reporter.notices)
+
+
+def test_a_run_keeps_what_is_to_be_read_before_it_is_published(tmp_path: Path) -> None:
+    """Negative values where none were, and records that are alone in what is published unmasked."""
+    _frame().assign(place=range(len(_frame()))).to_csv(tmp_path / "people.csv", index=False)
+    declared = {name: {"decimals": 0} for name in "abet"} | {"place": {"role": "other"}}
+    described = {
+        "maskwright": 1, "data": {"source": str(tmp_path / "people.csv"), "variables": declared},
+        "protect": [{"method": "additive_noise", "variables": list("abet"), "params": {"p": 1}}],
+        "output": {"data": str(tmp_path / "masked.csv")}, "seed": 1,
+    }  # fmt: skip
+    reporter = _Told()
+    record = mw.run(described, reporter=reporter).record
+    unique, below = sorted(record["cautions"], key=lambda each: "below 0" in each)
+    assert "unique on the variables that are published unmasked (place)" in unique
+    assert below.startswith("masked values below 0, where the original has none: a (")
+    assert set(record["cautions"]) == {each for each in reporter.notices if isinstance(each, mw.Caution)}
+    assert set(record["cautions"]) < set(record["notices"])

@@ -34,7 +34,7 @@ def write(folder: Path, output: str, method: str) -> Path:
 
 @pytest.mark.parametrize("output", ["m.xml", "m.csv"])
 def test_a_rule_that_never_fired_stops_the_release_where_masked_records_violate_it(tmp_path: Path, output: str) -> None:
-    pipeline = write(tmp_path, output, "method: additive_noise, variables: [inc], params: {p: 0.5}")
+    pipeline = write(tmp_path, output, "method: additive_noise, variables: [inc], params: {p: 2}")
     with pytest.raises(mw.EditViolation, match="'rich' does not hold"):
         mw.run(pipeline)
     assert not (tmp_path / output).exists()

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 import maskwright as mw
-from maskwright_builtin.methods.recoding import RECODING, RecodingParams
+from maskwright_builtin.methods.recoding import RECODING
+from maskwright_builtin.methods.recoding_parameters import RecodingParams
 
 DAYS = np.arange(7000.0, 9000.0, 17.0)
 AGE = mw.Variable("x", "integer", decimals=0)

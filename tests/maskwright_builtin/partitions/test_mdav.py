@@ -129,6 +129,15 @@ def test_labels_equal_those_of_a_plain_computation_at_every_magnitude(rows, powe
     np.testing.assert_array_equal(cluster(block, 2), plain_mdav(block.standardised(), 2))
 
 
+@pytest.mark.parametrize("k", [3, 5, 10])
+@pytest.mark.parametrize("turned", [0.0, 0.5])
+def test_records_that_mirror_each_other_are_told_apart_by_their_number_alone(turned, k):
+    """One column that is symmetric: both ends are equally far from the centroid, time and again."""
+    n = 1200
+    block = block_of(np.cos(2 * np.pi * (np.arange(n) + turned) / n)[:, None])
+    np.testing.assert_array_equal(cluster(block, k), plain_mdav(block.standardised(), k))
+
+
 def test_distances_below_the_normal_numbers():
     points = 1e-160 * np.random.default_rng(3).standard_normal((2000, 10))
     np.testing.assert_array_equal(cluster(block_of(points, standardise=False), 1), plain_mdav(points, 1))

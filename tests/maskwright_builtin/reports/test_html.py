@@ -148,7 +148,7 @@ def test_a_run_without_edits_k_measures_or_notices(record: Record, tmp_path: Pat
         "expected": None,
         "groups": [],
         "quasi_identifiers": None,
-        "records": {"smallest": 1, "below": 0},
+        "records": {"expected": 2, "smallest": 1, "below": 0},
     }
     record["plan"] |= {"edits": [], "warnings": []}
     text = text_of(write(record, tmp_path))
@@ -193,3 +193,23 @@ def test_what_was_let_pass_and_not_measured_stands_right_below_the_verdict(recor
 def test_a_record_without_any_of_it_has_no_such_box(record: Record, tmp_path: Path) -> None:
     record["doubts"], record["plan"]["untouched"], record["not_measured"] = [], [], []
     assert "What was let pass" not in write(record, tmp_path)
+
+
+def verdict_of(page: str) -> Any:
+    """The box with the verdict."""
+    found: Any = html.fromstring(page.encode()).xpath("//*[contains(concat(' ', @class, ' '), ' verdict ')]")
+    (box,) = found
+    return box
+
+
+def test_what_is_to_be_read_before_publishing_stands_in_the_box_of_the_verdict(record: Record, tmp_path: Path) -> None:
+    """And nowhere else; the box is no plain green then."""
+    said = "3 record(s) are unique on <region>"
+    box = verdict_of(write(record, tmp_path))
+    assert "Before you publish" not in box.text_content()
+    assert "careful" not in box.get("class").split()
+    page = write(record | {"notices": [*record["notices"], said], "cautions": [said]}, tmp_path)
+    box = verdict_of(page)
+    assert f"{said}." in box.text_content()
+    assert "careful" in box.get("class").split()
+    assert text_of(page).count(said) == 1

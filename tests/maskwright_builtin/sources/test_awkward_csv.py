@@ -140,7 +140,7 @@ FILES: dict[str, Awkward] = {
     "thousands, undeclared": file(rows(amount=grouped(".", ","), cut=";"), refused='`thousands: "."`'),
     "thousands in quotes": file(
         rows(amount=lambda row: f'"{grouped(",", ".")(row)}"'), options=', thousands: ","',
-        masks=r'"[0-9]{1,3}(,[0-9]{3})*\.[0-9]0"',
+        masks=r'"[0-9]{1,3}(,[0-9]{3})+\.[0-9]0"|[0-9]{1,3}\.[0-9]0',  # quoted where the delimiter is in it
     ),
     "thousands apart by no-break spaces": file(
         rows(amount=grouped("\u202f", ","), cut=";"), delimiter=";", options=', thousands: "\\u202f", decimal: ","',

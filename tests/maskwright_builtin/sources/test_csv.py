@@ -26,6 +26,7 @@ from maskwright import DataError, Layout, Variable
 from maskwright.data.published import published_batches
 from maskwright_builtin.sources.csv.source import CSV, CsvReading
 from maskwright_builtin.sources.csv.text import Utf8Text
+from maskwright_builtin.sources.fixed_width.source import FIXED_WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -251,8 +252,29 @@ def test_encodings_write_what_they_can(tmp_path: Path) -> None:
     layout = opened(path, encoding="latin-1").layout
     with pytest.raises(DataError, match="iso8859-1 cannot write"):
         CSV.write(tmp_path / "o.csv", [batch], (Variable("a", "nominal"),), layout)
-    with pytest.raises(ValidationError, match="no encoding called 'utf-9'"):
+    with pytest.raises(ValidationError, match="no encoding of texts called 'utf-9'"):
         CSV.params(encoding="utf-9")
+
+
+@pytest.mark.parametrize("name", ["cp850", "IBM850", "850", "cp437", "cp852", "cp500", "koi8-u", "mac-roman", "utf-7"])
+def test_any_encoding_of_texts_is_read_and_written(tmp_path: Path, name: str) -> None:
+    path = saved(tmp_path, "a,b\nx,1\ny,2\n".encode(name))
+    assert table(path, encoding=name).to_pylist() == [{"a": "x", "b": "1"}, {"a": "y", "b": "2"}]
+    assert rewritten(path, tmp_path / "o.csv", encoding=name) == path.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["cp851", "rot13", "base64", "idna", "unicode_escape", ""])
+def test_what_is_no_encoding_of_texts_is_refused_with_the_list(name: str) -> None:
+    for source in (CSV, FIXED_WIDTH):
+        with pytest.raises(ValidationError, match=r"no encoding of texts called .* cp850, ") as raised:
+            source.params(encoding=name)
+        assert ("did you mean" in str(raised.value)) == (name == "cp851")
+
+
+def test_dos_letters_are_read_as_they_were_written(tmp_path: Path) -> None:
+    path = saved(tmp_path, "town,b\nKöln,1\nMünchen,2\n".encode("cp850"))
+    assert table(path, encoding="cp850")["town"].to_pylist() == ["Köln", "München"]
+    assert rewritten(path, tmp_path / "o.csv", encoding="cp850") == path.read_bytes()
 
 
 def test_full_disk_is_reported() -> None:
@@ -351,3 +373,13 @@ def test_what_was_read_is_let_go_of(tmp_path: Path) -> None:
     del reading
     gc.collect()
     assert alive() is None
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "iso8859-15", "cp850", "shift_jis", "utf-16", "utf-8"])
+def test_encodings_whose_text_is_longer_in_utf8_are_read_at_any_length(encoding: str, tmp_path: Path) -> None:
+    town = "東京の町" if encoding == "shift_jis" else "Zürich Höngg"
+    towns = [f"{town}{number}" for number in range(150_000)]
+    text = "ort;wert\n" + "".join(f"{each};12,5\n" for each in towns)
+    found = table(saved(tmp_path, text.encode(encoding)), encoding=encoding)
+    assert found["ort"].to_pylist() == towns
+    assert set(found["wert"].to_pylist()) == {"12,5"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -406,3 +407,26 @@ def test_untouched_cells_are_published_as_they_were_and_signs_are_no_numbers(tmp
     found = (tmp_path / "out.xml").read_text()
     masked = re.compile("<c>[^<]*</c>")
     assert masked.sub("", found) == masked.sub("", f"{HEAD}<D>\n{text}</D>\n").replace("<b/>", "<b></b>")
+
+
+def test_data_that_are_written_plainly_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is not is looked at from end to end first, and is the same data with either reading."""
+    path = tmp_path / "plain.xml"
+    path.write_text(PLAIN, encoding="utf-8")
+    late = tmp_path / "late.xml"
+    late.write_text(PLAIN.replace("<V2></V2>", "<V2/><V3>5</V3>"), encoding="utf-8")
+    examined = XML.open(path, XmlParams.model_validate({}), lambda _: None)
+    opened: list[Path] = []
+    examine = XmlReading.__init__
+
+    def noted(reading: XmlReading, path: Path, *more: Any) -> None:
+        opened.append(path)
+        examine(reading, path, *more)
+
+    monkeypatch.setattr(XmlReading, "__init__", noted)
+    once = mw.read(path)
+    assert opened == []
+    assert once.names == ("V1", "V2")
+    assert once.layout.details == examined.layout.details
+    assert mw.read(late, variables={"V3": {"type": "integer"}})["V3"].missing.tolist() == [True, False]
+    assert opened == [late]

@@ -15,6 +15,15 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 SCREENSHOTS = os.environ.get("MASKWRIGHT_SCREENSHOTS")
 """Folder for a picture of the page at the end of each test: wide and narrow, light and dark."""
 
+LATE = os.environ.get("MASKWRIGHT_SLOW_ANSWERS", "")
+"""How late the answers of the studio come, in seconds: ``0.6``, or ``0-1/3``, drawn between 0 and 1 by seed 3.
+
+What holds on a fast machine by luck only fails with it: a test, or the page, that acts on what is about to go.
+"""
+
+PATIENCE = 60_000
+"""Milliseconds that anything may take which needs no run and nothing compiled: the machine may be busy."""
+
 WIDE = {"width": 1200, "height": 900}
 NARROW = {"width": 390, "height": 800}
 
@@ -44,7 +53,7 @@ def browser():
     if CHROMIUM is None:
         pytest.skip("no Chromium is installed: the pages are not looked at in a browser")
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    playwright.expect.set_options(timeout=20_000)  # the machine may be busy with other tests
+    playwright.expect.set_options(timeout=PATIENCE)
     with playwright.sync_playwright() as started:
         arguments = ["--no-sandbox", "--disable-background-networking"]
         opened = started.chromium.launch(executable_path=CHROMIUM, args=arguments)
@@ -65,14 +74,16 @@ def page(browser, running, axe, request):
     ``page.goto(running.at("/run"))`` leads to a page; ``page.said`` is what stands in the console.
     """
     context = browser.new_context(viewport=WIDE)
+    if LATE:
+        context.add_init_script(_late_answers(LATE))
+    context.set_default_timeout(PATIENCE)  # windows that a page opens have it too
     tab = context.new_page()
-    tab.set_default_timeout(20_000)
     tab.said, asked = [], []
     tab.on("console", lambda message: tab.said.append(message.text))
     tab.on("pageerror", lambda error: tab.said.append(str(error)))
     tab.on("request", lambda sent: asked.append(sent.url))
     tab.goto(running.entrance)
-    tab.locator("#content h1").wait_for()
+    tab.locator("#content[data-shows]").wait_for()  # the heading of the shell is there before
     yield tab
     try:
         _every_page_is_fit(tab, axe, request.node.name)
@@ -83,6 +94,44 @@ def page(browser, running, axe, request):
         assert others == []
     finally:
         context.close()
+
+
+@pytest.fixture
+def go_back(page):
+    """Function that goes back, and waits for the page: until its answer is there the one that is left is shown."""
+
+    def back():
+        page.go_back()
+        there = urlsplit(page.url)
+        path = there.path if there.path != "/" else "/open"
+        address = f"{path}?{there.query}" if there.query else path
+        page.locator(f'#content[data-shows="{address}"]:not([aria-busy])').wait_for()
+
+    return back
+
+
+def _late_answers(how: str) -> str:
+    """Script that lets the studio's answers come late, on their way there and back."""
+    span, _, seed = how.partition("/")
+    least, _, most = span.partition("-")
+    return LATE_ANSWERS % {"least": float(least), "most": float(most or least), "seed": int(seed or 0)}
+
+
+LATE_ANSWERS = """
+let state = %(seed)d;
+const drawn = () => { state = (state * 48271 + 11) %% 2147483647; return state / 2147483647; };
+const inTime = window.fetch;
+window.fetch = async (address, request) => {
+  const late = 1000 * (%(least)f + (%(most)f - %(least)f) * drawn());
+  const there = %(least)f === %(most)f ? 0 : late * drawn(); // the others come late after they were made
+  const wait = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+  await wait(there);
+  const answer = await inTime(address, request);
+  await wait(late - there);
+  request?.signal?.throwIfAborted();
+  return answer;
+};
+"""
 
 
 def _every_page_is_fit(tab, script: str, name: str) -> None:

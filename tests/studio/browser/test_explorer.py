@@ -11,7 +11,7 @@ import maskwright as mw
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
-SLOW = 120_000
+SLOW = 480_000
 """Milliseconds that what was never compiled may take."""
 
 

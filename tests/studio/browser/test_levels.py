@@ -10,7 +10,7 @@ from maskwright.commands.demo.levels import write_levels_demo
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
-SLOW = 240_000
+SLOW = 480_000
 
 
 @pytest.fixture(scope="module")

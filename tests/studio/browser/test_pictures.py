@@ -21,7 +21,7 @@ KEPT = os.environ.get("MASKWRIGHT_PICTURES")
 """Folder of the pictures; where it is not named they are looked at and let go."""
 
 SIZE = {"width": 1000, "height": 900}
-SLOW = 240_000
+SLOW = 480_000
 """Milliseconds that what was never compiled may take."""
 
 PICTURES = {

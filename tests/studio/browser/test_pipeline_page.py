@@ -70,6 +70,7 @@ def test_a_mistake_leads_to_its_line(page, running):
 
 def test_a_change_outside_is_offered_to_be_read(page, running):
     page.goto(running.at("/pipeline?part=text"))
+    expect(page.get_by_label("Text of the pipeline", exact=True)).to_be_focused()
     running.folder.write_text(running.folder.read_text("utf-8") + "# theirs\n", "utf-8")
     page.get_by_label("Text of the pipeline", exact=True).press_sequentially("# mine\n")
     page.get_by_role("button", name="Show what changes").click()
@@ -84,7 +85,7 @@ def test_a_change_outside_is_offered_to_be_read(page, running):
 
 def test_the_plan_says_who_keeps_each_edit(page, running):
     page.goto(running.at("/plan"))
-    expect(page.get_by_role("heading", name="Edits, and who keeps them")).to_be_visible(timeout=120_000)
+    expect(page.get_by_role("heading", name="Edits, and who keeps them")).to_be_visible(timeout=480_000)
     expect(page.get_by_role("table").first).to_contain_text("gross == net + tax")
 
 
@@ -107,3 +108,35 @@ def test_all_fields_of_a_step_have_names_and_help(page, running):
     for each in page.locator("#content form .field :is(input, select)").all():
         assert page.locator(f"label[for='{each.get_attribute('id')}']").count() == 1
         assert page.locator(f"[id='{each.get_attribute('aria-describedby')}']").inner_text().strip()
+
+
+def test_what_is_added_opens_its_form(page, running):
+    page.goto(running.at("/pipeline"))
+    page.get_by_label("New step").select_option("rank_swapping")
+    page.get_by_role("button", name="Add step").click()
+    page.get_by_role("button", name="Save this change").click()
+    expect(page.get_by_role("heading", name="Step 2: rank_swapping")).to_be_focused()
+    expect(page.locator("#undo")).to_have_text("Undo: step 2 added")
+    page.get_by_label("New measure").select_option("pil")
+    page.get_by_role("button", name="Add measure").click()
+    page.get_by_role("button", name="Save this change").click()
+    expect(page.get_by_role("heading", name="Measure 2: pil")).to_be_focused()
+
+
+def test_a_plan_without_clusters_leads_to_the_run_and_prints_its_date(page, running):
+    text = running.folder.read_text("utf-8").replace("microaggregation", "rank_swapping").replace("{k: 5}", "{p: 7}")
+    running.folder.with_name("my pipeline.yaml").write_text(text, "utf-8")
+    running.act("/open/choose", pipeline="my pipeline.yaml")
+    page.goto(running.at("/plan"))
+    expect(page.get_by_role("heading", name="Step 1: rank_swapping")).to_be_visible(timeout=480_000)
+    groups = page.get_by_role("region", name="Groups of step 1")
+    expect(groups.get_by_role("columnheader")).to_have_text(["variables", "edits among them", "strata, records"])
+    expect(groups).not_to_contain_text("mean")
+    expect(page.locator("code").first).to_have_text("maskwright plan 'my pipeline.yaml'")
+    expect(page.locator("#printed")).to_be_hidden()
+    page.emulate_media(media="print")
+    expect(page.locator("#printed")).to_be_visible()
+    expect(page.locator("#printed")).to_have_text(re.compile(r"^my pipeline\.yaml, \d{4}-\d\d-\d\d \d\d:\d\d$"))
+    page.emulate_media(media="screen")
+    page.get_by_role("link", name="To the page Run").click()
+    expect(page.get_by_role("heading", level=1, name="Run")).to_be_visible()

@@ -26,10 +26,10 @@ def test_the_first_key_leads_to_the_content(page):
     assert page.evaluate("document.activeElement.textContent") == "To the content"
 
 
-def test_going_back_shows_the_page_before(page):
+def test_going_back_shows_the_page_before(page, go_back):
     page.get_by_role("link", name="Run", exact=True).click()
     page.get_by_role("heading", level=1, name="Run", exact=True).wait_for()
-    page.go_back()
+    go_back()
     page.get_by_role("heading", level=1, name="Open", exact=True).wait_for()
 
 

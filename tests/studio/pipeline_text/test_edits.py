@@ -2,7 +2,7 @@
 
 import pytest
 
-from maskwright_studio.pipeline_text import append, insert, move, remove, set_value
+from maskwright_studio.pipeline_text import append, insert, move, remove, set_value, uncomment
 from maskwright_studio.refusal import Refusal
 
 PIPELINE = """\
@@ -190,3 +190,19 @@ def test_a_text_that_reads_as_something_else_is_quoted():
 )
 def test_what_has_comments_is_removed_with_them_where_that_is_said(text, path, left):
     assert remove(text, path, comments=True) == left
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("text", "path", "left"),
+    [
+        ("a:   # of a\n  # above\n  - b: 1   # beside\n    # in it\n    c: 2 # end\n  # of the next\n  - d: 1\n",
+         ("a", 0), "a:   # of a\n  - b: 1\n    c: 2\n  # of the next\n  - d: 1\n"),
+        ("a:\n  # of the list\n\n  # above\n  - 1\n", ("a", 0), "a:\n  # of the list\n\n  - 1\n"),
+        ("a:\n  - 1\n  # above\n  - 2   # last", ("a", 1), "a:\n  - 1\n  - 2"),
+        ("a: [1,   # shared\n  2]\n", ("a", 0), "a: [1,   # shared\n  2]\n"),
+        ("a:\n  - '# no comment'   # one\n", ("a", 0), "a:\n  - '# no comment'\n"),
+    ],
+)  # fmt: skip
+def test_comments_of_an_element_are_taken_and_no_others(text, path, left, newline):
+    assert uncomment(text.replace("\n", newline), path) == left.replace("\n", newline)

@@ -109,4 +109,6 @@ def print_started(started: StartedPipeline) -> None:
         out.print()
     if started.problem:
         item(out, "Its plan fails: ", started.problem)
+    if started.hint:
+        item(out, "  ", started.hint)
     out.print(f"Wrote {started.path}. Read it, decide what is unsure, then: maskwright plan {started.path}")

@@ -28,6 +28,7 @@ from maskwright.plugins.contract import CONTRACT
 from maskwright.plugins.edit_reader import EditReader
 from maskwright.plugins.engine import Engine, EngineTerms, Receipt, Stage
 from maskwright.plugins.format_facts import FormatFacts
+from maskwright.plugins.gathering import Gathering
 from maskwright.plugins.legal_values import MEANINGS, legal_values
 from maskwright.plugins.limit import Limit
 from maskwright.plugins.measure import Comparison, Measurable, Measure, MeasurePart
@@ -64,9 +65,9 @@ OFFERED = (
 )  # fmt: skip
 """What a hook offers, all by keyword."""
 
-HANDED = (Block, Moments, Masked, Removed, Limit, ClusterCells, ChosenAggregation, MovableRows, Comparison, Measurable,
-          Measurement, MeasurePart, MeasureTable, Merging, Further, PartOfFile, FormatFacts, RulesFor, Converted,
-          PlanFinding, SectionContent, Bars, EngineTerms, Stage, Receipt)  # fmt: skip
+HANDED = (Block, Gathering, Moments, Masked, Removed, Limit, ClusterCells, ChosenAggregation, MovableRows, Comparison,
+          Measurable, Measurement, MeasurePart, MeasureTable, Merging, Further, PartOfFile, FormatFacts, RulesFor,
+          Converted, PlanFinding, SectionContent, Bars, EngineTerms, Stage, Receipt)  # fmt: skip
 """What functions of plugins get, and what they give."""
 
 INSIDE = (Dataset, Column, Variable, Band, MissingCells, Layout, WrittenBatch, EditSet, Edit,

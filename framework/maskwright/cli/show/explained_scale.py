@@ -23,9 +23,10 @@ LIMITS = (
     "Exact: edits, strata, moments, counts, smallest classes, and measures where the table says so. Blocked: clusters "
     "are made in blocks of near records. Sampled: up to 100,000 records are linked to all records of every part, with "
     "a 95 percent interval of 98 / sqrt(m) percentage points. Looked at in the sample only: dependencies between "
-    "variables, which the plan warns of. Not done yet over parts: households, levels, categories to be masked, removed "
-    "records and cells, rules beyond a record, SVRL, codebooks, key maps, random order. What cannot be had is refused "
-    "by name before anything is masked."
+    "variables, which the plan warns of. Methods that ask something of all records first (frequencies, spreads, "
+    "periods that occur) get it as exact counts and sums, and give the values of a run in memory. Not done yet over "
+    "parts: households, levels, categories in clusters, removed records and cells, rules beyond a record, key maps, "
+    "random order. What cannot be had is refused by name before anything is masked."
 )
 
 

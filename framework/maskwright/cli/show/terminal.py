@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from maskwright.cli.show.expected_costs import print_costs
+from maskwright.cli.show.measures import print_table_of_measures
 from maskwright.cli.show.screen import (
     console,
     heading,
@@ -23,7 +24,7 @@ from maskwright.cli.show.screen import (
     table_of,
     without_column,
 )
-from maskwright.release.record.measure_record import MeasureRecord
+from maskwright.data.parts.addresses import address_of, is_remote
 from maskwright.release.record.plan_record import PlanRecord
 from maskwright.release.record.run_record import RunRecord
 from maskwright.release.wording import (
@@ -32,21 +33,19 @@ from maskwright.release.wording import (
     classes_of_equal_records,
     count,
     duration,
-    figure,
+    emptied_besides,
     groups_told_apart,
     kept_as_planned,
     loss_by_step,
     moved_rows,
-    names,
     operator_word,
     plural,
     step_line,
     verdict,
-    with_unit,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from rich.console import Console
     from rich.table import Table
@@ -54,11 +53,9 @@ if TYPE_CHECKING:
     from maskwright.release.record.plan_record import GroupRecord, StepRecord
     from maskwright.release.record.run_record import EditRecord, LocalisationRecord
 
-NO_VALUE = ("not defined", "undefined")
 MOST_STRATA = 6
 MOST_NAMED = 6
 """Variables that are named before the others are counted."""
-MOST_LEFT_OUT = 3
 
 OUTPUT_TITLES = {
     "data": "the masked data",
@@ -115,6 +112,9 @@ def print_plan(shown: Mapping[str, object]) -> None:
 
 def _print_step(out: Console, step: StepRecord, *, with_data: bool) -> None:
     item(out, f"Step {step.step}: ", step_line(step))
+    if step.takes is not None:
+        item(out, "  takes ", step.takes)
+        return
     table = table_of("group", "variables and operators", "edits inside", "strata: records")
     for number, group in enumerate(step.groups, 1):
         variables = ", ".join(_with_operator(name, operator_word(group, name)) for name in group.variables)
@@ -122,8 +122,9 @@ def _print_step(out: Console, step: StepRecord, *, with_data: bool) -> None:
     show(out, table)
 
 
-def _with_operator(name: str, operator: str) -> str:
-    return name if operator in ("", "mean") else f"{name} ({operator})"
+def _with_operator(name: str, operator: str, shown: Collection[str] | None = None) -> str:
+    is_shown = operator not in ("", "mean") if shown is None else operator in shown
+    return f"{name} ({operator})" if is_shown else name
 
 
 def _strata(group: GroupRecord, *, with_data: bool) -> str:
@@ -169,11 +170,18 @@ def print_result(shown: Mapping[str, object]) -> None:
     heading(out, planned if record.mode == "exact" else f"{planned}, in {record.mode}")
     for step in plan.steps:
         item(out, f"  {step.step}. ", step_line(step, every_parameter=False))
+        if step.takes is not None:
+            item(out, "     · ", step.takes)
+            continue
         for group in step.groups:
             strata = len(group.strata)
             apart = f"  [{plural(strata, 'stratum').replace('stratums', 'strata')}]" if strata > 1 else ""
-            item(out, "     · ", ", ".join(group.variables) + apart)
-    _print_unmasked(out, plan)
+            named = (_with_operator(name, operator_word(group, name), ("computed",)) for name in group.variables)
+            if group.variables:
+                item(out, "     · ", ", ".join(named) + apart)
+    for variable in emptied_besides(record):
+        item(out, f"  {variable.name}: ", variable.done)
+    _print_not_published(out, plan)
     listed(out, "order of the records", "random" if record.release.order == "random" else "")
     if record.edits:
         out.print()
@@ -187,7 +195,7 @@ def print_result(shown: Mapping[str, object]) -> None:
     item(out, "loss by step: ", loss_by_step(record, by_edit=False))
     if record.measures:
         out.print()
-        _print_measures(out, record.measures)
+        print_table_of_measures(out, record.measures)
     _print_files(out, record)
     out.print()
     style = "bold green" if record.ok else "bold red"
@@ -236,24 +244,37 @@ def _print_k(out: Console, record: RunRecord) -> None:
     if k.expected is None:
         return
     said = f"k = {k.requested}" if k.expected == k.requested else f"groups of {k.expected} in the mean"
-    table = table_of(f"{said}: records with equal masked values", "smallest class", f"records below {k.expected}")
-    for column in (1, 2):
-        table.columns[column].justify = "right"
-    for title, found in classes_of_equal_records(record):
-        table.add_row(title, count(found.smallest), count(found.below))
+    rows = classes_of_equal_records(record)
+    several = len({found.expected for _, found in rows}) > 1
+    title = "Records with equal masked values" if several else f"{said}: records with equal masked values"
+    table = _table_of_classes(title, ["smallest class"], k.expected, "records ", several=several)
+    for about, found in rows:
+        own = [count(found.expected)] * several
+        table.add_row(about, *own, count(found.smallest), count(found.below))
     out.print()
     show(out, table)
+
+
+def _table_of_classes(title: str, columns: Sequence[str], k: int, what: str = "", *, several: bool) -> Table:
+    """Table of classes, with a column for the k of each row where they differ."""
+    own = ["k"] * several
+    table = table_of(title, *own, *columns, f"{what}below its k" if several else f"{what}below {k}")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    return table
 
 
 def _print_k_of_groups(out: Console, record: RunRecord) -> None:
     """The four counts of k for data of two levels."""
     if not record.k_of_groups:
         return
-    table = table_of("k of groups: what is published alike", "records", "smallest class", f"below {record.k.expected}")
-    for column in (1, 2, 3):
-        table.columns[column].justify = "right"
+    several = len({found.expected for found in record.k_of_groups}) > 1
+    title = "k of groups: what is published alike"
+    largest = record.k_of_groups[0].expected
+    table = _table_of_classes(title, ["records", "smallest class"], largest, several=several)
     for found in record.k_of_groups:
-        table.add_row(found.about, count(found.records), count(found.smallest), count(found.below))
+        own = [count(found.expected)] * several
+        table.add_row(found.about, *own, count(found.records), count(found.smallest), count(found.below))
     out.print()
     show(out, table)
     said = groups_told_apart(record)
@@ -267,12 +288,12 @@ def _print_files(out: Console, record: RunRecord) -> None:
         return
     keys = [key for key in OUTPUT_TITLES if key in outputs] + [key for key in outputs if key not in OUTPUT_TITLES]
     folders = {path.parent for path in outputs.values()}
-    together = len(folders) == 1 and folders != {Path()}
+    together = len(folders) == 1 and folders != {Path()} and not any(is_remote(str(each)) for each in folders)
     place = f" in {_from_here(folders.pop())}" if together else ""
     out.print()
     # A path is never broken, so that it can be copied.
     heading(out, f"Files{place}" if record.ok else f"Files{place} (the masked data was not released)")
-    names = {key: path.name if together else str(_from_here(path)) for key, path in outputs.items()}
+    names = {key: path.name if together else address_of(str(_from_here(path))) for key, path in outputs.items()}
     width = min(max(map(len, names.values())), 48)
     for key in keys:
         out.print(f"  {names[key]:<{width}}  {OUTPUT_TITLES.get(key, key)}", soft_wrap=True)
@@ -281,81 +302,6 @@ def _print_files(out: Console, record: RunRecord) -> None:
 def _from_here(path: Path) -> Path:
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
-
-
-def print_measures(shown: Mapping[str, object]) -> None:
-    """Print measures: value with its unit, its interval, which direction is better, and the threshold if there is one.
-
-    Of a measure without a value the first note says why.
-
-    Parameters
-    ----------
-    shown : mapping of label to mapping
-        As ``maskwright measure --json`` prints them.
-    """
-    _print_measures(console(), {label: MeasureRecord.model_validate(each) for label, each in shown.items()})
-
-
-def _print_measures(out: Console, measures: Mapping[str, MeasureRecord]) -> None:
-    some = any(measure.interval for measure in measures.values())
-    table = table_of(
-        "measure", "before", "value (95 %)" if some else "value", "leaves out", "better", "threshold", "parts"
-    )
-    table.columns[1].justify = table.columns[2].justify = "right"
-    for label, measure in measures.items():
-        name = label if measure.kind == label else f"{label} ({measure.kind})"
-        table.add_row(
-            Text(name, style="bold red" if measure.missed else ""),
-            "" if measure.before is None else with_unit(measure.before.value, measure.unit),
-            with_unit(measure.value, measure.unit) + _interval(measure),
-            Text(names(measure.leaves_out, MOST_LEFT_OUT), style="bold"),
-            measure.direction,
-            _thresholds(measure),
-            _parts(measure.parts),
-        )
-    if not any(map(_thresholds, measures.values())):
-        table = without_column(table, 5)
-    if not any(measure.leaves_out for measure in measures.values()):
-        table = without_column(table, 3)
-    if all(measure.before is None for measure in measures.values()):
-        table = without_column(table, 1)
-    show(out, table)
-    for label, measure in measures.items():
-        if measure.value is None:
-            why = [note for note in measure.notes if note.startswith(NO_VALUE)] or measure.notes
-            for note in why[:1]:
-                item(out, f"{label}: ", note)
-        elif measure.sentence:
-            item(out, f"{label}: ", measure.sentence)
-
-
-def _interval(measure: MeasureRecord) -> str:
-    if measure.interval is None:
-        return ""
-    low, high = measure.interval
-    return f" ({figure(low)} to {figure(high)})"
-
-
-def _thresholds(measure: MeasureRecord) -> str:
-    said = []
-    if measure.threshold is not None:
-        said.append(_threshold(measure.threshold, measure.direction, met=measure.met is True))
-    said += [
-        f"{name} {_threshold(each.threshold, each.direction, met=each.met)}"
-        for name, each in measure.part_thresholds.items()
-    ]
-    return ", ".join(said)
-
-
-def _threshold(bound: float, direction: str, *, met: bool) -> str:
-    return f"{'<=' if direction == 'lower' else '>='} {figure(bound)} {'met' if met else 'missed'}"
-
-
-def _parts(parts: Mapping[str, float | None]) -> str:
-    names = list(parts)
-    if len(names) > 5:
-        return f"{len(names)} parts, {names[0]} {figure(parts[names[0]])} … {names[-1]} {figure(parts[names[-1]])}"
-    return ", ".join(f"{name} {figure(parts[name])}" for name in names)
 
 
 def print_plugins(infos: Iterable[Mapping[str, str | None]]) -> None:
@@ -374,11 +320,11 @@ def print_plugins(infos: Iterable[Mapping[str, str | None]]) -> None:
 
 def _print_untouched(out: Console, plan: PlanRecord) -> None:
     listed(out, "not masked", ", ".join(plan.published_as_they_are))
-    _print_unmasked(out, plan)
-
-
-def _print_unmasked(out: Console, plan: PlanRecord) -> None:
-    """Variables of which something is taken; those that are published as they are stand in the verdict."""
     listed(out, "not masked, but cells that give suppressed ones away are suppressed", ", ".join(plan.may_lose_cells))
+    _print_not_published(out, plan)
+
+
+def _print_not_published(out: Console, plan: PlanRecord) -> None:
+    """Variables that are dropped, or whose values are new; those that are published unmasked stand in the verdict."""
     listed(out, "dropped", ", ".join(plan.dropped))
     listed(out, "new random values", ", ".join(plan.new_keys))

@@ -17,6 +17,7 @@ from maskwright.commands.reading import load
 from maskwright.commands.running.arrive import Clock, identifier_notices, read_rules
 from maskwright.data.levels.linking import levels_of_flat, linked_levels, with_most_frequent
 from maskwright.data.levels.mistakes import wrong_pointers
+from maskwright.edits.analysis.analyse import analyse
 from maskwright.edits.date_arithmetic import with_dates
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check import Outcome
@@ -61,7 +62,7 @@ class ArrivedLevels:
         Of the groups that are masked.
     bound : BoundEdits
     arrival : mapping of level name to Outcome
-        Verdicts on these, before fields of them were mended.
+        Verdicts on the files as they came: before groups were dropped, and before fields were mended.
     standing : mapping of level name to Outcome
         Verdicts on these as they are masked.
     files : mapping of level name to Dataset
@@ -154,12 +155,11 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
     mended = None
     if described.on_input_violation == "localize":
         with clock("localize"), stage(reporter, "Locating errors"):
-            mended = mended_levels(linked, bound, _trust(described.levels, linked))
+            trusted = _trust(described.levels, linked)
+            mended = mended_levels(linked, bound, trusted, described.execution.workers)
         linked, said = mended.linked, (*said, *mended.notices)
         bound = edits_of_levels(rules, linked)
         standing = outcomes(linked, bound)
-    else:
-        arrival = standing
     doubts = _once(doubt for each in files.values() for doubt in each.doubts)
     notices = (*choice_notices(described), *told, *rules.notes, *said)
     return ArrivedLevels(linked, bound, arrival, standing, files, rules, records, notices, doubts, mended)
@@ -290,7 +290,9 @@ def _refuse_unknown(described: Pipeline, files: Mapping[str, Dataset]) -> None:
     named = [use for use in (*described.uses, *described.levels.uses) if not is_composition(use.name)]
     problems = _unknown_uses(described.levels, files, named)
     if problems:
-        problems += [each for name, one in described.levels.declared.items() for each in wrong_pointers(name, one)]
+        names = [name for each in files.values() for name in each.names]
+        levels = described.levels.declared.items()
+        problems += [each for name, level in levels for each in wrong_pointers(name, level, names)]
         raise InputError(in_order(problems, described.file))
 
 
@@ -338,7 +340,8 @@ def _on_violation(
                 broken_here |= found.records[level.name]
             bad |= _groups_of(broken_here, linked, level.name)
         if bad.all():
-            raise InputError(f"every {top.name} violates an edit ({shown}), so on_input_violation: drop leaves none")
+            message = f"every {top.name} violates an edit ({shown}), so on_input_violation: drop leaves none"
+            raise InputError(Problem(message, None, _excluding_each_other(bound)))
         kept = linked.taken(np.flatnonzero(~bad).astype(np.int64))
         lost = ", ".join(
             f"{len(before) - len(after)} {before.name}" for before, after in zip(linked, kept, strict=True)
@@ -358,6 +361,15 @@ def _trust(levels: LevelSources, linked: LinkedData) -> dict[str, float]:
     """How much each variable of a level is trusted."""
     declared = {name: each for source in levels.sources.values() for name, each in source.variables.items()}
     return {name: declared[name].reliability for level in linked for name in level.data.names if name in declared}
+
+
+def _excluding_each_other(bound: BoundEdits) -> str | None:
+    """Rules that no record can keep together, in words; None where none are found."""
+    found = [
+        " and ".join(map(repr, each.edits))
+        for edits in bound.edits.values() for each in analyse(edits, thorough=False).blocking
+    ]  # fmt: skip
+    return f"no record can keep these rules together: {'; '.join(found)}" if found else None
 
 
 def _violating(linked: LinkedData, bound: BoundEdits, level: str) -> NDArray[np.bool_]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def alike_of(planned: PlannedLevels, masked: MaskedLevels) -> tuple[Alike, ...]:
-    """The four counts, for the largest k that a step promises; nothing where none does.
+    """The four counts, each group of variables for its own k, the others for the largest; nothing where none is asked.
 
     Parameters
     ----------
@@ -28,11 +28,14 @@ def alike_of(planned: PlannedLevels, masked: MaskedLevels) -> tuple[Alike, ...]:
     if not promised:
         return ()
     plans = {name: ready.plan for name, ready in planned.ready.items()}
-    own = plans[top.name].masked if top.name in plans else ()
+    own, below = (
+        tuple(name for name in plans[level.name].changed if name in level.data) if level.name in plans else ()
+        for level in (top, low)
+    )
     derived = tuple(each.variable for each in planned.across.derived)
-    below = plans[low.name].masked if low.name in plans else ()
-    groups, own_groups = (_counted_together(planned, masked, level.name) for level in (low, top))
-    return four_counts(masked.linked, groups, own_groups, own, derived, below, max(promised))
+    largest = max((*promised, *(each["expected"] for own in masked.results.values() for each in own.k["groups"])))
+    groups, own_groups = (_counted_together(planned, masked, level.name, largest) for level in (low, top))
+    return four_counts(masked.linked, groups, own_groups, own, derived, below, largest)
 
 
 def alike_notices(masked: MaskedLevels, alike: Sequence[Alike]) -> tuple[str, ...]:
@@ -53,10 +56,17 @@ def alike_notices(masked: MaskedLevels, alike: Sequence[Alike]) -> tuple[str, ..
     return (f"{said}{top} records apart: {whole.below:,} of {whole.records:,} are unlike k - 1 others",)
 
 
-def _counted_together(planned: PlannedLevels, masked: MaskedLevels, level: str) -> tuple[tuple[str, ...], ...]:
-    """Variables of a level that steps mask together, and those that a step promises k of; each once."""
+def _counted_together(
+    planned: PlannedLevels, masked: MaskedLevels, level: str, largest: int
+) -> dict[tuple[str, ...], int]:
+    """Variables of a level that steps mask together, and those that a step promises k of, each once; and their k."""
     if level not in planned.ready:
-        return ()
-    groups = [each.variables for each in planned.ready[level].plan.groups]
-    promised = [each["variables"] for each in masked.results[level].k["groups"]] if level in masked.results else []
-    return tuple(dict.fromkeys(tuple(names) for names in (*groups, *promised)))
+        return {}
+    plan = planned.ready[level].plan
+    found = {each.variables: 0 for each in plan.groups if plan.steps[each.step - 1].changes_cells}
+    for each in masked.results[level].k["groups"] if level in masked.results else ():
+        names = tuple(each["variables"])
+        found[names] = max(found.get(names, 0), each["expected"])
+    # A step whose variables are all derived has a column of its own, which is not published.
+    there = set(masked.linked[level].data.names)
+    return {names: k or largest for names, k in found.items() if there.issuperset(names)}

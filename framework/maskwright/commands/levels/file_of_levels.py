@@ -131,6 +131,15 @@ def linked_sources(levels: LevelSources, progress: Progress) -> LinkedData:
     return linked_as(levels, read)
 
 
+def _refuse_original(original: Path | None, form: str) -> None:
+    """Refuse an original where it would be read as one table, and the data are none."""
+    if original is None or form == "flat":
+        return
+    where = "the levels are in a file each" if form == "linked" else "the records stand inside each other"
+    hint = "In Python: mw.validate(mw.linked_data(...), edits, original=mw.linked_data(...))."
+    raise InputError(Problem(f"--original is read as one table, and {where}", hint=hint))
+
+
 def file_of_levels(
     files: Sequence[Path],
     rules: Sequence[Path],
@@ -164,9 +173,7 @@ def file_of_levels(
     source = source_of(str(data), file_format=options.file_format)
     by_engine = all(reader.name == SCHEMATRON for reader in readers) and source.open_nested is not None
     if declared is not None and not (by_engine and declared.form == "nested"):
-        if original is not None and declared.form == "linked":
-            hint = "In Python: mw.validate(mw.linked_data(...), edits, original=mw.linked_data(...))."
-            raise InputError(Problem("--original is one file, and the levels are in a file each", hint=hint))
+        _refuse_original(original, declared.form)
         before = None if original is None else pipeline_levels(options, (original,))
         return LinkedFile(declared, read_rule_files(rules, options, None, declared.declared), before, reporter)
     if not by_engine:
@@ -177,6 +184,7 @@ def file_of_levels(
     assert source.open_nested is not None
     if source.open_nested(data, checked.params, silent).elements is None:
         return None
+    _refuse_original(original, "nested")
     found = EditSet()
     limits = SchematronOptions()
     for path, reader in zip(rules, readers, strict=True):

@@ -72,6 +72,9 @@ def beside_their_groups(
 ) -> Iterator[tuple[tuple[MeasureRequest, ...], Dataset, Dataset]]:
     """Measures of a level, and the two files that they get: with the variables of groups that they name, and no others.
 
+    The original has the weight of the groups, too, where risks of members are asked for that have no weight of their
+    own: who was drawn with the group stands for as many people as the group stands for groups.
+
     Parameters
     ----------
     requests : sequence of MeasureRequest
@@ -79,11 +82,20 @@ def beside_their_groups(
     original, masked : (Dataset, LinkedData)
         Records of the level, and the levels that they stand in.
     """
-    by_names: dict[tuple[str, ...], list[MeasureRequest]] = {}
+    by_names: dict[tuple[tuple[str, ...], tuple[str, ...]], list[MeasureRequest]] = {}
     for each in requests:
-        by_names.setdefault(names_of_group(each, original[1], level), []).append(each)
-    for names, own in by_names.items():
-        yield tuple(own), _joined(*original, level, names), _joined(*masked, level, names)
+        names = names_of_group(each, original[1], level)
+        by_names.setdefault((names, _weights_of_group(each, original[1], level)), []).append(each)
+    for (names, weights), own in by_names.items():
+        yield tuple(own), _joined(*original, level, (*names, *weights)), _joined(*masked, level, names)
+
+
+def _weights_of_group(request: MeasureRequest, linked: LinkedData, level: str) -> tuple[str, ...]:
+    """Weights of the upper level that a risk of the members is estimated with: they have none of their own."""
+    top, own = linked.levels[0], linked[level]
+    if request.measure.kind != "risk" or level == top.name or any(each.role == "weight" for each in own.data.variables):
+        return ()
+    return tuple(each.name for each in top.data.variables if each.role == "weight")
 
 
 def _joined(members: Dataset, linked: LinkedData, level: str, names: Sequence[str]) -> Dataset:
@@ -91,5 +103,5 @@ def _joined(members: Dataset, linked: LinkedData, level: str, names: Sequence[st
     groups, above = linked[level].groups, linked.levels[0].data
     if not names or groups is None:
         return members
-    added = [above[name].taken(groups) for name in names if name not in members]
+    added = [above[name].taken(groups) for name in dict.fromkeys(names) if name not in members]
     return replace(members, columns=(*members.columns, *added))

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from maskwright.edits.localisation.localize import Localisation
 
 
-def localize_levels(linked: LinkedData, edits: EditSet, weights: Mapping[str, float] | None = None) -> Localisation:
+def localize_levels(
+    linked: LinkedData, edits: EditSet, weights: Mapping[str, float] | None = None, workers: int | None = None
+) -> Localisation:
     """Find for each group that violates edits, with its members, the smallest weighted set of fields to change.
 
     A pointer may be what is wrong: what rules ask of whomever it names is asked of each member that it could name.
@@ -27,6 +29,8 @@ def localize_levels(linked: LinkedData, edits: EditSet, weights: Mapping[str, fl
     edits : EditSet
     weights : mapping of name to float, optional
         How much each variable is trusted; 1 unless given. Positive.
+    workers : int, optional
+        Processes at work at the same time; by default one for each processor given to this one.
 
     Returns
     -------
@@ -40,4 +44,4 @@ def localize_levels(linked: LinkedData, edits: EditSet, weights: Mapping[str, fl
     """
     bound = edits_of_levels(edits, linked)
     groups = ViolatingGroups(linked, bound)
-    return joined_localisation(groups, tuple(groups.located(costs_of(linked, weights or {}))))
+    return joined_localisation(groups, tuple(groups.located(costs_of(linked, weights or {}), workers)))

@@ -165,13 +165,15 @@ class ViolatingGroups:
                 found |= dict.fromkeys(np.unique(homes).tolist())
         return found
 
-    def located(self, costs: Mapping[str, float]) -> Iterator[LocatedGroups]:
+    def located(self, costs: Mapping[str, float], workers: int | None = None) -> Iterator[LocatedGroups]:
         """Fields to change, of groups that stand alike at a time; says of all others why not in `left_out`.
 
         Parameters
         ----------
         costs : mapping of name to float
             Of each variable of either level.
+        workers : int, optional
+            Processes at work at the same time; by default one for each processor given to this one.
         """
         for pattern, rows in self._patterns():
             joined, cells = self._joined(pattern, rows), self._cells(pattern)
@@ -182,7 +184,7 @@ class ViolatingGroups:
                 self.left_out |= dict.fromkeys(map(int, rows), str(error))
                 continue
             own = {name: costs[variable] for name, (variable, _) in cells.items()}
-            found = localize(joined, rules, own, Domain.from_dataset(joined, ()))
+            found = localize(joined, rules, own, Domain.from_dataset(joined, ()), workers=workers)
             if not whole:
                 why = self.left_out[int(rows[0])]
                 found = replace(found, found=tuple(replace(each, proven=False, reason=why) for each in found.found))

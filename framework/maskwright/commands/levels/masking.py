@@ -20,7 +20,7 @@ from maskwright.masking.levels.repair import Repaired, repaired
 from maskwright.masking.levels.together import MovedTogether, moved_together
 from maskwright.masking.standardisation import Standardisation
 from maskwright.masking.suppressing.complementary import without_cells
-from maskwright.planning.levels.promises import lets_k_go
+from maskwright.planning.levels.promises import lets_k_go, promised_variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -201,7 +201,10 @@ def _moved_together(masked: MaskedLevels, arrived: ArrivedLevels, planned: Plann
     """Move groups in which an edit does not hold yet; where that cannot be, derive their totals."""
     across, linked = planned.across, masked.linked
     top = linked.levels[0]
-    shaped = {level.name: _shaped(planned, linked, level.name) for level in linked}
+    promised = {name for ready in planned.ready.values() for name in promised_variables(ready.plan)}
+    shaped = {
+        level.name: [name for name in _shaped(planned, linked, level.name) if name not in promised] for level in linked
+    }
     moving = {name: [each for each in names if each not in across.standing] for name, names in shaped.items()}
     moving[top.name] += [each.variable for each in across.derived]
     scale: dict[str, float] = {}
@@ -255,6 +258,7 @@ def _notices(found: MovedTogether, top: str, *, derives: bool) -> tuple[str, ...
         said.append(f"edit {name!r}: no values were found for {count:,} {top} records and their members; {instead}")
     if found.large.any():
         said.append(
-            f"{int(found.large.sum()):,} {top} records have more members than largest_group, {instead}"
-        )  # fmt: skip
+            f"{int(found.large.sum()):,} {top} records have more members than largest_group, {instead}: a larger one "
+            f"(`largest_group` of the level {top}) has values searched for them too, which takes longer"
+        )
     return tuple(said)

@@ -64,7 +64,10 @@ def measures_of_levels(described: Pipeline, arrived: ArrivedLevels, planned: Pla
         measured.
     """
     of_groups = tuple(each for each in described.measures if each.measure.of_levels)
-    given = {name: to_be_measured(ready.plan) for name, ready in planned.ready.items()}
+    given = {
+        name: to_be_measured(ready.plan) for name, ready in planned.ready.items()
+        if any(each in arrived.linked[name].data for each in ready.plan.altered)
+    }  # fmt: skip
     whole = _of_groups(arrived.linked, given, planned)
     problems = measure_problems(of_groups, whole)
     chosen, notices, wrong = requests_by_level(described.measures, arrived.linked, given)

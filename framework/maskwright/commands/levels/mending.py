@@ -48,7 +48,9 @@ class MendedLevels:
     notices: tuple[str, ...]
 
 
-def mended_levels(linked: LinkedData, bound: BoundEdits, weights: Mapping[str, float]) -> MendedLevels:
+def mended_levels(
+    linked: LinkedData, bound: BoundEdits, weights: Mapping[str, float], workers: int | None = None
+) -> MendedLevels:
     """Locate the fields in error of groups and their members, and adjust them; all other cells stay as they are.
 
     Parameters
@@ -58,6 +60,8 @@ def mended_levels(linked: LinkedData, bound: BoundEdits, weights: Mapping[str, f
     bound : BoundEdits
     weights : mapping of name to float
         How much each variable is trusted: the cost of changing it.
+    workers : int, optional
+        Processes that locate errors at the same time; by default one for each processor given to this one.
 
     Raises
     ------
@@ -66,7 +70,7 @@ def mended_levels(linked: LinkedData, bound: BoundEdits, weights: Mapping[str, f
     """
     keys = {level.declared.key for level in linked}
     groups = ViolatingGroups(linked, bound)
-    located = [_without_keys(each, keys) for each in groups.located(costs_of(linked, weights))]
+    located = [_without_keys(each, keys) for each in groups.located(costs_of(linked, weights), workers)]
     found = joined_localisation(groups, located)
     spread = {column.name: _spread(column) for level in linked for column in level.data if column.variable.is_numeric}
     changed = _Changed(linked)

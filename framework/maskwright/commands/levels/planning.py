@@ -15,12 +15,15 @@ from maskwright.commands.levels.measuring import measures_of_levels
 from maskwright.commands.levels.steps import (
     LevelSteps,
     maskable,
+    records_name,
     refuse_strangers,
+    refuse_taking_by_derived,
     refuse_two_removals,
     steps_of_level,
     takes_records,
     without_derived,
 )
+from maskwright.commands.levels.told_by_other_level import told_by_other_level
 from maskwright.commands.levels.whole_groups import (
     WholeGroups,
     across_of_groups,
@@ -34,8 +37,6 @@ from maskwright.data.dataset import Column, Dataset
 from maskwright.data.variable import Variable
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.column_values import with_linked_columns
-from maskwright.edits.levels.linked_columns import MembersColumn
-from maskwright.edits.levels.sources import sources_of_edit
 from maskwright.edits.levels.structure import Structure
 from maskwright.foundation.errors import Problem
 from maskwright.foundation.refusals import EditViolation
@@ -46,22 +47,24 @@ from maskwright.planning.applicable_edits import NO_EDITS
 from maskwright.planning.levels.across import AcrossLevels, across_levels
 from maskwright.planning.levels.promises import (
     adjusted_totals,
+    checked_under_promises,
     require_k_of_groups,
     require_totals,
     require_what_moves,
 )
-from maskwright.planning.levels.read_off_members import read_off_members
 from maskwright.planning.levels.removal import refuse_given_back, treatment, without_recoded
 from maskwright.planning.levels.step_numbers import in_pipeline, told_by_pipeline
+from maskwright.planning.plan import computed_json, step_json
 from maskwright.planning.recoded_edits import recoded_edit_notices
 from maskwright.planning.step_variables import variables_of_steps
 from maskwright.release.gate import judge
-from maskwright.release.levels.plan import plan_of_levels
+from maskwright.release.levels.plan import PlannedBesides, plan_of_levels
 from maskwright.release.record.doubt_record import doubt_records
-from maskwright.release.record.plan_record import PlanRecord
+from maskwright.release.record.every_step import require_every_step_planned
+from maskwright.release.record.plan_record import PlanRecord, StepRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from maskwright.data.levels.linked_data import Level
     from maskwright.edits.edit import Edit
@@ -116,7 +119,28 @@ class PlannedLevels:
         plans = {name: PlanRecord.model_validate(ready.plan.to_json()) for name, ready in self.every.items()}
         numbers = {name: found.numbers for name, found in self.steps.items()}
         records = len(self.arrived.linked.levels[-1])
-        return plan_of_levels(plans, numbers, self.arrived.bound, self.across, records).to_json()
+        return plan_of_levels(plans, numbers, self.arrived.bound, self.across, records, self.besides).to_json()
+
+    @property
+    def besides(self) -> PlannedBesides:
+        """What the plans of the levels do not say: what is derived instead of masked, and drawn in whole groups."""
+        top, low = self.arrived.linked.levels
+        computed = tuple(
+            StepRecord.model_validate(step_json(number, step, [computed_json(step.variables or ())]))
+            for found in self.steps.values() for number, step in found.computed.items()
+        )  # fmt: skip
+        taken = f"whole {top.name} records, with all their {low.name} records"
+        return PlannedBesides(
+            computed + tuple(
+                StepRecord.model_validate(
+                    step_json(number, found.steps[found.numbers.index(number)], [computed_json(names)])
+                )
+                for found in self.steps.values() for number, names in found.derived.items()
+            ),
+            {each.name: each.decimals for ready in self.every.values() for each in ready.plan.derived},
+            {number: taken for found in self.steps.values() for number in found.drawing},
+            tuple(name for level in (top, low) for name in level.data.names),
+        )  # fmt: skip
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
@@ -177,9 +201,11 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
     across = across_levels(bound, structure, masked, adjusted, emptied)
     require_what_moves(across, bound, masked, described.steps)
     require_k_of_groups(across, bound, described.steps)
+    across = checked_under_promises(across, bound, described.steps)
     _refuse_broken_structure(across, arrived)
     derived = {each.variable for each in across.derived}
-    steps = {name: without_derived(found, derived) for name, found in steps.items()}
+    refuse_taking_by_derived(steps, across)
+    steps = {level.name: without_derived(steps[level.name], derived, level) for level in linked}
     planned = PlannedLevels(
         replace(arrived, bound=bound), across, steps, {}, otherwise if adjusted else None, dropped=dropped
     )
@@ -188,11 +214,11 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
         for level in linked
         if steps[level.name].steps
     }
-    return _with_what_is_told(_with_unmasked(described, replace(planned, ready=ready), reporter, clock))
+    return _with_unmasked(described, replace(planned, ready=ready), reporter, clock)
 
 
 def _with_unmasked(described: Pipeline, planned: PlannedLevels, reporter: Reporter, clock: Clock) -> PlannedLevels:
-    """The plan with the levels that no step masks: they are published too."""
+    """The plan with the levels that no step masks: they are published too; and with what one level tells of another."""
     derived = {each.variable for each in planned.across.derived}
     unmasked = {
         # Their edits are judged with those across levels.
@@ -200,24 +226,9 @@ def _with_unmasked(described: Pipeline, planned: PlannedLevels, reporter: Report
         for level in planned.arrived.linked
         if level.name not in planned.ready
     }
-    return replace(planned, unmasked=unmasked)
-
-
-def _with_what_is_told(planned: PlannedLevels) -> PlannedLevels:
-    """The plan with the doubts about variables of one level that the other shows."""
-    linked, bound = planned.arrived.linked, planned.arrived.bound
-    masked = {
-        name: {each for each in ready.plan.masked if not ready.plan.variables[each].as_is}
-        for name, ready in planned.ready.items()
-    }
-    edits = [edit for own in bound.edits.values() for edit in own]
-    counts = {
-        each.name for each in bound.columns[linked.names[0]]
-        if isinstance(each, MembersColumn) and each.function == "count"
-    }  # fmt: skip
-    sizes = {name for edit in edits if not counts.isdisjoint(edit.variables) for name in edit.variables}
-    tied = [frozenset(sources_of_edit(bound, edit)) for edit in edits]
-    return replace(planned, told=tuple(read_off_members(linked, masked, tied, sizes)))
+    plans = {name: each.plan for name, each in planned.ready.items()}
+    told = tuple(told_by_other_level(planned.arrived.linked, planned.arrived.bound, plans))
+    return replace(planned, unmasked=unmasked, told=told)
 
 
 def ready_level(described: Pipeline, planned: PlannedLevels, name: str, reporter: Reporter, clock: Clock) -> ReadyRun:
@@ -264,7 +275,7 @@ def _plan_whole_groups(
             # What is masked of the level is told; its edits are kept, and judged, with those of whole groups.
             ready[level.name] = _ready(described, arrived, level, steps[level.name], EditSet(), (), reporter, clock)
     planned = PlannedLevels(arrived, across, steps, ready, whole=whole)
-    return _with_what_is_told(_with_unmasked(described, planned, reporter, clock))
+    return _with_unmasked(described, planned, reporter, clock)
 
 
 def _ready(
@@ -292,7 +303,8 @@ def _ready(
     totals = tuple(each.variable for each in level.data if each.name in derived)
     assert described.levels is not None
     dropped = dropped_identifiers(described.levels)
-    ready = replace(ready, plan=replace(ready.plan, derived=totals, dropped=dropped))
+    untouched = tuple(name for name in ready.plan.untouched if name not in computed)
+    ready = replace(ready, plan=replace(ready.plan, derived=totals, dropped=dropped, untouched=untouched))
     if not any(len(each) for each in arrived.bound.edits.values()):
         return ready
     return replace(ready, notices=tuple(each for each in ready.notices if each != NO_EDITS))
@@ -325,6 +337,7 @@ def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
         "levels": {level.name: len(level) for level in arrived.linked},
     }
     plan = planned.to_json()
+    require_every_step_planned(described.steps, PlanRecord.model_validate(plan))
     return plan | told | ({"checks": plan_findings(described, plan)} if described.checks else {})
 
 
@@ -336,18 +349,26 @@ def _to_mask(
     left = data.without([*level.key_columns, *derived])
     if level.groups is None:
         read = composition_columns((name for step in steps for name in step.companions), arrived.linked)
-        added = (*(each for each in read if each.name not in left), *_weight_of_groups(level, left, steps))
+        added = (*(each for each in read if each.name not in left), *_made_for_drawing(level, left, steps))
         left = replace(left, columns=(*left.columns, *added))
     named = arrived.linked.names[0]
     return replace(left, households=level.groups, group_name=named, notes=(), doubts=())
 
 
-def _weight_of_groups(level: Level, data: Dataset, steps: Sequence[Step]) -> tuple[Column, ...]:
-    """A weight of 1 where groups have none and steps take some away: what becomes of it, their members' weights do."""
-    if any(each.role == "weight" for each in data.variables) or not any(takes_records(step) for step in steps):
-        return ()
-    ones, there = np.ones(len(data)), np.zeros(len(data), dtype=np.bool_)
-    return (Column(Variable(f"weight of {level.name}", "continuous", "weight"), ones, there),)
+def _made_for_drawing(level: Level, data: Dataset, steps: Sequence[Step]) -> Iterator[Column]:
+    """Columns of 1 that the file does not have, where steps take groups away.
+
+    A weight where groups have none: what becomes of it, their members' weights do. And one for a step whose variables
+    are all derived.
+    """
+    drawing = [step for step in steps if takes_records(step)]
+    wanted = []
+    if drawing and not any(each.role == "weight" for each in data.variables):
+        wanted.append(Variable(f"weight of {level.name}", "continuous", "weight"))
+    if any(records_name(level) in (step.variables or ()) for step in drawing):
+        wanted.append(Variable(records_name(level), "integer", "other"))
+    for variable in wanted:
+        yield Column(variable, np.ones(len(level)), np.zeros(len(level), dtype=np.bool_))
 
 
 def _refuse_broken_structure(across: AcrossLevels, arrived: ArrivedLevels) -> None:

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, outcomes
+from maskwright.commands.levels.changed_weights import with_changed_weights
 from maskwright.commands.levels.counting_alike import alike_notices, alike_of
 from maskwright.commands.levels.derived_totals import with_totals
+from maskwright.commands.levels.done_to_variables import DoneToVariables
 from maskwright.commands.levels.joined_keys import beside_their_groups
 from maskwright.commands.levels.last_word import BARE_TOTAL, EngineRules, asked_of_engine, engine_rules, last_word
 from maskwright.commands.levels.masking import MaskedLevels, mask_levels
@@ -17,6 +19,7 @@ from maskwright.commands.levels.measuring import LevelMeasures, measures_of_leve
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
 from maskwright.commands.levels.published import PublishedEdits, published_edits
 from maskwright.commands.levels.writing import LevelFiles
+from maskwright.commands.running.last_doubts import last_doubts
 from maskwright.commands.running.plan_checks import heed_checks
 from maskwright.commands.running.publish import contributions, log_waived, publish_record, refuse_doubts, refuse_results
 from maskwright.commands.running.recording import MeasuredRun, run_record
@@ -27,18 +30,18 @@ from maskwright.foundation.errors import Problem
 from maskwright.foundation.progress import stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.protecting.compiling import report_compilation
+from maskwright.planning.levels.promises import steps_that_insist
 from maskwright.planning.levels.step_numbers import in_pipeline
 from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.plugins.registry import plugins
 from maskwright.release.files import Release
 from maskwright.release.gate import judge
-from maskwright.release.last_look import unchanged_cells, unchanged_doubts
+from maskwright.release.last_look import unchanged_cells
 from maskwright.release.levels.arranging import ArrangedLevels, arranged_levels, level_arrangement_notices, places_of
 from maskwright.release.levels.record import LevelPart, record_of_levels
 from maskwright.release.measures.measuring_levels import compared_levels, compute_level_measures, with_group_linkage
 from maskwright.release.record.doubt_record import doubt_records
 from maskwright.release.record.measure_record import measure_record
-from maskwright.release.record.plan_record import PlanRecord
 from maskwright.release.record.run_record import (
     DroppedEdit,
     LevelRecord,
@@ -46,12 +49,10 @@ from maskwright.release.record.run_record import (
     PluginRecord,
     ReleasedForm,
     RunRecord,
-    SuppressedCells,
-    VariableRecord,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from maskwright.commands.running.arrive import Clock
     from maskwright.data.dataset import Dataset
@@ -185,11 +186,13 @@ class _LevelsRun:
         failed = masked.infeasible.get(edit, 0) + sum(each.infeasible.get(edit, 0) for each in masked.results.values())
         if failed:
             return f"no values were found for {failed:,} records"
-        if masked.together is not None or edit not in self.planned.across.adjusted:
+        bound = self.planned.arrived.bound
+        own = next(each for edits in bound.edits.values() for each in edits if each.name == edit)
+        insisting = steps_that_insist(own, self.described.steps, bound)
+        if edit not in self.planned.across.adjusted or not insisting:
             return None
-        way = (
-            "with 'k_guarantee: report' in the step's params the records of a group are moved together, which breaks k"
-        )
+        params = f"with 'k_guarantee: report' in the params of step {insisting[0]}"
+        way = f"{params} the records of a group are moved together, which breaks k"
         stated = next((each for each in self.planned.arrived.rules if each.name == edit), None)
         guarded = stated is not None and stated.assertion is not None and stated.kind != "linear"
         return f"{way}; {BARE_TOTAL}" if guarded else way
@@ -218,7 +221,7 @@ class _LevelsRun:
         for name, ready in self.planned.ready.items():
             own = replace(
                 self.described, data=self.described.levels.sources[name], levels=None, steps=ready.request.steps,
-                measures=self.measures.of_level[name], thresholds=self.measures.thresholds,
+                measures=self.measures.of_level.get(name, ()), thresholds=self.measures.thresholds,
             )  # fmt: skip
             runs[name] = PipelineRun(own, ready, self.release, self.seed, self.reporter, self.clock)
         return runs
@@ -250,10 +253,8 @@ class _LevelsRun:
             order = places_of(arranged.linked, self.arrived.linked)
             levels, about = compared_levels(self.arrived.linked, released, order, hidden)
             found = compute_level_measures(requests, levels, self.seed, self.reporter, about=about)
-        self._tell(
-            f"{each.label} has no contributions of single records: none are written"
-            for each in requests if each.per_record and found[each.label].per_record is None
-        )  # fmt: skip
+        alone = (each.label for each in requests if each.per_record and found[each.label].per_record is None)
+        self._tell(f"{label} has no contributions of single records: none are written" for label in alone)
         return found
 
     def _with_group_linkage(
@@ -291,17 +292,16 @@ class _LevelsRun:
         for name, ready in self.planned.ready.items():
             result = masked.results[name]
             totals = [each.name for each in ready.plan.derived]
-            original = with_totals(ready.original, self.planned.arrived.linked[name].data, totals)
-            masked_level = with_totals(self._level_data(released, arranged, name), released[name].data, totals)
-            unchanged = unchanged_cells(original, masked_level)
-            found_of_level = (
-                *result.doubts,
-                *ready.order_doubts(result),
-                *unchanged_doubts(unchanged, ready.plan, result.doubts),
-            )
-            doubts += self.planned.steps[name].in_pipeline(found_of_level)
+            # What the steps of a level got: all its records where these steps took some away.
+            got = (self.whole if name in masked.rows else self.planned).arrived.linked[name].data
+            original = with_totals(ready.original, got, totals)
+            published = with_totals(self._level_data(released, arranged, name), released[name].data, totals)
+            unchanged = unchanged_cells(original, published)
+            last = last_doubts(ready.plan, original, published, unchanged, result.doubts)
+            of_level = (*result.doubts, *ready.order_doubts(result), *last)
+            doubts += self.planned.steps[name].in_pipeline(of_level)
         for name, outcome in found.items():
-            doubts += undecided_doubts(outcome, self.arrived.arrival[name])
+            doubts += undecided_doubts(outcome, self.arrived.standing[name])
         return tuple(doubts)
 
     def _record(
@@ -318,6 +318,7 @@ class _LevelsRun:
         edits: PublishedEdits,
     ) -> RunRecord:
         parts, untouched = {}, {}
+        done = DoneToVariables(self.described, self.whole, masked, released, arranged)
         for level in released:
             name = level.name
             own = None
@@ -331,24 +332,19 @@ class _LevelsRun:
                     MeasuredRun(pipeline, ready, result, inside, measured[name], unchanged, judgement, self.seed,
                                 self.clock.seconds)
                 )  # fmt: skip
+                own = own.model_copy(update={"variables": done.of_steps(name, own.variables)})
             before = LevelRecord(records=len(level), original_records=self.arrived.records[name])
             numbers = self.planned.steps[name].numbers
-            plan = self._plan_of_unmasked(name, masked) if own is None else own.plan
+            plan = done.plan_of_unmasked(name) if own is None else own.plan
             parts[name] = LevelPart(own, plan, numbers, self.arrived.arrival[name], found[name], before)
-            untouched[name] = self._other_variables(name, released)
+            untouched[name] = done.of_others(name)
         record = record_of_levels(
-            parts,
-            edits.bound,
-            self.planned.across,
-            alike,
-            untouched,
-            masked.adjusted,
-            masked.infeasible,
-            edits.not_applicable,
-        )
+            parts, edits.bound, self.planned.across, alike, untouched, masked.adjusted, masked.infeasible,
+            edits.not_applicable, self.planned.besides,
+        )  # fmt: skip
+        record = with_changed_weights(record, self.whole, self.planned, masked.rows)
         keys = tuple(level.declared.key for level in released if not level.declared.keep_key)
-        kept = all(level.declared.keep_order for level in released)
-        mended = self.arrived.mended
+        kept, mended = all(level.declared.keep_order for level in released), self.arrived.mended
         return record.model_copy(
             update={
                 "doubts": doubt_records(judgement),
@@ -359,22 +355,9 @@ class _LevelsRun:
                     *(DroppedEdit(name=edit.name, text=edit.text) for edit in self.planned.dropped),
                     *record.dropped_edits,
                 ),
-                "suppressed": (*record.suppressed, *self._suppressed_elsewhere(masked)),
+                "suppressed": (*record.suppressed, *done.suppressed_elsewhere()),
             }
         )
-
-    def _plan_of_unmasked(self, level: str, masked: MaskedLevels) -> PlanRecord:
-        """Plan of a level without steps, of which cells may have gone because of other records."""
-        plan = PlanRecord.model_validate(self.planned.unmasked[level].plan.to_json())
-        gone = tuple(name for (of, name), cells in masked.emptied.cells.items() if of == level and cells.any())
-        return plan.model_copy(update={"may_lose_cells": gone})
-
-    def _suppressed_elsewhere(self, masked: MaskedLevels) -> Iterator[SuppressedCells]:
-        """Cells of levels that no step masks, which went because of other records."""
-        for (level, name), gone in masked.emptied.cells.items():
-            if level not in masked.results:
-                count = int(gone.sum())
-                yield SuppressedCells(variable=name, cells=count, complementary=count, for_dependencies=0)
 
     def _inside_outcome(self, name: str, released: LinkedData, result: MaskingResult) -> Outcome:
         """Verdicts of the edits that the steps of a level keep, what is asked of members among them."""
@@ -382,19 +365,3 @@ class _LevelsRun:
         data = with_linked_columns(released, bound, name, result.edits.variables)
         original = with_linked_columns(self.arrived.linked, bound, name, result.edits.variables)
         return check_dataset(data, result.edits, result.domain(original))
-
-    def _other_variables(self, name: str, released: LinkedData) -> list[VariableRecord]:
-        """Variables of a level that its steps never see: keys, pointers, and what is derived."""
-        ready = self.planned.ready.get(name)
-        seen = () if ready is None else ready.original.names
-        edits = {each.variable: each for each in self.planned.across.derived}
-        original = self.arrived.linked[name].data
-        first = self.planned.steps[name].numbers[:1]
-        return [
-            VariableRecord(
-                name=column.name, type=column.variable.type, role=original[column.name].variable.role,
-                decimals=column.variable.decimals, masked_by=first[0] if column.name in edits and first else None,
-                unchanged=None,
-            )
-            for column in released[name].data if column.name not in seen and column.name in original
-        ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.doubts import DOUBT_KINDS
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.data.variable import Variable
     from maskwright.foundation.doubts import Doubt
+    from maskwright.planning.levels.across import AcrossLevels
     from maskwright.planning.model import Step
     from maskwright.planning.params import PlanningParams
 
@@ -30,10 +31,21 @@ class LevelSteps:
     steps : tuple of Step
     numbers : tuple of int
         Of each in the pipeline, 1 for the first.
+    computed : mapping of int to Step
+        Steps whose variables are all derived across levels, by their numbers in the pipeline: nothing is left to mask.
+    derived : mapping of int to tuple of str
+        Variables that the other steps name, and that are derived, by the numbers of the steps.
     """
 
     steps: tuple[Step, ...] = ()
     numbers: tuple[int, ...] = ()
+    computed: Mapping[int, Step] = field(default_factory=dict)
+    derived: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def drawing(self) -> tuple[int, ...]:
+        """Numbers of the steps that draw whole groups."""
+        return tuple(number for step, number in zip(self.steps, self.numbers, strict=True) if _draws_records(step))
 
     def in_pipeline(self, doubts: Iterable[Doubt]) -> Iterator[Doubt]:
         """Doubts of a run of this level alone, with the numbers that its steps have in the pipeline.
@@ -153,21 +165,69 @@ def _draws_records(step: Step) -> bool:
 
 def takes_records(step: Step) -> bool:
     """Whether a step takes records away."""
-    return "records" in step.method.removes
+    return not step.changes_cells
 
 
-def without_derived(found: LevelSteps, derived: Collection[str]) -> LevelSteps:
-    """Steps without variables that are derived; those that have no others are gone."""
-    kept = []
+def without_derived(found: LevelSteps, derived: Collection[str], level: Level) -> LevelSteps:
+    """Steps without variables that are derived; those that mask no others are told as `computed`.
+
+    A step that draws records has nothing to do with the values of its variables: it takes others, or none of the file.
+
+    Parameters
+    ----------
+    found : LevelSteps
+    derived : collection of str
+    level : Level
+        Whose steps they are.
+    """
+    kept, computed, instead = [], {}, {}
+    known = {variable.name: variable for variable in maskable(level)}
     for step, number in zip(found.steps, found.numbers, strict=True):
+        named = default_variables(step, known) if step.variables is None else step.variables
+        gone = tuple(name for name in named if name in derived)
+        if gone and not _draws_records(step):
+            instead[number] = gone
         if step.variables is None:
             kept.append((step, number))
             continue
         names = tuple(name for name in step.variables if name not in derived)
+        if not names and _draws_records(step):
+            others = (each.name for each in maskable(level) if each.role != "weight" and each.name not in derived)
+            names = tuple(name for name in others if name not in step.companions) or (records_name(level),)
         groups = tuple(tuple(name for name in group if name not in derived) for group in step.groups)
         if names:
             kept.append((replace(step, variables=names, groups=tuple(group for group in groups if group)), number))
-    return LevelSteps(tuple(step for step, _ in kept), tuple(number for _, number in kept))
+        else:
+            computed[number] = step
+            instead.pop(number)
+    return LevelSteps(tuple(step for step, _ in kept), tuple(number for _, number in kept), computed, instead)
+
+
+def refuse_taking_by_derived(steps: Mapping[str, LevelSteps], across: AcrossLevels) -> None:
+    """Refuse steps that empty or leave out by the values of a variable that is computed only after them."""
+    edits = {each.variable: each.edit for each in across.derived}
+    problems = []
+    for found in steps.values():
+        for step, number in zip(found.steps, found.numbers, strict=True):
+            read = (*(step.variables or ()), *step.keys) if step.only_removes and not _draws_records(step) else ()
+            for name in dict.fromkeys((*read, *step.companions)):
+                if name in edits:
+                    message = (
+                        f"step {number} ({step.method.name}) needs the values of {name}, which are computed by edit "
+                        f"{edits[name]!r} after all steps"
+                    )
+                    hint = (
+                        f"Leave {name} out of this step, or out of the steps that mask it; or run this step in a "
+                        "pipeline of its own, on what the other steps release."
+                    )
+                    problems.append(Problem(message, step.place, hint))
+    if problems:
+        raise InputError(problems)
+
+
+def records_name(level: Level) -> str:
+    """Name of the column that stands for the records of a level of which a step sees no variable."""
+    return f"records of {level.name}"
 
 
 def maskable(level: Level) -> tuple[Variable, ...]:

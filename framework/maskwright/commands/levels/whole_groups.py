@@ -249,12 +249,10 @@ def _without_rare(
     members = len(low) - len(linked[low.name])
     what = "composition and missing cells" if with_missing else "composition"
     said = f"left out, since fewer than k = {k} {top.name} have their {what}: {lost} {top.name}, {members} "
-    verdicts = outcomes(linked, arrived.bound)
     return replace(
         arrived,
         linked=linked,
-        arrival=verdicts if arrived.mended is None else arrived.arrival,
-        standing=verdicts,
+        standing=outcomes(linked, arrived.bound),
         notices=(*arrived.notices, said + low.name),
     )
 
@@ -336,14 +334,13 @@ def results_of_levels(whole: MaskedGroups, ready: Mapping[str, ReadyRun]) -> dic
     for name, each in ready.items():
         changed = {column.name: column for column in linked[name].data if column.name in each.original}
         data = each.original.with_columns(changed)
-        k = smallest_classes(data, each.plan)
         results[name] = MaskingResult(
             masked=data,
             adjusted={},
             infeasible={},
             adjustment=(),
             moved=(),
-            k=k,
+            k=smallest_classes(data, each.plan),
             cost=cost_of_level(
                 each.original,
                 data,
@@ -352,7 +349,7 @@ def results_of_levels(whole: MaskedGroups, ready: Mapping[str, ReadyRun]) -> dic
                 whole.costs,
             ),
             notes=tuple({"step": group.step, "variables": list(group.variables)} for group in each.plan.groups),
-            doubts=tuple(promise_doubts(each.plan, each.original, data, k, {})),
+            doubts=tuple(promise_doubts(each.plan, each.original, data, {})),
             removal=Removal(data, (), np.arange(len(data)), EditSet(), data),
         )
     return results

@@ -14,7 +14,7 @@ from maskwright.data.codebooks.writing import write_codebook
 from maskwright.data.shared_codes import shared_codes
 from maskwright.foundation.progress import stage
 from maskwright.masking.suppressing.rule_file import rule_file
-from maskwright.release.codebook import release_codebook
+from maskwright.release.codebook import HeldTexts, release_codebook
 from maskwright.release.data_file import write_dataset, write_nested, written_file
 from maskwright.release.files import writing
 from maskwright.release.levels.second_look import WrittenTable, second_look_at_levels
@@ -233,8 +233,8 @@ class LevelFiles:
         table = joined_table(released, tuple(names), file)
         variables = tuple(each for level in arranged.linked for each in level.data.variables)
         book = release_codebook(
-            self.described.output.data.name, record, table, variables, self.described.data.variables, set(recoded),
-            released.levels[0].declared.key,
+            self.described.output.data.name, record, HeldTexts.of(table), variables, self.described.data.variables,
+            set(recoded), released.levels[0].declared.key,
         )  # fmt: skip
         written = self.release.temporary("codebook")
         with writing(written):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +16,14 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.masking.standardisation import Standardisation
+    from maskwright.plugins.engine import Receipt
 
 CHUNK = 65_536
 
-Sums = dict[str, list[Any]]
+NAME = "drift"
+"""What a task tells of them."""
+
+Sums = dict[str, Any]
 
 
 def drift_sums(data: Dataset, names: Sequence[str], standardisation: Standardisation) -> Sums:
@@ -49,6 +54,26 @@ def drift_sums(data: Dataset, names: Sequence[str], standardisation: Standardisa
             first += rows.sum(axis=0)[:, None]
         product += np.einsum("ni,nj->ij", rows, rows)
     return {"both": both.tolist(), "first": first.tolist(), "product": product.tolist()}
+
+
+class DriftTotals:
+    """Sums of both files, added in the order of the parts as they come.
+
+    Attributes
+    ----------
+    before, after : list of mapping
+        Of the file before and after adjusting; empty, or with one.
+    """
+
+    def __init__(self) -> None:
+        self.before: list[Sums] = []
+        self.after: list[Sums] = []
+
+    def taken(self, receipt: Receipt) -> Receipt:
+        """Take what a finished part tells of its sums; its receipt without that."""
+        for total, own in zip((self.before, self.after), receipt.facts.get(NAME, ()), strict=False):
+            total[:] = [dict(zip(own, _added([*total, own]), strict=True))]
+        return replace(receipt, facts={name: each for name, each in receipt.facts.items() if name != NAME})
 
 
 def drift_of_sums(before: Iterable[Sums], after: Iterable[Sums], names: Sequence[str], records: int) -> Drift | None:

@@ -9,6 +9,7 @@ import numpy as np
 from maskwright.data.record_classes import varying
 from maskwright.foundation.doubts import Doubt
 from maskwright.masking.adjusting.cost import Cost
+from maskwright.masking.category_adjustment import CategoryCounts
 from maskwright.masking.unchanged_values import NEARLY_ALL, same_values
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
+    from maskwright.masking.category_adjustment import AdjustedCategories
     from maskwright.masking.unit_adjustment import AdjustedUnit
     from maskwright.planning.model import AdjustmentUnit, Step
     from maskwright.planning.plan import Plan
@@ -44,11 +46,44 @@ def unit_facts(number: int, found: AdjustedUnit) -> Facts:
     }
 
 
-def moved_facts(found: Sequence[AdjustedUnit]) -> Facts:
+def moved_facts(found: Sequence[AdjustedUnit], categories: Sequence[AdjustedCategories] = ()) -> Facts:
     """Rows that adjusting moved, each counted once however many of these units it is in."""
-    moved = [each.adjustment.moved for each in found if each.unit.edits]
+    moved = [each.adjustment.moved for each in found if each.unit.edits] + [each.moved for each in categories]
     together: NDArray[np.bool_] = np.logical_or.reduce(moved) if moved else np.zeros(0, dtype=np.bool_)
     return {"rows": len(together), "moved": int(together.sum())}
+
+
+def category_facts(number: int, found: AdjustedCategories) -> Facts:
+    """What adjusting did to one unit of categories in some records; `number` is its position in the plan."""
+    counts = found.counts
+    return {
+        "unit": number,
+        "names": list(counts.names),
+        "counts": [counts.rows, counts.moved, counts.infeasible, counts.changed, counts.restored],
+        "touched": {name: int(rows.sum()) for name, rows in found.touched.items()},
+        "failing": dict(found.failing),
+    }
+
+
+class CategoryTotals:
+    """One unit of categories over all tasks."""
+
+    def __init__(self, unit: AdjustmentUnit) -> None:
+        self.counts = CategoryCounts(unit)
+        self.touched: dict[str, int] = {}
+        self.failing: dict[str, int] = {}
+
+    def add(self, facts: Mapping[str, Any]) -> None:
+        """Add what one task told."""
+        before = self.counts
+        rows, moved, infeasible, changed, restored = facts["counts"]
+        self.counts = CategoryCounts(
+            before.unit, tuple(dict.fromkeys([*before.names, *facts["names"]])), before.rows + rows,
+            before.moved + moved, before.infeasible + infeasible, before.changed + changed, before.restored + restored,
+        )  # fmt: skip
+        for known, more in ((self.touched, facts["touched"]), (self.failing, facts["failing"])):
+            for name, count in more.items():
+                known[name] = known.get(name, 0) + int(count)
 
 
 class UnitTotals:

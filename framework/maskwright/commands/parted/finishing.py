@@ -4,46 +4,56 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwright.commands.parted.classes import spill_classes
 from maskwright.commands.parted.drifting import drift_sums
-from maskwright.commands.parted.facts import moved_facts, unit_facts
+from maskwright.commands.parted.facts import category_facts, moved_facts, unit_facts
 from maskwright.commands.parted.measuring import partial_measures
 from maskwright.commands.parted.overlay import MaskedGroup, with_masked
 from maskwright.commands.parted.sheet import Stored
-from maskwright.commands.parted.whole_variables import in_whole_terms
+from maskwright.commands.parted.spilling import private_file
+from maskwright.commands.parted.whole_variables import empty, in_whole_terms
+from maskwright.commands.parted.written_part import (
+    arranged,
+    in_order_of_part,
+    write_part,
+    written_files,
+    written_part,
+)
 from maskwright.commands.running.read_back import read_as_meant
 from maskwright.foundation.progress import silent
 from maskwright.masking.adjusting.donors import Donors
+from maskwright.masking.category_adjustment import adjust_categories, with_categories
 from maskwright.masking.kept_promises import beside_multiples
 from maskwright.masking.unit_adjustment import adjust_unit, with_adjusted_values
 from maskwright.masking.values_as_codes import value_as_code_doubts
 from maskwright.planning.criteria import is_zero
-from maskwright.plugins.registry import find_source
 from maskwright.release.check_file import check_file
-from maskwright.release.data_file import write_dataset, written_file
-from maskwright.release.files import writing
+from maskwright.release.codebook import HeldTexts
 from maskwright.release.last_look import unchanged_cells
 from maskwright.release.second_look import is_read_twice, second_look
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from maskwright.commands.parted.protecting import Masking
     from maskwright.commands.parted.sheet import Sheet
+    from maskwright.commands.parted.whole_variables import WholeVariable
     from maskwright.data.dataset import Dataset
-    from maskwright.data.variable import Variable
+    from maskwright.data.parts.model import Part
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
-    from maskwright.pipeline.resolved import DataSource, MeasureRequest, Pipeline
+    from maskwright.pipeline.resolved import MeasureRequest
     from maskwright.release.last_look import UnchangedCells
 
-PUBLISHED = "published"
-"""Folder of a finished part in which the file lies that will be released."""
+SVRL = "svrl"
+"""Share of the report on violations."""
 
 FOUND = "finished"
 """File with what was found of a finished part."""
@@ -67,8 +77,14 @@ class Finish:
     domain_rows : Dataset or None
         Records that hold the combinations that domain edits ask for.
     measures : tuple of MeasureRequest
+    published : mapping of name to WholeVariable
+        Variables as they are published.
+    occurring : tuple of ndarray of shape (m, v), int64
+        For each unit of categories the combinations that occur in the whole file.
     donors : mapping of int to Donors
         Of units that act on records, by position; empty while they are not known.
+    changed : frozenset of str
+        Columns that are masked in some part: in others, too, they are not written in the form of the original.
     """
 
     masking: Masking
@@ -78,7 +94,10 @@ class Finish:
     class_tasks: int
     domain_rows: Dataset | None
     measures: tuple[MeasureRequest, ...] = ()
+    published: Mapping[str, WholeVariable] = field(default_factory=dict)
+    occurring: tuple[NDArray[np.int64], ...] = ()
     donors: Mapping[int, Donors] = field(default_factory=dict)
+    changed: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,21 +110,24 @@ class FinishedPart:
         Of the file as it was read back.
     alone : tuple of str
         Edits without a second opinion.
-    unchanged : tuple of (UnchangedCells, set of float)
+    unchanged : tuple of (UnchangedCells, ndarray of shape (v,), float64)
         Of each variable, with up to `FEW` of its values.
     doubts : tuple of Doubt
     masked : Dataset
         Variables of the published file, without records.
     donors : mapping of int to Donors
         Of units that act on records, by position in the plan.
+    texts : mapping of name to HeldTexts
+        Of the published variables, as they were read back.
     """
 
     outcome: Outcome
     alone: tuple[str, ...]
-    unchanged: tuple[tuple[UnchangedCells, frozenset[float]], ...]
+    unchanged: tuple[tuple[UnchangedCells, NDArray[np.float64]], ...]
     doubts: tuple[Doubt, ...]
     masked: Dataset
     donors: Mapping[int, Donors]
+    texts: Mapping[str, HeldTexts]
 
 
 FEW = 30
@@ -122,45 +144,53 @@ def finish(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, 
     about : Stored
         A `Finish`.
     folder : Path
-        Gets the masked file, ``finished`` (a `FinishedPart`), and ``kN`` of each set of classes.
+        Gets the masked files, ``finished`` (a `FinishedPart`), and ``kN`` of each set of classes.
     key : str
         Position of the part.
     """
     sheet: Sheet = told.read()
     task: Finish = about.read()
-    part, _ = sheet.part_of(key)
-    (folder / PUBLISHED).mkdir(mode=0o700)
-    file = folder / PUBLISHED / Path(part.name).name
+    part, first = sheet.part_of(key)
     if not part.records:
-        _write_empty(sheet, file)
-        return {"records": 0}
+        return {"records": 0, "written": _write_empty(sheet, task, part, folder)}
     original = sheet.read(part)
-    masked, facts, donors = _masked(original, task, int(key))
+    masked, facts, donors = _masked(original, task, int(key), first)
     doubts = tuple(value_as_code_doubts(masked))
-    pipeline = sheet.pipeline
-    with writing(file):
-        held = write_dataset(
-            masked, file, pipeline.output.source, original, canonical=pipeline.output.numbers == "canonical"
-        )
-    source = _written_file(file, pipeline, masked.variables)
-    released = replace(read_as_meant(source, masked, held, silent), origin=None)
-    outcome, alone = _validated(file, sheet, task, masked)
+    published = arranged(masked, original, sheet.pipeline, first)
+    held = write_part(published, original, sheet.pipeline, folder, task.changed)
+    formed = [name for name in task.masking.plan.masked if name in original and original[name].written is not None]
+    file = written_part(folder, sheet.pipeline, published.variables)
+    released = in_order_of_part(read_as_meant(file, published, held, silent), folder)
+    outcome, alone = validated(folder, sheet, task, published, reported=sheet.pipeline.output.parts is None)
     for number, names in enumerate(task.class_sets):
         spill_classes(folder / f"k{number}", masked, names, task.class_tasks)
-    found = FinishedPart(outcome, alone, _unchanged(original, released), doubts, _without_records(masked), donors)
+    found = FinishedPart(
+        outcome, alone, _unchanged(original, released), doubts, _without_records(masked), donors, HeldTexts.of(released)
+    )
     Stored.of(found, folder / FOUND)
-    facts["records"] = len(masked)
-    released = in_whole_terms(released, sheet.variables)
+    facts |= {"records": len(masked), "written": written_files(published, sheet.pipeline)}
+    facts |= {"formed": formed, "as_they_were": [name for name in formed if name in held]}
+    released = in_whole_terms(released, task.published)
     facts["measures"] = partial_measures(task.measures, original, released, task.masking.plan, {})
     return facts
 
 
-def _masked(original: Dataset, task: Finish, position: int) -> tuple[Dataset, dict[str, Any], dict[int, Donors]]:
+def _masked(
+    original: Dataset, task: Finish, position: int, first_record: int
+) -> tuple[Dataset, dict[str, Any], dict[int, Donors]]:
     """The masked part, what is to be told of it, and rows that others may be replaced by."""
     masking: Masking = task.masking
     plan, standardisation = masking.plan, masking.standardisation
     protected, masked = with_masked(original, task.groups, position)
     context = masking.context(original, "records")
+    first = replace(masking.whole, first=first_record)
+    # Categories come before numbers, which may depend on them; they draw as in memory, each record its own number.
+    by_record = replace(context, seed=masking.seed, whole=first)
+    categories = [
+        adjust_categories(unit, masked, by_record, known)
+        for unit, known in zip(plan.category_units, task.occurring, strict=True)
+    ]
+    protected, masked = (with_categories(data, categories) for data in (protected, masked))
     done = []
     for number in task.record_units:
         unit = replace(plan.units[number], group=None)
@@ -170,7 +200,8 @@ def _masked(original: Dataset, task: Finish, position: int) -> tuple[Dataset, di
     names = [name for name in plan.masked if masked[name].variable.is_numeric]
     facts = {
         "units": [unit_facts(number, each) for number, each in zip(task.record_units, done, strict=True)],
-        "moved": moved_facts(done),
+        "moved": moved_facts(done, categories),
+        "categories": [category_facts(number, each) for number, each in enumerate(categories)],
         "drift": [drift_sums(data, names, standardisation) for data in (protected, masked)],
         "range": {name: _range(masked, name) for name in names},
         "beside_multiples": beside_multiples(plan, masked),
@@ -199,14 +230,34 @@ def _range(masked: Dataset, name: str) -> list[float] | None:
     return [float(values.min()), float(values.max())] if len(values) else None
 
 
-def _validated(file: Path, sheet: Sheet, task: Finish, masked: Dataset) -> tuple[Outcome, tuple[str, ...]]:
-    """Verdicts on the written file, and the edits that have no second opinion."""
+def validated(
+    folder: Path, sheet: Sheet, task: Finish, masked: Dataset, *, reported: bool
+) -> tuple[Outcome, tuple[str, ...]]:
+    """Verdicts on what a task wrote, and the edits that have no second opinion.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the task.
+    sheet : Sheet
+    task : Finish
+    masked : Dataset
+        That was written.
+    reported : bool
+        Whether these are the files that are released: then the folder gets a share of the report, where one is asked
+        for.
+    """
     pipeline, masking = sheet.pipeline, task.masking
-    source = _written_file(file, pipeline, ())
-    known = {each.variable.name: each.variable for each in sheet.variables.values()}
-    outcome = check_file(
-        source.path, source.source, source.params, masking.edits, domain=masking.whole.domain, variables=known
-    )
+    source = written_part(folder, pipeline, ())
+    known = {each.variable.name: each.variable for each in task.published.values()}
+    with contextlib.ExitStack() as stack:
+        svrl = None
+        if reported and pipeline.output.svrl is not None:
+            svrl = stack.enter_context(private_file(folder / SVRL))
+        outcome = check_file(
+            source.path, source.source, source.params, masking.edits, domain=masking.whole.domain, variables=known,
+            svrl=svrl, is_share=True,
+        )  # fmt: skip
     if not is_read_twice(source.source):
         return outcome, ()
     reference = _without_records(masked) if task.domain_rows is None else task.domain_rows
@@ -214,32 +265,28 @@ def _validated(file: Path, sheet: Sheet, task: Finish, masked: Dataset) -> tuple
     return outcome, alone
 
 
-def _unchanged(original: Dataset, released: Dataset) -> tuple[tuple[UnchangedCells, frozenset[float]], ...]:
+def _unchanged(original: Dataset, released: Dataset) -> tuple[tuple[UnchangedCells, NDArray[np.float64]], ...]:
     found = []
     for each in unchanged_cells(original, released):
         column = original[each.variable.name]
         telling = ~column.missing
         if each.variable.is_numeric:
             telling &= column.values != 0
-        values = np.unique(column.values[telling])[:FEW].astype(np.float64)
-        found.append((each, frozenset(values.tolist())))
+        # A copy: a view would keep all of them.
+        found.append((each, np.unique(column.values[telling])[:FEW].astype(np.float64, copy=True)))
     return tuple(found)
-
-
-def _written_file(file: Path, pipeline: Pipeline, variables: Sequence[Variable]) -> DataSource:
-    """One written part, as anyone would read it."""
-    found = written_file(file, pipeline, variables)
-    return replace(found, source=find_source(found.source.name))
 
 
 def _without_records(data: Dataset) -> Dataset:
     return data.taken(np.zeros(0, dtype=np.int64))
 
 
-def _write_empty(sheet: Sheet, file: Path) -> None:
-    """Write a part without records: its variables, and nothing else."""
-    from maskwright.commands.parted.whole_variables import empty
-
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(writing(file))
-        write_dataset(empty(sheet.variables), file, sheet.pipeline.output.source)
+def _write_empty(sheet: Sheet, task: Finish, part: Part, folder: Path) -> list[list[object]]:
+    """Write a part without records, where files keep their names: its variables, and nothing else."""
+    pipeline = sheet.pipeline
+    if pipeline.output.parts is not None:
+        return []
+    nothing = replace(empty(task.published), layout=sheet.layout_of(part))
+    published = arranged(nothing, nothing, pipeline, 0)
+    write_part(published, None, pipeline, folder)
+    return written_files(published, pipeline)

@@ -9,14 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.commands.parted.classes import DISTINCT_AT_ONCE, count_classes
+from maskwright.commands.parted.drifting import DriftTotals
+from maskwright.commands.parted.finished_parts import added_up
 from maskwright.commands.parted.finishing import FOUND, Finish, finish
+from maskwright.commands.parted.joining import join_parts
+from maskwright.commands.parted.measure_facts import MeasureFacts
 from maskwright.commands.parted.measuring import of_both_files
+from maskwright.commands.parted.occurring import OCCURRING, Occurring, occurring_in_part
 from maskwright.commands.parted.planning import merged_outcome
-from maskwright.commands.parted.results import Told, class_sets, masking_result, unchanged_of_parts
+from maskwright.commands.parted.results import Told, class_sets, masking_result
+from maskwright.commands.parted.support import home_of
 from maskwright.commands.parted.task_run import AGAIN, FINISHED, PartedRun
 from maskwright.commands.parted.whole_variables import empty
 from maskwright.data.dataset import Column, Dataset
 from maskwright.masking.adjusting.donors import Donors
+from maskwright.masking.category_adjustment import occurring_categories
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,23 +31,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.commands.parted.finishing import FinishedPart
-    from maskwright.commands.parted.overlay import MaskedGroup
+    from maskwright.commands.parted.masking_stages import MaskedSteps
     from maskwright.commands.parted.planning import Arrived
-    from maskwright.commands.parted.protecting import Masking
     from maskwright.commands.parted.sheet import Stored
+    from maskwright.commands.parted.whole_variables import WholeVariable
     from maskwright.data.variable import Variable
     from maskwright.edits.evaluation.domain import Combinations as CombinationsOfValues
+    from maskwright.plugins.engine import Receipt
 
 
-def finish_parts(
-    run: PartedRun, told: Stored, found: Arrived, masking: Masking, groups: tuple[MaskedGroup, ...]
-) -> tuple[Any, Any, Any]:
-    """Finish every part, and count what they have in common."""
+def finish_parts(run: PartedRun, told: Stored, found: Arrived, done: MaskedSteps) -> tuple[Any, Any, Any, MeasureFacts]:
+    """Finish every part, and count what they have in common; last, what measures are told."""
+    masking, groups = done.masking, done.groups
     plan = masking.plan
-    record_units = tuple(
-        number for number, unit in enumerate(plan.units) if unit.group is None or not _is_homed(masking, unit.group)
-    )
-    masked = empty(found.variables).without(plan.dropped)
+    record_units = tuple(number for number, unit in enumerate(plan.units) if home_of(plan, unit) is None)
+    masked = empty(done.published).without(plan.dropped)
     sets, least, together = class_sets(plan, masked, found.records)
     tasks = max(1, -(-found.records // DISTINCT_AT_ONCE))
     task = Finish(
@@ -49,18 +54,30 @@ def finish_parts(
         record_units,
         tuple(sets),
         tasks,
-        _domain_rows(found),
+        _domain_rows(found, done.published),
         tuple(of_both_files(run.pipeline.measures)),
+        done.published,
+        _occurring(run, told, done),
     )
-    receipts = run.run(
-        FINISHED, "Writing, reading back and validating", finish, run.part_keys, told, run.store(FINISHED, task)
-    )
-    if any(unit["infeasible"] for receipt in receipts for unit in receipt.facts.get("units", ())):
-        # Rows for which nothing was found take the place of feasible ones of the whole file.
-        donors = _donors(run, record_units)
-        about = run.store(AGAIN, replace(task, donors=donors))
-        run.finished = AGAIN
-        receipts = run.run(AGAIN, "Writing, reading back and validating again", finish, run.part_keys, told, about)
+
+    def finished_by(name: str, title: str, task: Finish) -> tuple[list[Receipt], MeasureFacts, DriftTotals]:
+        facts, drift = MeasureFacts(task.measures), DriftTotals()
+        about = run.store(name, task)
+        receipts = run.run(
+            name, title, finish, run.part_keys, told, about, kept=lambda each: drift.taken(facts.taken(each))
+        )
+        return receipts, facts, drift
+
+    title = "Writing, reading back and validating"
+    receipts, first, drift = finished_by(FINISHED, title, task)
+    is_infeasible = any(unit["infeasible"] for receipt in receipts for unit in receipt.facts.get("units", ()))
+    changed = _changed([receipt.facts for receipt in receipts], if_any=is_infeasible)
+    if is_infeasible or changed:
+        # Rows for which nothing was found take the place of feasible ones of the whole file; and the form of numbers
+        # must not tell in which parts nothing was changed.
+        donors = _donors(run, record_units) if is_infeasible else {}
+        task, run.finished = replace(task, donors=donors, changed=changed), AGAIN
+        receipts, first, drift = finished_by(AGAIN, f"{title} again", task)
     folders = run.folders(run.finished)
     keys = [f"{which}-{share}" for which in range(len(sets)) for share in range(tasks)]
     counted = run.run("classes", "Counting equal records", count_classes, keys, folders, tuple(least), tasks)
@@ -68,15 +85,33 @@ def finish_parts(
         _count([each.facts for each in counted[at * tasks : (at + 1) * tasks]], found.records)
         for at in range(len(sets))
     ]
-    finished: list[FinishedPart] = run.read(run.finished, FOUND)
-    shares = [(first, each.outcome) for first, each in zip(_firsts(run, folders), finished, strict=True)]
+    finished = added_up(zip(_firsts(run, folders), run.read(run.finished, FOUND), strict=True))
+    if run.pipeline.output.parts is not None:
+        finished = replace(finished, outcome=merged_outcome(join_parts(run, told, task, finished.masked)))
     facts = [receipt.facts for receipt, folder in zip(receipts, folders, strict=True) if folder]
     of_groups = [
         [receipt.facts for receipt in run.done.get(f"mask-{at}", run.done.get(f"local-{at}", []))]
         for at in range(len(plan.groups))
     ]
-    result = masking_result(Told(of_groups, facts, finished, together(counts), found.records), plan, masking.edits)
-    return result, merged_outcome(shares), unchanged_of_parts(finished)
+    of_groups = [
+        [*each, {"notes": group.notes}] if group.notes else each for each, group in zip(of_groups, groups, strict=True)
+    ]
+    result = masking_result(
+        Told(of_groups, facts, drift, finished, together(counts), found.records), plan, masking.edits,
+        masking.terms,
+    )  # fmt: skip
+    return result, finished.outcome, finished.unchanged, first
+
+
+def _occurring(run: PartedRun, told: Stored, done: MaskedSteps) -> tuple[NDArray[np.int64], ...]:
+    """For each unit of categories the combinations that occur in the whole file, masked or original."""
+    units = done.masking.plan.category_units
+    if not units:
+        return ()
+    about = run.store(OCCURRING, Occurring(done.groups, tuple(unit.variables for unit in units)))
+    run.run(OCCURRING, "Looking which categories occur together", occurring_in_part, run.part_keys, told, about)
+    shares = list(run.read(OCCURRING, OCCURRING))
+    return tuple(occurring_categories([each[at] for each in shares]) for at in range(len(units)))
 
 
 def _firsts(run: PartedRun, folders: Sequence[str]) -> list[int]:
@@ -85,11 +120,29 @@ def _firsts(run: PartedRun, folders: Sequence[str]) -> list[int]:
 
 def _donors(run: PartedRun, units: Sequence[int]) -> dict[int, Donors]:
     """Feasible rows of the whole file, for each unit that acts on records."""
-    finished: list[FinishedPart] = run.read(FINISHED, FOUND)
+    finished: list[FinishedPart] = list(run.read(FINISHED, FOUND))
     return {number: Donors.merged([each.donors[number] for each in finished]) for number in units}
 
 
-def _domain_rows(found: Arrived) -> Dataset | None:
+def _changed(facts: Iterable[Mapping[str, Any]], *, if_any: bool) -> frozenset[str]:
+    """Masked columns that some parts have as they were written, and others not.
+
+    Parameters
+    ----------
+    facts : iterable of mapping
+        Of the parts.
+    if_any : bool
+        Whether parts will change once more: then no part's column may stay as it was written.
+    """
+    kept: set[str] = set()
+    others: set[str] = set()
+    for each in facts:
+        kept.update(each.get("as_they_were", ()))
+        others.update(set(each.get("formed", ())) - set(each.get("as_they_were", ())))
+    return frozenset(kept if if_any else kept & others)
+
+
+def _domain_rows(found: Arrived, published: Mapping[str, WholeVariable]) -> Dataset | None:
     """Records that hold each combination that domain edits ask for: of one tuple of variables after the other."""
     names_of = found.domain.tuples
     if not names_of:
@@ -97,7 +150,7 @@ def _domain_rows(found: Arrived) -> Dataset | None:
     pieces = [found.domain.combinations(names) for names in names_of]
     n = sum(map(len, pieces))
     columns = []
-    for name, whole in found.variables.items():
+    for name, whole in published.items():
         numeric = whole.variable.is_numeric
         values = np.full(n, np.nan) if numeric else np.full(n, -1, dtype=np.int32)
         start = 0
@@ -125,12 +178,6 @@ def _codes(variable: Variable, found: CombinationsOfValues, at: int) -> NDArray[
         ],
         dtype=np.int32,
     )
-
-
-def _is_homed(masking: Masking, group: int) -> bool:
-    """Whether the clusters of a group were adjusted where they were made."""
-    step = masking.plan.steps[masking.plan.groups[group].step - 1]
-    return step.method.cut != "any"
 
 
 def _count(facts: Iterable[Mapping[str, Any]], records: int) -> dict[str, int]:

@@ -13,6 +13,7 @@ from maskwright.planning.costs import BASE, READ, StageCost
 from maskwright.planning.costs_of_parts import Shape, costs_over_parts
 from maskwright.plugins.engines.local import LOCAL
 from maskwright.plugins.engines.processes import PROCESSES
+from maskwright.release.in_parts import RECORDS_OF_PART
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,9 +43,15 @@ def costs_of_parted_plan(request: Pipeline, plan: Plan, variables: int, records:
         Records of the largest part; left out, as many as a block has.
     """
     block = request.execution.block_size or BLOCK_SIZE
-    largest = min(part or block, records)
+    largest = min(max(part or block, _records_of_file(request)), records)
     shape = Shape(records, variables, largest, block, sample_size(request, records), request.execution.at_once)
     return costs_over_parts(shape, masked_by_steps(plan), plan.steps, request.measures)
+
+
+def _records_of_file(request: Pipeline) -> int:
+    """Most records of a file that is made of several parts; 0 where each part is written as it came."""
+    asked = request.output.parts
+    return RECORDS_OF_PART if isinstance(asked, tuple) else asked or 0
 
 
 def worker_limit(request: Pipeline, costs: Costs) -> int | None:
@@ -82,7 +89,8 @@ def refuse_unscannable(request: Pipeline, parts: Parts) -> None:
     """
     largest = max(parts, key=lambda each: each.records)
     variables = len(parts.schema or ())
-    costs = costs_over_parts(Shape(parts.records, variables, largest.records, 1, 1, request.execution.at_once), [])
+    shape = Shape(parts.records, variables, largest.records, max(1, largest.records), 1, request.execution.at_once)
+    costs = costs_over_parts(shape, [])
     need = StageCost("scan", BASE + READ.memory * largest.records * variables, 0.0)
     _refuse(need, worker_limit(request, costs), request, largest.name)
 

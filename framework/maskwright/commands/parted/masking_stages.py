@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +10,26 @@ import numpy as np
 
 from maskwright.commands.parted.cuts import blocks_of, cut_of_group
 from maskwright.commands.parted.overlay import MaskedGroup
-from maskwright.commands.parted.protecting import BlockMasking, Masking, PartMasking, protect_block, protect_part
+from maskwright.commands.parted.protecting import (
+    GATHERED,
+    VARIABLES,
+    BlockMasking,
+    Masking,
+    PartMasking,
+    ask_part,
+    protect_block,
+    protect_part,
+)
 from maskwright.commands.parted.shuffling import Shuffle, shuffle
 from maskwright.commands.parted.spilling import borders_of
 from maskwright.commands.parted.strata import Combinations, Conditions, survey
+from maskwright.commands.parted.support import is_by_record
+from maskwright.commands.parted.whole_variables import as_published
 from maskwright.edits.edit_set import EditSet
+from maskwright.foundation.errors import InputError
 from maskwright.masking.context import WholeFile
+from maskwright.masking.mask import group_work
+from maskwright.masking.protecting.gathered import merged_strata, notes_of_all
 from maskwright.planning.criteria import cut
 from maskwright.release.record.cut_record import GroupCutRecord
 
@@ -25,12 +39,12 @@ if TYPE_CHECKING:
     from maskwright.commands.parted.planning import Arrived, PlannedRun
     from maskwright.commands.parted.sheet import Stored
     from maskwright.commands.parted.task_run import PartedRun
+    from maskwright.commands.parted.whole_variables import WholeVariable
     from maskwright.planning.plan import Plan
+    from maskwright.plugins.gathering import Gathered
 
 
-def mask_groups(
-    run: PartedRun, told: Stored, found: Arrived, plan: PlannedRun
-) -> tuple[Masking, tuple[MaskedGroup, ...]]:
+def mask_groups(run: PartedRun, told: Stored, found: Arrived, plan: PlannedRun) -> MaskedSteps:
     """Mask every group of every step."""
     conditions = [Conditions(group.variables, group.cut_by, EditSet(tuple(plan.edits))) for group in plan.plan.groups]
     strata = _strata(run, told, found, plan.plan, conditions, plan)
@@ -41,14 +55,35 @@ def mask_groups(
     whole = WholeFile(found.records, present, sum(present[name] > 0 for name in numeric), found.domain)
     edits = plan.edits + plan.plan.limits
     masking = Masking(whole_plan, edits, plan.standardisation, whole, run.seed, run.block_size)
-    done: list[MaskedGroup] = []
+    done = MaskedSteps(masking, (), found.variables)
     for number, step in enumerate(plan.plan.steps, 1):
         own = [at for at, group in enumerate(groups) if group.step == number]
-        if step.method.cut == "any":
-            done += [_by_part(run, told, masking, at, conditions[at], strata[at][1], tuple(done)) for at in own]
+        if is_by_record(step.method):
+            masked = [_by_part(run, told, done, at, conditions[at], strata[at][1]) for at in own]
         else:
-            done += _by_block(run, told, found, masking, own, conditions, strata, tuple(done))
-    return masking, tuple(done)
+            masked = _by_block(run, told, found, done, own, conditions, strata)
+        shown = as_published(done.published, (variable for group in masked for variable in group.published))
+        done = MaskedSteps(done.masking.in_terms_of(shown, found.variables), (*done.groups, *masked), shown)
+    return done
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedSteps:
+    """What the steps made so far.
+
+    Attributes
+    ----------
+    masking : Masking
+        With the edits as they hold of it.
+    groups : tuple of MaskedGroup
+        In the order of the plan.
+    published : mapping of name to WholeVariable
+        Variables as these steps publish them.
+    """
+
+    masking: Masking
+    groups: tuple[MaskedGroup, ...]
+    published: Mapping[str, WholeVariable]
 
 
 def _strata(
@@ -78,23 +113,49 @@ def _strata(
 
 
 def _by_part(
-    run: PartedRun, told: Stored, masking: Masking, at: int, conditions: Conditions,
-    stratum_of: Mapping[tuple[int, ...], int], before: tuple[MaskedGroup, ...],
+    run: PartedRun, told: Stored, before: MaskedSteps, at: int, conditions: Conditions,
+    stratum_of: Mapping[tuple[int, ...], int],
 ) -> MaskedGroup:  # fmt: skip
-    """Mask a group whose method changes each record by itself."""
+    """Mask a group whose method changes each record by itself, once it knows what it asks of all of them."""
+    masking = before.masking
     group = masking.plan.groups[at]
-    about = run.store(f"local-{at}", PartMasking(masking, at, conditions, stratum_of, before))
-    name = f"local-{at}"
-    run.run(name, f"Masking, step {group.step}, part by part", protect_part, run.part_keys, told, about)
-    return MaskedGroup(at, group.variables, run.folders(name), by_part=True)
+    name, number = f"local-{at}", group.step
+    task = PartMasking(masking, at, conditions, stratum_of, before.groups)
+    notes: dict[str, Any] = {}
+    if masking.plan.steps[number - 1].method.gathering is not None:
+        asking = f"ask-{at}"
+        about = run.store(asking, task)
+        run.run(asking, f"Looking at all records, step {number}", ask_part, run.part_keys, told, about)
+        task, notes = _with_answers(task, list(run.read(asking, GATHERED)), before.published)
+    about = run.store(name, task)
+    run.run(name, f"Masking, step {number}, part by part", protect_part, run.part_keys, told, about)
+    published = list(run.read(name, VARIABLES))
+    if any(each != published[0] for each in published):
+        raise InputError(f"step {number}: the method publishes other variables in one part than in another")
+    became = tuple(each for each in published[0] if each != before.published[each.name].variable)
+    return MaskedGroup(at, group.variables, run.folders(name), by_part=True, published=became, notes=notes)
+
+
+def _with_answers(
+    task: PartMasking, shares: Sequence[Mapping[int, Gathered]], known: Mapping[str, WholeVariable]
+) -> tuple[PartMasking, dict[str, Any]]:
+    """The task with what all records said, and what is to be said of that once."""
+    plan = task.masking.plan
+    planned = plan.groups[task.group]
+    step = plan.steps[planned.step - 1]
+    with step.placed(f"step {planned.step} ({step.method.name}): "):
+        work = group_work(planned, step, task.masking.edits)
+        gathered = merged_strata(work, shares)
+        notes = notes_of_all(work, gathered, [known[name].variable for name in planned.variables])
+    return replace(task, gathered=gathered), notes
 
 
 def _by_block(
-    run: PartedRun, told: Stored, found: Arrived, masking: Masking, own: Sequence[int],
+    run: PartedRun, told: Stored, found: Arrived, before: MaskedSteps, own: Sequence[int],
     conditions: Sequence[Conditions], strata: Sequence[tuple[Any, dict[tuple[int, ...], int], list[int]]],
-    before: tuple[MaskedGroup, ...],
 ) -> list[MaskedGroup]:  # fmt: skip
     """Shuffle the records of a step to blocks, and mask these."""
+    masking = before.masking
     plan, standardisation = masking.plan, masking.standardisation
     number = plan.groups[own[0]].step
     cuts, columns, units = [], [], []
@@ -110,7 +171,7 @@ def _by_block(
         )
         units.append(tuple(n for n, unit in enumerate(plan.units) if unit.group == at))
         columns.append(_needed(masking, at, units[-1], found))
-    about = run.store(f"shuffle-{number}", Shuffle(tuple(cuts), tuple(columns), before))
+    about = run.store(f"shuffle-{number}", Shuffle(tuple(cuts), tuple(columns), before.groups))
     name = f"shuffle-{number}"
     run.run(name, f"Shuffling, step {number}", shuffle, run.part_keys, told, about)
     shuffled = run.folders(name)
@@ -124,7 +185,8 @@ def _by_block(
                 sizes += np.diff(borders_of(Path(folder) / f"g{at}"))
         least = max(step.smallest_stratum(found.records, len(group.variables)), 2 * (step.k or 1))
         blocks = blocks_of(sizes, each.stratum_of_leaf, least)
-        about = run.store(f"mask-{at}", BlockMasking(masking, each, names, adjusted, shuffled, tuple(blocks)))
+        task = BlockMasking(masking, each, names, adjusted, shuffled, tuple(blocks), before.published)
+        about = run.store(f"mask-{at}", task)
         held = [int(sizes[first:last].sum()) for first, last in blocks]
         run.cuts.append(
             GroupCutRecord(
@@ -134,7 +196,7 @@ def _by_block(
         )  # fmt: skip
         keys = [str(position) for position in range(len(blocks))]
         title = f"Masking, step {group.step}: {step.method.name}"
-        run.run(f"mask-{at}", title, protect_block, keys, told, about)
+        run.run(f"mask-{at}", title, protect_block, keys, about)
         done.append(MaskedGroup(at, group.variables, run.folders(f"mask-{at}"), by_part=False))
     return done
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.parted.spilling import spill, spilled, together
 from maskwright.commands.parted.whole_variables import in_whole_terms
+from maskwright.commands.parted.written_part import in_order_of_part, written_part
 from maskwright.commands.reading import load
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.plugins.measure import Comparison
 from maskwright.plugins.merging import Further, PartOfFile
-from maskwright.plugins.registry import find_source
-from maskwright.release.data_file import written_file
 from maskwright.release.measures.compared_variables import (
     released_categories,
     released_variables,
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from maskwright.commands.parted.sheet import Stored
+    from maskwright.commands.parted.whole_variables import WholeVariable
     from maskwright.data.dataset import Dataset
     from maskwright.pipeline.resolved import MeasureRequest
     from maskwright.planning.plan import Plan
@@ -133,20 +133,23 @@ class Round:
     requests : tuple of MeasureRequest
     plan : Plan
     asked : mapping of label to mapping
-    published : tuple of str
-        File of each part; "" for one without records.
+    finished : tuple of str
+        Folder of the task that finished each part; "" for one without records.
     taken : tuple of str
         Labels of measures that rows are taken for, in place of facts.
     tasks : int
         That rows may go to.
+    published : mapping of name to WholeVariable
+        Variables as they are published.
     """
 
     requests: tuple[MeasureRequest, ...]
     plan: Plan
     asked: Mapping[str, Mapping[str, Any]]
-    published: tuple[str, ...]
+    finished: tuple[str, ...]
     taken: tuple[str, ...] = ()
     tasks: int = 1
+    published: Mapping[str, WholeVariable] = field(default_factory=dict)
 
 
 def measure_again(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
@@ -167,12 +170,11 @@ def measure_again(told: Stored, about: Stored, folder: Path, key: str) -> Mappin
     original, first = sheet.records_of(key)
     if original is None:
         return {"records": 0}
-    variables = tuple(each.variable for each in sheet.variables.values())
-    file = written_file(Path(task.published[int(key)]), sheet.pipeline, variables)
-    released = load(
-        replace(file, source=find_source(file.source.name)), identifiers=True, may_lack="anything", again=True
-    )
-    released = in_whole_terms(released, sheet.variables)
+    variables = tuple(each.variable for each in task.published.values())
+    finished = Path(task.finished[int(key)])
+    file = written_part(finished, sheet.pipeline, variables)
+    released = in_order_of_part(load(file, identifiers=True, may_lack="anything", again=True), finished)
+    released = in_whole_terms(released, task.published)
     for at, request in enumerate(task.requests):
         if request.label in task.taken:
             place = PartOfFile(first, sheet.parts.records, task.tasks)

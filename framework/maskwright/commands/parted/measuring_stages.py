@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.parted.classes import DISTINCT_AT_ONCE
-from maskwright.commands.parted.finishing import PUBLISHED
+from maskwright.commands.parted.measure_facts import MeasureFacts
 from maskwright.commands.parted.measuring import (
     BEFORE,
     MOST_ROUNDS,
@@ -26,25 +26,23 @@ if TYPE_CHECKING:
 
     from maskwright.commands.parted.sheet import Stored
     from maskwright.commands.parted.task_run import PartedRun
+    from maskwright.commands.parted.whole_variables import WholeVariable
     from maskwright.pipeline.resolved import MeasureRequest
     from maskwright.planning.plan import Plan
     from maskwright.plugins.measurement import Measurement
 
 
-def measured(run: PartedRun, plan: Plan, told: Stored) -> dict[str, Measurement]:
-    """What measures say of all parts, in as many rounds as they ask for."""
+def measured(
+    run: PartedRun, plan: Plan, published: Mapping[str, WholeVariable], told: Stored, facts: MeasureFacts
+) -> dict[str, Measurement]:
+    """What measures say of all parts, in as many rounds as they ask for; `facts` are those of the first."""
     asked: dict[str, Mapping[str, Any]] = {}
     waiting = of_both_files(run.pipeline.measures)
-    facts = {
-        each.label: [receipt.facts["measures"][each.label] for receipt in run.done[run.finished] if
-                     "measures" in receipt.facts]
-        for each in waiting
-    }  # fmt: skip
     found: dict[str, Measurement] = {}
     for number in range(1, MOST_ROUNDS + 1):
         further: dict[str, Further] = {}
         for request in waiting:
-            said = merged_measure(request, facts[request.label], asked.get(request.label), plan)
+            said = merged_measure(request, facts.of(request.label), asked.get(request.label), plan)
             if isinstance(said, Further):
                 further[request.label] = said
             else:
@@ -52,7 +50,7 @@ def measured(run: PartedRun, plan: Plan, told: Stored) -> dict[str, Measurement]
         waiting = [each for each in waiting if each.label in further]
         if not waiting:
             break
-        asked, facts = _round(run, plan, told, number, waiting, further)
+        asked, facts = _round(run, plan, published, told, number, waiting, further)
     if waiting:
         raise InputError(f"{waiting[0].label} did not end after {MOST_ROUNDS} rounds over the parts")
     return {
@@ -61,33 +59,27 @@ def measured(run: PartedRun, plan: Plan, told: Stored) -> dict[str, Measurement]
 
 
 def _round(
-    run: PartedRun, plan: Plan, told: Stored, number: int, waiting: Sequence[MeasureRequest],
-    further: Mapping[str, Further],
-) -> tuple[dict[str, Mapping[str, Any]], dict[str, list[Mapping[str, Any]]]]:  # fmt: skip
+    run: PartedRun, plan: Plan, published: Mapping[str, WholeVariable], told: Stored, number: int,
+    waiting: Sequence[MeasureRequest], further: Mapping[str, Further],
+) -> tuple[dict[str, Mapping[str, Any]], MeasureFacts]:  # fmt: skip
     """What is asked now, and what the parts say; where every part is to get rows, only these."""
     asked = {label: each.asked for label, each in further.items()}
     taken = tuple(label for label, each in further.items() if each.rows_to is not None)
     tasks = max(1, -(-run.parts.records // DISTINCT_AT_ONCE))
     name = f"measure-{number}"
-    about = run.store(name, Round(tuple(waiting), plan, asked, _published(run), taken, tasks))
-    receipts = run.run(name, "Measuring", measure_again, run.part_keys, told, about)
-    said = [receipt.facts["measures"] for receipt in receipts if "measures" in receipt.facts]
-    facts = {each.label: [part[each.label] for part in said] for each in waiting if each.label not in taken}
+    finished = run.folders(run.finished)
+    about = run.store(name, Round(tuple(waiting), plan, asked, finished, taken, tasks, published))
+    facts = MeasureFacts(waiting, asked)
+    run.run(name, "Measuring", measure_again, run.part_keys, told, about, kept=facts.taken)
     folders = run.folders(name)
     shuffled = [at for at, each in enumerate(waiting) if further[each.label].rows_to == "tasks"]
     if shuffled:
         keys = [f"{at}-{share}" for at in shuffled for share in range(tasks)]
         counted = run.run(f"count-{number}", "Measuring classes", count_rows, keys, about, folders)
         for receipt in counted:
-            facts.setdefault(waiting[int(receipt.key.split("-")[0])].label, []).append(receipt.facts["facts"])
+            facts.add(waiting[int(receipt.key.split("-")[0])].label, receipt.facts["facts"])
     for at, each in enumerate(waiting):
         if further[each.label].rows_to == "parts":
             pieces = [spilled(Path(folder) / f"r{at}", 0, tasks) for folder in folders if folder]
-            asked[each.label], facts[each.label] = {**asked[each.label], "rows": together(pieces)}, []
+            asked[each.label] = {**asked[each.label], "rows": together(pieces)}
     return asked, facts
-
-
-def _published(run: PartedRun) -> tuple[str, ...]:
-    """The masked file of each part, where it was written."""
-    folders = run.folders(run.finished)
-    return tuple(str(next((Path(each) / PUBLISHED).iterdir())) if each else "" for each in folders)

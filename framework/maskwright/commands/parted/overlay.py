@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwright.commands.parted.spilling import gathered, spilled
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
+    from maskwright.data.variable import Variable
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,18 @@ class MaskedGroup:
     folders : tuple of str
         Of the tasks, one for each block, or of a step that masks part by part one for each part.
     by_part : bool
+    published : tuple of Variable
+        What became of its variables, where the method publishes others.
+    notes : mapping
+        What is said once of all records.
     """
 
     group: int
     variables: tuple[str, ...]
     folders: tuple[str, ...]
     by_part: bool
+    published: tuple[Variable, ...] = ()
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
     def of_part(self, position: int, records: int) -> dict[str, NDArray[np.float64]]:
         """Masked values of a part by record, ``p:name`` as the method gave them and ``a:name`` adjusted.
@@ -74,7 +81,9 @@ def with_masked(data: Dataset, groups: Sequence[MaskedGroup], position: int) -> 
     for group in groups:
         found = group.of_part(position, len(data))
         given = {name: found[f"p:{name}"] for name in group.variables}
-        protected, adjusted = _changed(protected, given), _changed(adjusted, _adjusted(given, found))
+        became = {each.name: each for each in group.published}
+        protected = _changed(protected, given, became)
+        adjusted = _changed(adjusted, _adjusted(given, found), became)
     return protected, adjusted
 
 
@@ -84,5 +93,10 @@ def _adjusted(
     return {name: found.get(f"a:{name}", values) for name, values in given.items()}
 
 
-def _changed(data: Dataset, given: dict[str, NDArray[np.float64]]) -> Dataset:
-    return data.with_columns({name: data[name].changed(values, np.isnan(values)) for name, values in given.items()})
+def _changed(data: Dataset, given: dict[str, NDArray[np.float64]], became: Mapping[str, Variable]) -> Dataset:
+    columns = {}
+    for name, values in given.items():
+        variable, missing = became.get(name, data[name].variable), np.isnan(values)
+        put = values if variable.is_numeric else np.where(missing, -1, np.nan_to_num(values)).astype(np.int32)
+        columns[name] = data[name].changed(put, missing, variable)
+    return data.with_columns(columns)

@@ -14,10 +14,11 @@ from maskwright.commands.running.ready import dropped_edits, plan_of_steps, refu
 from maskwright.edits.evaluation.check import Outcome
 from maskwright.edits.evaluation.domain import Domain
 from maskwright.edits.evaluation.tally import FIRST_RECORDS, MOST_LISTED, EditOutcome
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import Problem
 from maskwright.foundation.refusals import EditViolation
 from maskwright.masking.standardisation import Standardisation
 from maskwright.planning.applicable_edits import applicable, refuse_contradictions
+from maskwright.planning.recoded_edits import recoded_edit_notices
 from maskwright.planning.warnings.publication_warnings import (
     publication_notices,
     refuse_arithmetic_on_text,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from maskwright.commands.parted.scanning import ScannedPart
     from maskwright.data.dataset import Dataset, Layout
+    from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.unknown import UnknownBecause
     from maskwright.foundation.doubts import Doubt
@@ -157,6 +159,8 @@ class PlannedRun:
     standardisation : Standardisation
     notices : tuple of str
     doubts : tuple of Doubt
+    dropped : tuple of Edit
+        Those that steps drop, because what they read is published as categories.
     """
 
     plan: Plan
@@ -164,6 +168,7 @@ class PlannedRun:
     standardisation: Standardisation
     notices: tuple[str, ...]
     doubts: tuple[Doubt, ...]
+    dropped: tuple[Edit, ...] = ()
 
 
 def planned(pipeline: Pipeline, found: Arrived) -> PlannedRun:
@@ -199,15 +204,15 @@ def planned(pipeline: Pipeline, found: Arrived) -> PlannedRun:
         refuse_arithmetic_on_text(edits, sample)
         plan = plan_of_steps(pipeline.steps, variables, edits, sample, broken)
         refuse_impossible_limits(plan)
-    if dropped_edits(edits, plan) or plan.category_units:
-        raise InputError("edits that steps drop, or that bind masked categories, need the whole file in memory")
+    dropped = dropped_edits(edits, plan)
     plan = replace(plan, records=found.records)
     notices = (
-        *found.notes, *found.stated.notes, *silent, *rules, *suspicious_edit_notices(found.outcome), *plan.warnings,
+        *found.notes, *found.stated.notes, *silent, *rules,
+        *recoded_edit_notices(plan.translations, dropped), *suspicious_edit_notices(found.outcome), *plan.warnings,
         *publication_notices(sample, plan, broken, ()),
     )  # fmt: skip
     doubts = (*found.doubts, *undecided_doubts(found.outcome), *plan.doubts)
-    return PlannedRun(plan, plan.edits, standardisation_of(found.variables, plan.masked), notices, doubts)
+    return PlannedRun(plan, plan.edits, standardisation_of(found.variables, plan.masked), notices, doubts, dropped)
 
 
 def standardisation_of(variables: Mapping[str, WholeVariable], names: Sequence[str]) -> Standardisation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 MODULES = (
     *(f"maskwright.commands.parted.{name}" for name in ("scanning", "shuffling", "protecting", "finishing")),
@@ -16,9 +17,14 @@ MODULES = (
 
 
 def import_what_tasks_need() -> None:
-    """Import these modules, and all plugins."""
+    """Import these modules and all plugins, and do what the first rule and the first kernel of a process wait for."""
+    from maskwright.edits.rule_language.grammar import parse_value
     from maskwright.plugins.registry import plugins
 
     for name in MODULES:
         import_module(name)
     plugins()
+    parse_value("x")
+    numba: Any = import_module("numba.core.registry").cpu_target
+    numba.typing_context.refresh()
+    numba.target_context.refresh()

@@ -11,14 +11,17 @@ from maskwright.commands.parted.columns import dataset_of
 from maskwright.commands.parted.cuts import GroupCut, strata_of
 from maskwright.commands.parted.facts import moved_facts, unchanged_facts, unit_facts
 from maskwright.commands.parted.overlay import MaskedGroup, with_masked
+from maskwright.commands.parted.sheet import Stored
 from maskwright.commands.parted.spilling import gathered, spill
+from maskwright.commands.parted.whole_variables import empty
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Quiet
 from maskwright.foundation.randomness import generator
 from maskwright.masking.context import Execution, MaskingContext, WholeFile
 from maskwright.masking.mask import group_work
 from maskwright.masking.protecting.assembling import with_group
-from maskwright.masking.protecting.local import protect_group
+from maskwright.masking.protecting.local import facts_of_records, protect_group
+from maskwright.masking.published_edits import in_published_terms
 from maskwright.masking.unit_adjustment import adjust_unit, with_adjusted_values
 from maskwright.planning.strata import Strata
 
@@ -28,14 +31,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskwright.commands.parted.sheet import Stored
     from maskwright.commands.parted.strata import Conditions
+    from maskwright.commands.parted.whole_variables import WholeVariable
     from maskwright.data.dataset import Dataset
+    from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
     from maskwright.masking.protecting.assembling import GroupResult
+    from maskwright.masking.published_edits import PublishedTerms
     from maskwright.masking.standardisation import Standardisation
     from maskwright.planning.model import Step
     from maskwright.planning.plan import Plan
+    from maskwright.plugins.gathering import Gathered
 
 OVERSIZE = 1.25
 """Leaves are quantiles of a sample: one that is larger than a block by more than this is cut again."""
@@ -55,6 +61,8 @@ class Masking:
     whole : WholeFile
     seed : int
     block_size : int
+    terms : PublishedTerms or None
+        In which the edits on recoded variables are said; None: no variable is recoded yet.
     """
 
     plan: Plan
@@ -63,6 +71,25 @@ class Masking:
     whole: WholeFile
     seed: int
     block_size: int
+    terms: PublishedTerms | None = None
+
+    def in_terms_of(self, shown: Mapping[str, WholeVariable], original: Mapping[str, WholeVariable]) -> Masking:
+        """The same with edits on recoded variables as they hold of what is published of these.
+
+        Parameters
+        ----------
+        shown : mapping of name to WholeVariable
+            Variables as the steps so far publish them.
+        original : mapping of name to WholeVariable
+
+        Raises
+        ------
+        InputError
+            An edit would have to be weakened or dropped, and no step says that it may.
+        """
+        context = replace(self.context(empty(original)), edits=self.edits, terms=self.terms)
+        found = in_published_terms(context, empty(shown))
+        return replace(self, plan=found.plan, edits=found.edits, terms=found.terms)
 
     def context(self, data: Dataset, *name: str | int) -> MaskingContext:
         """Context of some of the records, with random numbers of their own."""
@@ -87,6 +114,8 @@ class BlockMasking:
         Folders of the shuffle, one for each part; "" for one without records.
     blocks : tuple of (int, int)
         First leaf, and that behind the last.
+    known : mapping of name to WholeVariable
+        Variables as the steps before publish them.
     """
 
     masking: Masking
@@ -95,15 +124,14 @@ class BlockMasking:
     units: tuple[int, ...]
     shuffled: tuple[str, ...]
     blocks: tuple[tuple[int, int], ...]
+    known: Mapping[str, WholeVariable]
 
 
-def protect_block(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+def protect_block(about: Stored, folder: Path, key: str) -> Mapping[str, object]:
     """Mask one block; a task.
 
     Parameters
     ----------
-    told : Stored
-        A `Sheet`.
     about : Stored
         A `BlockMasking`.
     folder : Path
@@ -113,7 +141,7 @@ def protect_block(told: Stored, about: Stored, folder: Path, key: str) -> Mappin
     """
     from pathlib import Path as FilePath
 
-    sheet, task = told.read(), about.read()
+    task = about.read()
     first, last = task.blocks[int(key)]
     cut: GroupCut = task.cut
     filled = [position for position, shuffled in enumerate(task.shuffled) if shuffled]
@@ -124,12 +152,12 @@ def protect_block(told: Stored, about: Stored, folder: Path, key: str) -> Mappin
         # Leaf by leaf is not the order of the file.
         order = np.lexsort((arrays["row"], part_of))
         arrays, part_of = {name: values[order] for name, values in arrays.items()}, part_of[order]
-    data = dataset_of(arrays, task.columns, sheet.variables)
+    data = dataset_of(arrays, task.columns, task.known)
     stratum = int(cut.stratum_of_leaf[first])
     masking: Masking = task.masking
     context = masking.context(data, masking.plan.groups[cut.group].step, cut.group, stratum, int(key))
     strata = Strata(np.zeros(len(data), dtype=np.int64), (), frozenset())
-    columns, facts = _masked_group(data, cut.group, strata, task.units, masking, context)
+    columns, facts, _ = _masked_group(data, cut.group, strata, task.units, masking, context)
     spill(folder / "masked", {"row": arrays["row"], **columns}, part_of, len(task.shuffled))
     return facts
 
@@ -145,6 +173,8 @@ class PartMasking:
     conditions : Conditions
     stratum_of : mapping of tuple of int to int
     before : tuple of MaskedGroup
+    gathered : mapping of stratum to mapping, or None
+        What all records said, where the method asks.
     """
 
     masking: Masking
@@ -152,6 +182,61 @@ class PartMasking:
     conditions: Conditions
     stratum_of: Mapping[tuple[int, ...], int]
     before: tuple[MaskedGroup, ...]
+    gathered: Mapping[int, Gathered] | None = None
+
+    def context(self, data: Dataset, first: int) -> MaskingContext:
+        """Context of the records of a part, which draw what they do in memory.
+
+        Parameters
+        ----------
+        data : Dataset
+        first : int
+            Number of the first record.
+        """
+        # Random numbers are those of the records, whatever part they stand in: they bear the names of a run in memory.
+        whole = replace(self.masking.whole, first=first)
+        context = self.masking.context(data)
+        return replace(context, seed=self.masking.seed, execution=Execution(), whole=whole, gathered=self.gathered)
+
+    def strata(self, original: Dataset) -> Strata:
+        """Strata of the records of a part."""
+        return Strata(strata_of(self.conditions, self.stratum_of, original), (), frozenset())
+
+
+VARIABLES = "variables"
+"""File with the variables of a group as its method publishes them."""
+
+GATHERED = "gathered"
+"""File with what the records of a part say to a method that asks."""
+
+
+def ask_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+    """Have the records of one part say what the method of a step asks of all; a task.
+
+    Parameters
+    ----------
+    told : Stored
+        A `Sheet`.
+    about : Stored
+        A `PartMasking`.
+    folder : Path
+        Gets ``gathered``: a mapping by stratum.
+    key : str
+        Position of the part.
+    """
+    sheet, task = told.read(), about.read()
+    original, first = sheet.records_of(key)
+    if original is None:
+        return {"records": 0}
+    current, _ = with_masked(original, task.before, int(key))
+    masking: Masking = task.masking
+    planned = replace(masking.plan.groups[task.group], strata=task.strata(original))
+    step = masking.plan.steps[planned.step - 1]
+    with step.placed(f"step {planned.step} ({step.method.name}): "):
+        work = group_work(planned, step, masking.edits)
+        facts = facts_of_records(current, work, masking.standardisation, task.context(current, first))
+    Stored.of(facts, folder / GATHERED)
+    return {"records": len(original)}
 
 
 def protect_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
@@ -164,7 +249,7 @@ def protect_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping
     about : Stored
         A `PartMasking`.
     folder : Path
-        Gets ``mN``.
+        Gets ``mN``, and ``variables``.
     key : str
         Position of the part.
     """
@@ -173,12 +258,9 @@ def protect_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping
     if original is None:
         return {"records": 0}
     current, _ = with_masked(original, task.before, int(key))
-    masking: Masking = task.masking
-    strata = Strata(strata_of(task.conditions, task.stratum_of, original), (), frozenset())
-    # Random numbers are those of the records, whatever part they stand in: they bear the names of a run in memory.
-    whole = replace(masking.whole, first=first)
-    context = replace(masking.context(current), seed=masking.seed, execution=Execution(), whole=whole)
-    columns, facts = _masked_group(current, task.group, strata, (), masking, context)
+    context = task.context(current, first)
+    columns, facts, variables = _masked_group(current, task.group, task.strata(original), (), task.masking, context)
+    Stored.of(variables, folder / VARIABLES)
     rows = np.arange(len(original), dtype=np.int32)
     spill(folder / f"m{task.group}", {"row": rows, **columns}, np.zeros(len(rows), dtype=np.int64), 1)
     return facts
@@ -193,8 +275,8 @@ def _scarce(data: Dataset, names: Sequence[str], step: Step) -> list[str]:
 
 def _masked_group(
     data: Dataset, group: int, strata: Strata, units: Sequence[int], masking: Masking, context: MaskingContext
-) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
-    """Masked values by name, and what is to be told of them."""
+) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any], tuple[Variable, ...]]:
+    """Masked values by name, what is to be told of them, and the variables as they are published."""
     plan = masking.plan
     planned = replace(plan.groups[group], strata=strata)
     step = plan.steps[planned.step - 1]
@@ -220,19 +302,20 @@ def _masked_group(
         "moved": moved_facts(done),
         "unchanged": unchanged_facts(step, planned.variables, data, protected, result.labels),
     }
-    return columns, facts
+    return columns, facts, result.variables
 
 
 def _numbers(data: Dataset, name: str) -> NDArray[np.float64]:
-    return np.where(data[name].missing, np.nan, data[name].values)
+    return np.where(data[name].missing, np.nan, data[name].values.astype(np.float64))
 
 
 def _refuse_changes(result: GroupResult, data: Dataset, step: Step, names: Sequence[str]) -> None:
     """What only a run in memory can do: records drawn or dropped, other variables, limits found in the data."""
-    same = all(data[name].variable == each for name, each in zip(names, result.variables, strict=True))
+    coarser = "detail" in step.method.removes
+    same = coarser or all(data[name].variable == each for name, each in zip(names, result.variables, strict=True))
     # Limits that parameters promise are among the edits already.
     promised = () if step.method.limits is None else step.method.limits(step.params, result.variables)
-    found = not {limit.variable for limit in result.limits} <= {limit.variable for limit in promised}
+    found = not coarser and not {limit.variable for limit in result.limits} <= {limit.variable for limit in promised}
     if not same or result.kept_rows is not None or result.missing_codes is not None or found:
         raise InputError(
             "the method changes what variables are, or which records there are, and that needs the whole file in "

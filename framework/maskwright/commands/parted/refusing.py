@@ -6,9 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.commands.parted.measuring import refused_measure, unmeasurable
-from maskwright.commands.parted.support import refused_method
+from maskwright.commands.parted.support import is_by_record, refused_method
+from maskwright.data.parts.addresses import is_remote
 from maskwright.edits.evaluation.domain import domain_tuples
 from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,9 +46,11 @@ def _of_settings(pipeline: Pipeline) -> Iterator[Problem]:
     if pipeline.release.order == "random" or pipeline.release.ids is not None:
         yield Problem(f"{engine} keeps the order and the keys of the records", hint=IN_MEMORY)
     output = pipeline.output
-    for name in ("svrl", "codebook", "key_map", "edits"):
-        if getattr(output, name) is not None:
-            yield Problem(f"output {name}: {engine} does not write it", hint=f"leave it out, or {IN_MEMORY}")
+    if is_remote(str(output.data)) and (pipeline.engine is None or pipeline.engine.scratch is None):
+        hint = "execution: {scratch: DIR} names a folder here that all workers see"
+        yield Problem(f"output data: {engine} writes into a folder first, and sends it when all is well", hint=hint)
+    if output.key_map is not None:
+        yield Problem(f"output key_map: {engine} does not write it", hint=f"leave it out, or {IN_MEMORY}")
     if output.escapes_formulas:
         yield Problem(f"output formulas: {engine} does not escape them", hint=IN_MEMORY)
 
@@ -82,19 +86,10 @@ def refuse_output(pipeline: Pipeline, parts: Parts) -> None:
                 hint="name a folder (output: {data: masked/}), which gets a masked file for each part",
             )
         )
-    if output.parts is not None:
-        raise InputError(
-            Problem("output parts: a run over parts writes a file for each part of the data", hint="leave it out")
-        )
     if output.source.name != pipeline.data.source.name:
         raise InputError(
             Problem(f"a run over parts writes them in the format they came in, {pipeline.data.source.name}")
         )
-    if parts.hive:
-        raise InputError(
-            Problem(f"a run over parts does not read what names of folders say yet ({', '.join(parts.hive)})",
-                    hint=IN_MEMORY)
-        )  # fmt: skip
 
 
 def refuse_plan(pipeline: Pipeline, plan: Plan) -> Pipeline:
@@ -109,11 +104,7 @@ def refuse_plan(pipeline: Pipeline, plan: Plan) -> Pipeline:
     ------
     InputError
     """
-    problems = [
-        Problem(f"{name} holds categories, and a run over parts masks numbers only", hint=IN_MEMORY)
-        for name in plan.masked
-        if not plan.variables[name].is_numeric
-    ]
+    problems = [*_of_categories(plan)]
     problems += [
         Problem(f"edit {edit.name!r} is for another engine, or reads more than one record", hint=IN_MEMORY)
         for edit in plan.edits
@@ -128,9 +119,33 @@ def refuse_plan(pipeline: Pipeline, plan: Plan) -> Pipeline:
         for edit in plan.edits
         if any(0 < sum(name in plan.masked for name in names) < len(names) for names in domain_tuples((edit,)))
     ]
+    folders = pipeline.output.parts if isinstance(pipeline.output.parts, tuple) else ()
+    problems += [
+        Problem(f"output parts: {unknown_name('variable', name, plan.variables)}")
+        for name in folders
+        if name not in plan.variables
+    ]
     if problems:
         raise InputError(problems)
     return replace(pipeline, measures=tuple(each for each in pipeline.measures if refused_measure(each) is None))
+
+
+def _of_categories(plan: Plan) -> Iterator[Problem]:
+    """What is asked of categories, and of variables that become some, and needs all records at once."""
+    coarse: set[str] = set()
+    for group in plan.groups:
+        step = plan.steps[group.step - 1]
+        if is_by_record(step.method):
+            coarse |= set(group.variables) if "detail" in step.method.removes else set()
+            continue
+        for name in group.variables:
+            if name in coarse or not plan.variables[name].is_numeric:
+                why = f"step {group.step}: {step.method.name} masks in blocks of near records"
+                yield Problem(f"{why}, and {name} holds categories", step.place, IN_MEMORY)
+    for edit in plan.edits:
+        if plan.coarse.read_by(edit) and domain_tuples((edit,)):
+            why = f"edit {edit.name!r} reads which values occur together, and one of its variables is recoded"
+            yield Problem(why, edit.place, IN_MEMORY)
 
 
 def dropped_notices(before: Pipeline, after: Pipeline) -> tuple[str, ...]:

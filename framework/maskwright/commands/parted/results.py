@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwright.commands.parted.drifting import drift_of_sums
-from maskwright.commands.parted.facts import UnitTotals, unchanged_doubts
+from maskwright.commands.parted.facts import CategoryTotals, UnitTotals, unchanged_doubts
+from maskwright.commands.parted.support import home_of
 from maskwright.data.dataset import Column, Dataset
 from maskwright.foundation.doubts import Doubt
 from maskwright.masking.adjusting.cost import Cost
+from maskwright.masking.adjustment_record import category_unit_json
 from maskwright.masking.kept_promises import class_doubts, multiple_doubts
-from maskwright.masking.masking_notices import drift_notices, zero_notices
+from maskwright.masking.masking_notices import category_notices, drift_notices, published_note_doubts, zero_notices
 from maskwright.masking.masking_result import MaskingResult
 from maskwright.masking.protecting.assembling import gather_notes
 from maskwright.masking.suppressing.steps import Removal
@@ -23,10 +25,12 @@ from maskwright.planning.keepers import limit_keeper
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from maskwright.commands.parted.finishing import FinishedPart
+    from maskwright.commands.parted.drifting import DriftTotals
+    from maskwright.commands.parted.finished_parts import Finished
     from maskwright.edits.edit_set import EditSet
+    from maskwright.masking.category_adjustment import CategoryCounts
+    from maskwright.masking.published_edits import PublishedTerms
     from maskwright.planning.plan import Plan
-    from maskwright.release.last_look import UnchangedCells
 
 
 Facts = Mapping[str, Any]
@@ -42,8 +46,9 @@ class Told:
     groups : sequence of sequence of mapping
         Of each variable group of the plan.
     parts : sequence of mapping
-        Of the finished parts with records.
-    finished : sequence of FinishedPart
+        Of the finished parts with records, but for what `drift` has.
+    drift : DriftTotals
+    finished : Finished
     k : mapping
         As in `run.json`.
     records : int
@@ -51,12 +56,13 @@ class Told:
 
     groups: Sequence[Sequence[Facts]]
     parts: Sequence[Facts]
-    finished: Sequence[FinishedPart]
+    drift: DriftTotals
+    finished: Finished
     k: Mapping[str, Any]
     records: int
 
 
-def masking_result(told: Told, plan: Plan, edits: EditSet) -> MaskingResult:
+def masking_result(told: Told, plan: Plan, edits: EditSet, terms: PublishedTerms | None = None) -> MaskingResult:
     """Result of masking, without records.
 
     Parameters
@@ -65,25 +71,32 @@ def masking_result(told: Told, plan: Plan, edits: EditSet) -> MaskingResult:
     plan : Plan
     edits : EditSet
         Those that hold in the published file.
+    terms : PublishedTerms or None
+        In which the edits on recoded variables are said.
     """
     units = [UnitTotals(unit) for unit in plan.units]
     for facts in [*(each for group in told.groups for each in group), *told.parts]:
         for each in facts.get("units", ()):
             units[each["unit"]].add(each)
+    categories = [CategoryTotals(unit) for unit in plan.category_units]
+    for facts in told.parts:
+        for each in facts.get("categories", ()):
+            categories[each["unit"]].add(each)
+    counts = [each.counts for each in categories]
     notes = [_notes(facts) for facts in told.groups]
-    names = [name for name in plan.masked if told.finished[0].masked[name].variable.is_numeric]
-    drift = drift_of_sums(
-        (each["drift"][0] for each in told.parts), (each["drift"][1] for each in told.parts), names, told.records
-    )
+    masked = told.finished.masked
+    names = [name for name in plan.masked if masked[name].variable.is_numeric]
+    drift = drift_of_sums(told.drift.before, told.drift.after, names, told.records)
     zeros = tuple(_zeros(told.parts, plan))
-    masked = told.finished[0].masked
     counted = {edit.name: 0 for edit in edits}
     return MaskingResult(
         masked=masked,
-        adjusted=counted | _added((unit.touched for unit in units), counted),
-        infeasible=counted | _added((unit.failing for unit in units), counted),
-        adjustment=tuple(unit.to_json() for unit in units if unit.unit.edits),
-        moved=tuple(_moved(told, units)),
+        adjusted=counted | _added([*(u.touched for u in units), *(c.touched for c in categories)], counted),
+        infeasible=counted | _added([*(u.failing for u in units), *(c.failing for c in categories)], counted),
+        adjustment=(
+            *(unit.to_json() for unit in units if unit.unit.edits), *(category_unit_json(each) for each in counts)
+        ),
+        moved=tuple(_moved(told, plan, units, counts)),
         k=told.k,
         notes=tuple(
             {"step": group.step, "variables": list(group.variables), **said}
@@ -91,9 +104,11 @@ def masking_result(told: Told, plan: Plan, edits: EditSet) -> MaskingResult:
         ),
         zeros=zeros,
         notices=(
-            *_warnings(plan, notes), *zero_notices(zeros), *_conflicts(units), *drift_notices(drift),
+            *_warnings(plan, notes), *zero_notices(zeros), *_conflicts(units), *category_notices(counts, plan),
+            *drift_notices(drift),
         ),
-        doubts=tuple(_doubts(told, plan)),
+        doubts=(*_doubts(told, plan), *published_note_doubts(plan, notes, counts)),
+        terms=terms,
         keepers=tuple(limit_keeper(edit) for edit in edits if edit.name not in {each.edit for each in plan.keepers}),
         cost=sum((unit.cost for unit in units), Cost()),
         drift=drift,
@@ -101,7 +116,7 @@ def masking_result(told: Told, plan: Plan, edits: EditSet) -> MaskingResult:
     )  # fmt: skip
 
 
-def _added(shares: Iterator[Mapping[str, int]], known: Mapping[str, int]) -> dict[str, int]:
+def _added(shares: Sequence[Mapping[str, int]], known: Mapping[str, int]) -> dict[str, int]:
     total: dict[str, int] = {}
     for each in shares:
         for name in each.keys() & known.keys():
@@ -132,15 +147,18 @@ def _conflicts(units: Sequence[UnitTotals]) -> Iterator[str]:
             )
 
 
-def _moved(told: Told, units: Sequence[UnitTotals]) -> Iterator[dict[str, Any]]:
+def _moved(
+    told: Told, plan: Plan, units: Sequence[UnitTotals], categories: Sequence[CategoryCounts]
+) -> Iterator[dict[str, Any]]:
     """Rows moved, over all units that act on the same rows."""
     for number, facts in enumerate([*told.groups, told.parts]):
         home = None if number == len(told.groups) else number
-        own = [each for each in units if each.unit.edits and each.unit.group == home]
-        if own and any(each.counts["rows"] for each in own):
+        own = [each for each in units if each.unit.edits and home_of(plan, each.unit) == home]
+        others = categories if home is None else ()
+        if others or (own and any(each.counts["rows"] for each in own)):
             yield {
-                "acting_on": own[0].acting_on,
-                "variables": [list(each.unit.variables) for each in own],
+                "acting_on": "records" if others else own[0].acting_on,
+                "variables": [list(unit.variables) for unit in (*(e.unit for e in own), *(e.unit for e in others))],
                 "rows": sum(each["moved"]["rows"] for each in facts if "moved" in each),
                 "moved": sum(each["moved"]["moved"] for each in facts if "moved" in each),
             }
@@ -172,7 +190,7 @@ def _doubts(told: Told, plan: Plan) -> Iterator[Doubt]:
             )  # fmt: skip
     # One record of which those cells are missing that are missing anywhere: nothing else is asked of the values.
     flags = _flags(told, plan)
-    yield from class_doubts(plan, flags, told.k)
+    yield from class_doubts(plan, flags, told.k["groups"])
     yield from multiple_doubts(plan, [each["beside_multiples"] for each in told.parts], {})
     for number, step in enumerate(plan.steps, 1):
         for name in step.planning.structural_zeros:
@@ -184,35 +202,16 @@ def _doubts(told: Told, plan: Plan) -> Iterator[Doubt]:
                     "another value a zero", count=moved, total=told.records, place=step.place,
                     hint=f"state the rule that governs its zeros as an edit (if ... then {name} == 0)",
                 )  # fmt: skip
-    seen: dict[tuple[str, str], Doubt] = {}
-    for part in told.finished:
-        for doubt in part.doubts:
-            seen.setdefault((doubt.kind, doubt.subject), doubt)
-    yield from seen.values()
+    yield from told.finished.doubts.values()
 
 
 def _flags(told: Told, plan: Plan) -> Dataset:
     columns = []
     for name in plan.masked:
         gone = np.array([any(each["missing"][name] for each in told.parts)])
-        variable = told.finished[0].masked[name].variable
+        variable = told.finished.masked[name].variable
         columns.append(Column(variable, np.zeros(1) if variable.is_numeric else np.zeros(1, dtype=np.int32), gone))
     return Dataset(tuple(columns))
-
-
-def unchanged_of_parts(finished: Sequence[FinishedPart]) -> tuple[UnchangedCells, ...]:
-    """Cells of each variable that are as they were, over all parts."""
-    found = []
-    for position in range(len(finished[0].unchanged)):
-        own = [each.unchanged[position] for each in finished]
-        values = frozenset[float]().union(*(few for _, few in own))
-        found.append(
-            replace(
-                own[0][0], cells=sum(each.cells for each, _ in own), unchanged=sum(each.unchanged for each, _ in own),
-                values=max(len(values), *(each.values for each, _ in own)),
-            )
-        )  # fmt: skip
-    return tuple(found)
 
 
 def class_sets(plan: Plan, masked: Dataset, records: int) -> tuple[list[tuple[str, ...]], list[int], Any]:
@@ -233,8 +232,11 @@ def class_sets(plan: Plan, masked: Dataset, records: int) -> tuple[list[tuple[st
         size = step.group_records(records)
         if size is not None:
             groups.append(
-                {"step": group.step, "variables": list(group.variables), "requested": step.k, "expected": size}
-            )
+                {
+                    "step": group.step, "variables": list(group.variables), "requested": step.k, "expected": size,
+                    "guaranteed": step.k is not None and step.planning.k_guarantee == "require",
+                }
+            )  # fmt: skip
     k = max((each["expected"] for each in groups), default=None)
     quasi = tuple(column.name for column in masked if column.variable.role == "quasi_identifier")
     sets: list[tuple[str, ...]] = (
@@ -242,7 +244,8 @@ def class_sets(plan: Plan, masked: Dataset, records: int) -> tuple[list[tuple[st
     )
     least: list[int] = [each["expected"] for each in groups] + ([k or 2] if quasi else []) + [k or 2]
 
-    def together(counts: Sequence[dict[str, int]]) -> dict[str, Any]:
+    def together(found: Sequence[dict[str, int]]) -> dict[str, Any]:
+        counts = [{**each, "expected": size} for each, size in zip(found, least, strict=True)]
         own = [{**each, **count} for each, count in zip(groups, counts, strict=False)]
         return {
             "requested": max((each["requested"] for each in groups if each["requested"] is not None), default=None),

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.parted.finishing import PUBLISHED
+from maskwright.commands.parted.finishing import FOUND
 from maskwright.commands.parted.foreseen import (
     costs_of_parted_plan,
     refuse_too_large_parts,
     refuse_unscannable,
     worker_limit,
 )
+from maskwright.commands.parted.gathering import gather, write_rules, write_svrl
 from maskwright.commands.parted.planning import arrived, planned
 from maskwright.commands.parted.preparing import import_what_tasks_need
 from maskwright.commands.parted.refusing import dropped_notices, refuse_output, refuse_plan, refuse_request
@@ -26,22 +26,22 @@ from maskwright.commands.parted.whole_variables import empty
 from maskwright.commands.running.arrive import Clock
 from maskwright.commands.running.foreseen import costs_in_words
 from maskwright.commands.running.plan_checks import heed_checks
-from maskwright.commands.running.publish import publish_record, refuse_doubts, refuse_release
+from maskwright.commands.running.publish import publish_record, refuse_doubts, refuse_release, write_release_codebook
 from maskwright.commands.running.ready import ReadyRun, doubts_of_measures
 from maskwright.commands.running.recording import MeasuredRun, run_record
-from maskwright.data.parts.manifest import write_manifest
-from maskwright.foundation.errors import InputError
+from maskwright.data.parts.addresses import address_of
+from maskwright.data.parts.finding import is_several
 from maskwright.foundation.progress import stage
 from maskwright.foundation.randomness import fresh_seed
-from maskwright.foundation.whole_files import PUBLIC, masked_mode
 from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.plugins.engine import EngineTerms
 from maskwright.plugins.needed_packages import needed_packages
 from maskwright.plugins.parts_reading import refuse_changed_parts, scan_parts
 from maskwright.plugins.registry import find_source, plugins
-from maskwright.release.facts import file_facts
-from maskwright.release.files import Release, writing
+from maskwright.release.codebook import HeldTexts
+from maskwright.release.files import Release
 from maskwright.release.gate import judge
+from maskwright.release.in_parts import folders_that_tell
 from maskwright.release.last_look import unchanged_doubts
 from maskwright.release.measures.usual_losses import with_usual_losses
 from maskwright.release.record.cut_record import CutRecord
@@ -49,12 +49,10 @@ from maskwright.release.record.doubt_record import doubt_records
 from maskwright.release.scratch import passing_scratch_folder, scratch_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from maskwright.commands.parted.planning import Arrived
     from maskwright.data.parts.model import Parts
-    from maskwright.data.variable import Variable
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.execution_section import ChosenEngine
     from maskwright.pipeline.resolved import Pipeline
@@ -91,7 +89,7 @@ def run_parted(
     refuse_request(described)
     with clock("find"), stage(reporter, "Finding the parts") as progress:
         source = find_source(described.data.source.name)
-        parts = scan_parts(source, described.data.params, str(described.data.path), progress)
+        parts = scan_parts(source, described.data.params, address_of(str(described.data.path)), progress)
     refuse_output(described, parts)
     refuse_unscannable(described, parts)
     paths, output = described.output.paths, described.output.data
@@ -102,6 +100,7 @@ def run_parted(
         scratch_folder(_scratch_of(described, chosen), output, identity, resume=resume, reporter=reporter) as scratch,
         chosen.plugin.start(_terms(described, scratch.path), chosen.params) as workers,
     ):
+        release.keep_in(scratch.path)
         drawn = described.seed if described.seed is not None else scratch.remember("seed", fresh_seed)
         run = PartedRun(described, parts, int(drawn), scratch.path, workers, reporter, clock, f"{identity} {drawn}")
         return _run(run, release)
@@ -126,7 +125,7 @@ def plan_parted(described: Pipeline, reporter: Reporter, assume_records: int | N
     assert chosen is not None
     refuse_request(described)
     source = find_source(described.data.source.name)
-    parts = scan_parts(source, described.data.params, str(described.data.path))
+    parts = scan_parts(source, described.data.params, address_of(str(described.data.path)))
     refuse_output(described, parts)
     refuse_unscannable(described, parts)
     with (
@@ -191,17 +190,21 @@ def _run(run: PartedRun, release: Release) -> RunRecord:
     if described.checks:
         heed_checks(described, plan.plan.to_json(), run.reporter)
     refuse_doubts(described, judge(doubts, described.waivers))
-    told = run.store("sheet", Sheet(_for_tasks(described), run.parts, run.seed, found.variables))
-    masking, groups = mask_groups(run, told, found, plan)
-    result, outcome, unchanged = finish_parts(run, told, found, masking, groups)
+    folders_that_tell(found.layout, described.output, plan.plan.masked, tuple(found.variables))
+    told = run.store("sheet", Sheet(_for_tasks(described), run.parts, run.seed, found.variables, found.layout))
+    masked = mask_groups(run, told, found, plan)
+    masking = masked.masking
+    result, outcome, unchanged, first = finish_parts(run, told, found, masked)
     seen = tuple(unchanged_doubts(unchanged, plan.plan, result.doubts))
     left = undecided_doubts(outcome, found.outcome)
     judgement = judge((*doubts, *result.doubts, *left, *seen), described.waivers)
     for notice in (*result.notices, *judgement.notices):
         run.reporter.notice(notice)
     original = replace(empty(found.variables), layout=found.layout)
-    ready = ReadyRun(described, original, plan.edits, found.outcome, masking.plan, plan.notices, doubts)
-    found_measures = measured(run, plan.plan, told)
+    ready = ReadyRun(
+        described, original, plan.edits, found.outcome, masking.plan, plan.notices, doubts, None, plan.dropped
+    )
+    found_measures = measured(run, plan.plan, masked.published, told, first)
     record = run_record(
         MeasuredRun(
             described, ready, result, outcome, found_measures, unchanged, judgement, run.seed, run.clock.seconds
@@ -211,7 +214,13 @@ def _run(run: PartedRun, release: Release) -> RunRecord:
     refuse_release(described, result, outcome, record, judgement)
     with run.clock("publish"):
         refuse_changed_parts(run.parts)
-        _gather(run, release, [each.variable for each in found.variables.values()])
+        write_svrl(run, release, masking.edits, found.layout)
+        write_rules(run, release, result, found.layout)
+        if described.output.codebook is not None:
+            texts = HeldTexts.merged([each.texts for each in run.read(run.finished, FOUND)])
+            recoded = masking.plan.recoded
+            write_release_codebook(release, described, record, texts, result.masked.variables, recoded)
+        gather(run, release, [each.variable for each in masked.published.values()])
         record = publish_record(release, described, record)
     return record.model_copy(update={"seconds": dict(run.clock.seconds)})
 
@@ -239,28 +248,15 @@ def _mode(run: PartedRun) -> str:
     return f"blocks of about {run.block_size} records, cut by a sample"
 
 
-def _gather(run: PartedRun, release: Release, variables: Sequence[Variable]) -> None:
-    """Move the finished parts into the release, each as it was validated."""
-    target, facts = release.temporary("data"), []
-    for part, receipt in zip(run.parts, run.done[run.finished], strict=True):
-        ((name, sha256),) = [each for each in receipt.files.items() if each[0].startswith(f"{PUBLISHED}/")]
-        file = target / part.name if run.pipeline.output.is_folder else target
-        with writing(target):
-            file.parent.mkdir(parents=True, exist_ok=True)
-            shutil.move(run.scratch / run.finished / receipt.key / name, file)
-            file.chmod(0o600 if file == target else masked_mode(PUBLIC))
-        found = file_facts(file)
-        if found["sha256"] != sha256:
-            raise InputError(f"{part.name}: the masked file was changed by another program; nothing was released")
-        facts.append({"name": part.name, "records": part.records, **found})
-    if run.pipeline.output.is_folder:
-        write_manifest(target, facts, variables, run.pipeline.output.source.name)
-
-
 def _arrived(run: PartedRun) -> Arrived:
     """Look at all parts for the first time."""
     told = run.store("parts", Sheet(_for_tasks(run.pipeline), run.parts, run.seed, {}))
     run.run("scan", "Reading the parts", scan, run.part_keys, told)
     read = [(part.name, first) for part, first in zip(run.parts, run.parts.offsets, strict=False) if part.records]
     found = run.read("scan", SCANNED)
-    return arrived([(name, first, each) for (name, first), each in zip(read, found, strict=True)])
+    whole = arrived([(name, first, each) for (name, first), each in zip(read, found, strict=True)])
+    # What one part says of itself is not what is read.
+    details = {name: each for name, each in whole.layout.details.items() if name != "parts"}
+    if is_several(run.parts.found_by):
+        details["parts"] = run.parts
+    return replace(whole, layout=replace(whole.layout, details=details))

@@ -7,16 +7,19 @@ import hashlib
 import io
 import os
 import pickle
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.parted.whole_variables import in_whole_terms
 from maskwright.commands.reading import load
+from maskwright.data.dataset import Layout
 from maskwright.foundation.errors import DataError
+from maskwright.foundation.progress import silent
 from maskwright.planning.model import Step
-from maskwright.plugins.parts_reading import refuse_changed
+from maskwright.plugins.parts_reading import files_source
 from maskwright.plugins.registry import find_source, plugins
+from maskwright.plugins.source import written_batches_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,12 +41,15 @@ class Sheet:
     seed : int
     variables : mapping of name to WholeVariable
         As the whole file has them; empty until all parts were read once.
+    layout : Layout
+        Of the first part with records, once that is known.
     """
 
     pipeline: Pipeline
     parts: Parts
     seed: int
     variables: Mapping[str, WholeVariable]
+    layout: Layout = field(default_factory=Layout)
 
     def part_of(self, key: str) -> tuple[Part, int]:
         """Part that a key names by its position, and the number of its first record."""
@@ -57,11 +63,23 @@ class Sheet:
 
     def read(self, part: Part) -> Dataset:
         """Read a part without identifiers; its variables are those of the whole file once these are known."""
-        refuse_changed(part)
-        file = replace(self.pipeline.data, path=Path(part.path), source=find_source(part.format))
+        source = files_source(find_source(part.format), (part,), self.parts.schema)
+        file = replace(self.pipeline.data, path=Path(part.path), source=source)
         data = load(file, again=bool(self.variables))
         data = data.without([each.name for each in data.variables if each.role == "identifier"])
         return in_whole_terms(data, self.variables) if self.variables else data
+
+    def layout_of(self, part: Part) -> Layout:
+        """How a part without records is written: as the first one that has some, where its own file does not say."""
+        source = files_source(find_source(part.format), (part,), self.parts.schema)
+        reading = source.open(Path(part.path), self.pipeline.data.params, silent)
+        with written_batches_of(reading) as batches:
+            for _ in batches:
+                pass
+        own = reading.layout
+        if own.details["layouts"]:
+            return own
+        return replace(self.layout, details={**self.layout.details, "parts": own.details["parts"]})
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def spill(path: Path, columns: Mapping[str, NDArray[np.generic]], readers: NDArr
     records = np.empty(len(order), dtype=[(name, kind) for name, kind in said])
     for name, values in columns.items():
         records[name] = values[order]
-    with _private(path.with_suffix(ENDING)) as file:
+    with private_file(path.with_suffix(ENDING)) as file:
         file.write(json.dumps([said, count]).encode() + b"\n")
         file.write(borders.tobytes())
         file.write(records.view(np.uint8).data)
@@ -111,5 +111,6 @@ def together(pieces: list[dict[str, NDArray[np.generic]]]) -> dict[str, NDArray[
     return {name: np.concatenate([each[name] for each in pieces]) for name in pieces[0]}
 
 
-def _private(path: Path) -> IO[bytes]:
+def private_file(path: Path) -> IO[bytes]:
+    """Open a new file that only its owner can read."""
     return os.fdopen(os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb")

@@ -10,9 +10,14 @@ from maskwright.plugins.remover import Remover
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from maskwright.planning.model import AdjustmentUnit
+    from maskwright.planning.plan import Plan
     from maskwright.plugins.measure import Measure
     from maskwright.plugins.registered import Registry
     from maskwright.plugins.remover import AnyMethod
+
+CATEGORIES = frozenset({"nominal", "ordinal"})
+"""Types of variables that are no numbers."""
 
 Form = Literal["local", "block", "global", "refused"]
 Result = Literal["exact", "blocked", "approximate", "sampled", "refused"]
@@ -40,6 +45,29 @@ class Support:
     why: str
 
 
+def is_by_record(method: AnyMethod) -> bool:
+    """Whether a method masks each record by itself, if need be after it was told something of all.
+
+    Parameters
+    ----------
+    method : Method or Remover
+    """
+    return method.cut == "any" or method.gathering is not None
+
+
+def home_of(plan: Plan, unit: AdjustmentUnit) -> int | None:
+    """Group whose clusters a unit is adjusted with, where they are made; None where records are, part by part.
+
+    Parameters
+    ----------
+    plan : Plan
+    unit : AdjustmentUnit
+    """
+    if unit.group is None or is_by_record(plan.steps[plan.groups[unit.group].step - 1].method):
+        return None
+    return unit.group
+
+
 def refused_method(method: AnyMethod) -> str | None:
     """Why a method cannot run over parts; None where it can.
 
@@ -49,12 +77,14 @@ def refused_method(method: AnyMethod) -> str | None:
     """
     if isinstance(method, Remover):
         return "takes records or cells away, and that needs all records at once"
-    if method.removes:
-        return "publishes coarser categories or empty cells, which a run over parts does not do yet"
+    if "cells" in method.removes:
+        return "leaves cells empty, and that needs all records at once"
     if method.draws_records:
         return "draws records anew"
-    if method.cut == "none":
+    if method.cut == "none" and method.gathering is None:
         return "sees all records at once"
+    if not is_by_record(method) and ("detail" in method.removes or not method.variable_types - CATEGORIES):
+        return "masks categories in blocks, which a run over parts does not do yet"
     return None
 
 
@@ -65,6 +95,10 @@ def support_of_method(method: AnyMethod) -> Support:
         return Support("method", method.name, "refused", "refused", why)
     if method.cut == "any":
         return Support("method", method.name, "local", "exact", "changes each record by itself, part by part")
+    if method.gathering is not None:
+        said = "asks something of all records first, then changes each by itself, part by part"
+        said += f"; not with {method.gathering.not_with}" if method.gathering.not_with else ""
+        return Support("method", method.name, "local", "exact", said)
     said = "in blocks of near records, cut by a sample; as good as `block_size` in memory"
     return Support("method", method.name, "block", "blocked", said)
 

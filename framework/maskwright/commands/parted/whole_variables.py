@@ -93,7 +93,7 @@ def _together(one: WholeVariable, other: WholeVariable, name: str, first: str) -
             )
         )
     known = before if one.present or not other.present else after
-    if before.is_numeric and after.is_numeric:
+    if before.is_numeric and after.is_numeric and one.present and other.present:
         places = None if None in (before.decimals, after.decimals) else max(before.decimals or 0, after.decimals or 0)
         kind = before.type if before.type == after.type else "continuous"
         known = replace(known, decimals=places, type=kind)
@@ -105,6 +105,21 @@ def _together(one: WholeVariable, other: WholeVariable, name: str, first: str) -
         one.digits if one.digits == other.digits else None, one.moments + other.moments,
         one.records + other.records, one.missing + other.missing,
     )  # fmt: skip
+
+
+def as_published(known: Mapping[str, WholeVariable], published: Iterable[Variable]) -> dict[str, WholeVariable]:
+    """Variables of the whole file with those that steps publish as others.
+
+    Parameters
+    ----------
+    known : mapping of name to WholeVariable
+    published : iterable of Variable
+        What became of some of them.
+    """
+    found = dict(known)
+    for variable in published:
+        found[variable.name] = replace(found[variable.name], variable=variable)
+    return found
 
 
 def in_whole_terms(data: Dataset, known: Mapping[str, WholeVariable]) -> Dataset:

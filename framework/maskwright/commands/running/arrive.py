@@ -22,7 +22,6 @@ from maskwright.foundation.errors import EditError, InputError, Problem
 from maskwright.foundation.memory import give_back_memory
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.foundation.refusals import EditViolation
-from maskwright.masking.field_adjustment import with_errors_located
 from maskwright.pipeline.edits_read import read_edits_of
 from maskwright.pipeline.names import further_problems, in_order, names_in, unknown_uses, unpublished_uses
 from maskwright.pipeline.release_section import declared_keys
@@ -77,7 +76,7 @@ class CheckedInput:
     edits : EditSet
         That fire on these data.
     outcome : Outcome
-        Verdicts on the original.
+        Verdicts on the original, without records that were dropped, before fields were mended.
     broken : mapping of edit name to int
         Records that violate it, after what `on_input_violation` did.
     identifiers : tuple of Variable
@@ -89,6 +88,8 @@ class CheckedInput:
         What was not surely understood.
     localisation : mapping or None
         Confidential.
+    as_it_came : Outcome or None
+        Verdicts on all records, those that were dropped among them; None: `outcome` has them.
     """
 
     original: Dataset
@@ -100,6 +101,7 @@ class CheckedInput:
     doubts: tuple[Doubt, ...] = ()
     localisation: Mapping[str, Any] | None = None
     keys: Keys = field(default_factory=lambda: Keys(Dataset(())))
+    as_it_came: Outcome | None = None
 
 
 def arrive(
@@ -156,21 +158,26 @@ def arrive(
         rule_notices = refuse_contradictions(edits, original.variables, thorough=thorough)
         refuse_arithmetic_on_text(edits, original)
     located: dict[str, Any] | None = None
+    left = arrival
     if request.on_input_violation == "localize":
+        from maskwright.masking.field_adjustment import with_errors_located  # with all that adjusts values
+
         trusted = {name: each.reliability for name, each in request.data.variables.items() if name in original}
         with timed("localize"), stage(reporter, "Locating errors") as progress:
-            original, located, more = with_errors_located(original, edits, trusted, domain, progress)
+            original, located, more = with_errors_located(
+                original, edits, trusted, domain, progress, request.execution.workers
+            )
         broken = {each.name: each.violations for each in check_dataset(original, edits, domain).edits}
     else:
-        kept, arrival, more = _on_violation(request, original, edits, arrival)
+        kept, left, more = _on_violation(request, original, edits, arrival)
         if kept is not None:
             original, keys = kept[0], replace(keys, old=keys.old.taken(kept[1]))
-        broken = {each.name: each.violations for each in arrival.edits}
-    doubts = (*original.doubts, *undecided_doubts(arrival))
+        broken = {each.name: each.violations for each in left.edits}
+    doubts = (*original.doubts, *undecided_doubts(left))
     gone = identifier_notices(each.name for each in identifiers if not each.renewed)
-    suspicious = suspicious_edit_notices(arrival)
+    suspicious = suspicious_edit_notices(left)
     notices = (*gone, *unpublished, *original.notes, *stated.notes, *silent_notices, *more, *rule_notices, *suspicious)
-    return CheckedInput(original, edits, arrival, broken, identifiers, notices, doubts, located, keys)
+    return CheckedInput(original, edits, left, broken, identifiers, notices, doubts, located, keys, arrival)
 
 
 @contextmanager

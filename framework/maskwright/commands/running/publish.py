@@ -10,21 +10,23 @@ from typing import TYPE_CHECKING
 from maskwright.commands.running.report_sections import with_sections
 from maskwright.data.codebooks.as_meant import refuse_otherwise
 from maskwright.data.codebooks.writing import write_codebook
+from maskwright.data.parts.addresses import address_of
 from maskwright.foundation.errors import Problem
 from maskwright.foundation.progress import LOGGER
 from maskwright.foundation.refusals import EditViolation, OpenDoubts, ThresholdMissed
 from maskwright.pipeline.resolved import Pipeline
-from maskwright.release.codebook import release_codebook
+from maskwright.release.codebook import HeldTexts, release_codebook
 from maskwright.release.files import writing
+from maskwright.release.record.every_step import require_every_step_run
 from maskwright.release.record.for_reports import record_for_reports
 from maskwright.release.record.run_record import OutputFile, RunRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from maskwright.commands.running.stages import PipelineRun
-    from maskwright.data.dataset import Dataset
+    from maskwright.data.variable import Variable
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import MaskingRequest, MeasureRequest
@@ -132,30 +134,39 @@ def _ending(request: MaskingRequest, judgement: Judgement) -> Problem:
     return Problem(said, hint=f"where all is as it should be, say so in the pipeline, and why:\n    {waivers}")
 
 
-def write_release_codebook(run: PipelineRun, record: RunRecord, released: Dataset, result: MaskingResult) -> None:
+def write_release_codebook(
+    release: Release,
+    pipeline: Pipeline,
+    record: RunRecord,
+    released: Mapping[str, HeldTexts],
+    variables: tuple[Variable, ...],
+    recoded: Collection[str],
+) -> None:
     """Write the codebook of the masked data, where one is asked for.
 
     Parameters
     ----------
-    run : PipelineRun
+    release : Release
+    pipeline : Pipeline
     record : RunRecord
-    released : Dataset
-        The masked file as it was read back.
-    result : MaskingResult
+    released : mapping of name to HeldTexts
+        Of the masked file as it was read back.
+    variables : tuple of Variable
+        What is known of the variables that it holds.
+    recoded : collection of str
+        Variables that are published as other categories than they had.
     """
-    pipeline = run.pipeline
     target = pipeline.output.codebook
     if target is None:
         return
     codebook = release_codebook(
-        pipeline.output.data.name, record, released, result.masked.variables, pipeline.data.variables,
-        run.ready.plan.recoded, pipeline.data.cluster,
-    )  # fmt: skip
-    written = run.release.temporary("codebook")
+        pipeline.output.data.name, record, released, variables, pipeline.data.variables, recoded, pipeline.data.cluster
+    )
+    written = release.temporary("codebook")
     with writing(written):
         write_codebook(written, codebook, as_table=target.suffix.lower() == ".csv")
     refuse_otherwise(written, codebook)
-    run.release.sealed("codebook")
+    release.sealed("codebook")
 
 
 def publish(run: PipelineRun, record: RunRecord, found: Mapping[str, Measurement]) -> RunRecord:
@@ -188,7 +199,13 @@ def publish_record(
     record : RunRecord
     per_record : dict of label to tuple of float, optional
         Contributions of records: they stand in the confidential record's file only.
+
+    Raises
+    ------
+    StepNotDone
+        A step of the pipeline was not run: nothing was published.
     """
+    require_every_step_run(pipeline.steps, record)
     record = with_sections(pipeline, record)
     record = _written_about(release, pipeline, record, per_record or {})
     release.publish()
@@ -228,8 +245,8 @@ def _written_about(
     """Write reports and records of the run as it will be when it is published, and return that record."""
     later = {"record", "public_record", *(report.name for report, _ in pipeline.output.reports)}
     outputs = {
-        key: OutputFile(file=str(path)) if key in later else OutputFile(file=str(path), **release.sealed(key))
-        for key, path in pipeline.output.paths.items()
+        key: OutputFile(file=place) if key in later else OutputFile(file=place, **release.sealed(key))
+        for key, place in ((key, address_of(str(path))) for key, path in pipeline.output.paths.items())
     }
     record = record.model_copy(update={"ok": True, "outputs": outputs})
     for report, path in pipeline.output.reports:

@@ -68,6 +68,8 @@ class ReadyRun:
         Those that steps drop, because what they read is published as categories.
     keys : Keys
         Published with new values; they are put back when all else is done.
+    as_it_came : Outcome or None
+        Verdicts on all records of the original, those that were dropped among them; None: `arrival` has them.
     """
 
     request: MaskingRequest
@@ -80,6 +82,7 @@ class ReadyRun:
     localisation: Mapping[str, Any] | None = None
     dropped: tuple[Edit, ...] = ()
     keys: Keys = field(default_factory=lambda: Keys(Dataset(())))
+    as_it_came: Outcome | None = None
 
     @property
     def is_shuffled(self) -> bool:
@@ -158,6 +161,7 @@ def prepare(
         arrived.localisation,
         dropped,
         arrived.keys,
+        arrived.as_it_came,
     )
     sorted_by = () if ready.is_shuffled else sorted_file_doubts(plan.groups, plan.steps, ready.original)
     return replace(ready, doubts=(*ready.doubts, *sorted_by))
@@ -183,6 +187,7 @@ def plan_of_steps(
     """Plan with what becomes of the edits on recoded variables, as far as that is known before masking."""
     coarse = recoded_variables(edits, steps, variables, broken or {})
     known = published_before_data(steps, variables, coarse)
+    coarse = replace(coarse, foreseen=frozenset(known))
     found = settled(edits, coarse, known, lambda _: None, coarse.steps.keys() - known.keys())
     gone = {edit.name for edit in found.dropped}
     kept = EditSet(tuple(edit for edit in edits if edit.name not in gone), edits.notes)

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from maskwright.edits.expression import KindCondition, nodes
+from maskwright.foundation.progress import Caution
 from maskwright.pipeline.resolved import RuleFile
 from maskwright.plugins.guarding.origin import origin_of
 from maskwright.plugins.parameter_markers import files_named
@@ -32,6 +33,7 @@ from maskwright.release.record.run_record import (
     VariableRecord,
     ZeroShares,
 )
+from maskwright.release.treatments import Treatment, treatment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -84,7 +86,10 @@ def run_record(run: MeasuredRun) -> RunRecord:
     """Record of a run that is not released yet: not ok, and without outputs."""
     described, prepared, result = run.pipeline, run.prepared, run.result
     plan = PlanRecord.model_validate(prepared.plan.to_json())
+    changed = _changed_weights(run)
+    plan = plan.model_copy(update={"untouched": tuple(name for name in plan.untouched if name not in changed)})
     block = described.execution.block_size
+    notices = (*prepared.notices, *result.notices)
     return RunRecord(
         maskwright=version("maskwright"),
         ok=False,
@@ -123,7 +128,8 @@ def run_record(run: MeasuredRun) -> RunRecord:
         moment_drift=None if result.drift is None else MomentDrift.model_validate(result.drift.to_json()),
         structural_zeros=tuple(ZeroShares.model_validate(each) for each in result.zeros),
         methods=tuple(MethodNotes.model_validate(notes) for notes in result.notes),
-        notices=(*prepared.notices, *result.notices),
+        notices=notices,
+        cautions=tuple(dict.fromkeys(each for each in notices if isinstance(each, Caution))),
         seconds=dict(run.seconds),
     )
 
@@ -185,24 +191,52 @@ def observer_records(observers: Mapping[str, Sequence[Callable[..., None]]]) -> 
 
 def _variables(run: MeasuredRun) -> Iterator[VariableRecord]:
     plan = run.prepared.plan
-    masked_by = {name: group.step for group in plan.groups for name in group.variables}
+    masked_by = {
+        name: group.step for group in plan.groups if plan.steps[group.step - 1].changes_cells
+        for name in group.variables
+    } | _changed_weights(run)  # fmt: skip
     unchanged = {each.variable.name: each.percent for each in run.unchanged}
     published = {variable.name: variable for variable in run.result.masked.variables}
+    treatments = _treatments(run)
     for variable in plan.variables.values():
         after = published.get(variable.name, variable)
+        treated = treatments[variable.name]
         yield VariableRecord(
             name=variable.name,
             type=after.type,
             role=variable.role,
             decimals=after.decimals,
+            altered=treated.altered,
+            done=treated.said,
             masked_by=masked_by.get(variable.name),
             unchanged=unchanged.get(variable.name),
         )
 
 
+def _treatments(run: MeasuredRun) -> dict[str, Treatment]:
+    """What was done to each variable of the original."""
+    plan, removal = run.prepared.plan, run.result.removal
+    emptied = {} if removal is None else {each["variable"]: each["cells"] for each in removal.suppressed}
+    beside = {} if removal is None else removal.beside
+    other_weights = _changed_weights(run)
+    return {
+        name: treatment(plan, name, emptied.get(name, 0), beside.get(name, ()), reweighted=name in other_weights)
+        for name in plan.variables
+    }
+
+
+def _changed_weights(run: MeasuredRun) -> dict[str, int]:
+    """Weights that a step changed that took records away, with its number."""
+    steps = [number for number, step in enumerate(run.prepared.plan.steps, 1) if not step.changes_cells]
+    return {
+        each.variable.name: steps[0] for each in run.unchanged
+        if steps and each.variable.role == "weight" and each.unchanged < each.cells
+    }  # fmt: skip
+
+
 def _edits(run: MeasuredRun, plan: PlanRecord) -> Iterator[EditRecord]:
     prepared, result = run.prepared, run.result
-    arrival = {each.name: each for each in prepared.arrival.edits}
+    arrival = {each.name: each for each in (prepared.as_it_came or prepared.arrival).edits}
     planned: dict[str, tuple[KeptBy, str]] = {each.name: (each.kept_by, each.how) for each in plan.edits}
     planned |= {each.edit: (each.kept_by, each.how) for each in result.keepers}
     # An edit that is published `when` its cells are present is still of the kind that was masked for.

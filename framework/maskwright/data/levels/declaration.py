@@ -32,9 +32,8 @@ class LevelDeclaration(BaseModel):
     )
     variables: tuple[Name, ...] | None = Field(
         default=None,
-        min_length=1,
-        description="Variables of this level in one flat file: each is the same in all rows of a group. Left out: "
-        "those that no other level names.",
+        description="Variables of this level in one flat file: each is the same in all rows of a group; [] where it "
+        "has its key alone. Left out: those that no other level names.",
     )
     source: Name | None = Field(default=None, description="File of this level, where each level has its own.")
     record: Name | None = Field(

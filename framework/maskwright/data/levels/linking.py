@@ -112,8 +112,8 @@ def linked_levels(
         raise InputError([replace(each, hint=hint) for each in unknown] if turned else unknown)
     problems = [
         *texts_as_order(bottom, lower, body),
-        *wrong_pointers(bottom, lower),
-        *_on_two_levels(head, body, upper.key),
+        *wrong_pointers(bottom, lower, body.names),
+        *_on_two_levels(head, body, upper.key, top),
     ]
     if upper.key not in body:
         wrong = f"{files[bottom]} has no variable {upper.key!r}, the key of the level {top!r}"
@@ -253,25 +253,36 @@ def variables_of_levels(
     claimed = [{level.key, *level.pointers, *(level.variables or ())} for level in declared.values()]
     both = set.intersection(*claimed)
     problems += [Problem(f"the levels {top} and {bottom} both claim the variable {each!r}") for each in sorted(both)]
-    problems += wrong_pointers(bottom, declared[bottom])
+    problems += wrong_pointers(bottom, declared[bottom], names)
     if declared[top].variables is None and declared[bottom].variables is None:
         hint = f"`maskwright advise levels DATA --key {declared[top].key}` lists those that are the same in every group"
         problems.append(Problem(f"level {top}: nothing says which variables of the flat file are its own", None, hint))
     if problems:
         raise InputError(problems)
     low = {declared[bottom].key, *declared[bottom].pointers, *(declared[bottom].variables or ())}
-    upper = {declared[top].key, *(declared[top].variables or (set(names) - low))}
+    stated = declared[top].variables
+    upper = {declared[top].key, *(set(names) - low if stated is None else stated)}
     return {
         top: tuple(name for name in names if name in upper),
         bottom: tuple(name for name in names if name not in upper),
     }
 
 
-def _on_two_levels(head: Dataset, body: Dataset, key: str) -> Iterator[Problem]:
+def _on_two_levels(head: Dataset, body: Dataset, key: str, top: str) -> Iterator[Problem]:
     for name in head.names:
         if name != key and name in body:
+            if _tells_apart(head, name) and not _tells_apart(head, key):
+                message = f"level {top}: several of its records have the same {key!r}, which is said to be its key"
+                hint = f"{name!r} tells them apart, and stands in both files: say `key: {name}`."
+                yield Problem(message, None, hint)
+                continue
             hint = "Rename one, or drop it from one of the files: a variable belongs to one level."
             yield Problem(f"both levels have a variable {name!r}", None, hint)
+
+
+def _tells_apart(data: Dataset, name: str) -> bool:
+    values = data[name].values[~data[name].missing]
+    return len(np.unique(values)) == len(data)
 
 
 def with_pointers(level: Level) -> Level:

@@ -47,8 +47,10 @@ def unknown_names(level: str, declared: LevelDeclaration, names: Sequence[str], 
             yield Problem(where + unknown_name("variable", each, names))
 
 
-def wrong_pointers(level: str, declared: LevelDeclaration) -> Iterator[Problem]:
-    """Pointers to something else than the key of their level."""
+def wrong_pointers(level: str, declared: LevelDeclaration, names: Sequence[str]) -> Iterator[Problem]:
+    """Pointers to something else than the key of their level; a key that the file does not have is told for itself."""
+    if declared.key not in names:
+        return
     for name, target in declared.pointers.items():
         if target != declared.key:
             near = nearest_name(target, [declared.key])

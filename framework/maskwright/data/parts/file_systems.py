@@ -6,6 +6,7 @@ Who may read is known to the file system's own configuration (environment, profi
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import shutil
 import tempfile
 from datetime import datetime
@@ -135,6 +136,68 @@ def on_this_machine(part: FoundPart) -> Iterator[Path]:
         yield copy
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def listed_remotely(address: str) -> list[str]:
+    """Files in a folder of a file system; none where there is no such folder.
+
+    Raises
+    ------
+    InputError
+    """
+    system = file_system(address)
+    with _told(address):
+        system.invalidate_cache()
+        return sorted(system.find(address)) if system.exists(address) else []
+
+
+def refuse_without_bucket(address: str) -> None:
+    """Refuse an address in a bucket that is not there: nothing can be sent to it, hours later.
+
+    A file system whose paths begin with ``/`` makes its folders when a file is sent, and has no buckets.
+
+    Raises
+    ------
+    InputError
+    """
+    system = file_system(address)
+    path = str(system._strip_protocol(address))
+    bucket = path.partition("/")[0]
+    with _told(address):
+        if bucket and not system.exists(bucket):
+            hint = "Make it with the store's own program: whose it is, and who may read it, is yours to say."
+            raise InputError(Problem(f"output data: there is no bucket '{bucket}'", Place(address), hint))
+
+
+def sent(file: Path, address: str) -> str:
+    """Write a file to an address, and read it back: the SHA-256 of what is there.
+
+    Raises
+    ------
+    InputError
+    """
+    system = file_system(address)
+    with _told(address):
+        with file.open("rb") as local, system.open(address, "wb") as remote:
+            shutil.copyfileobj(local, remote, 1 << 20)
+        digest = hashlib.sha256()
+        with system.open(address, "rb") as remote:
+            for piece in iter(lambda: remote.read(1 << 20), b""):
+                digest.update(piece)
+        return digest.hexdigest()
+
+
+def removed_remotely(address: str) -> None:
+    """Remove a file of a file system, where it is there.
+
+    Raises
+    ------
+    InputError
+    """
+    system = file_system(address)
+    with _told(address):
+        if system.exists(address):
+            system.rm_file(address)
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
 
 WRITTEN_BY = "maskwright"
+FACTS = ("name", "records", "bytes", "sha256")
 
 
 def write_manifest(
@@ -38,7 +39,7 @@ def write_manifest(
         "format": file_format,
         "records": sum(each["records"] for each in parts),
         "columns": [{"name": each.name, "type": each.type, "decimals": each.decimals} for each in variables],
-        "parts": list(parts),
+        "parts": [{key: each[key] for key in FACTS} for each in parts],
     }
     (folder / MANIFEST).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -24,7 +24,8 @@ UNIT = 1074
 AT_ONCE = 1 << 20
 """Numbers added at once: sums of their halves, below 2^27 each, then stay below 2^53 and exact."""
 
-_SPLIT = 134_217_729.0
+SPLIT = 134_217_729.0
+"""2^27 + 1: its product with a number is what that is cut into halves with."""
 
 
 def exact_sum(values: NDArray[np.float64]) -> int:
@@ -85,7 +86,7 @@ def exact_sum_of_squares(values: NDArray[np.float64]) -> int:
         if len(some) and square.max() * len(some) <= 2.0**53 and np.all(some == np.rint(some)):
             total += int(square.sum()) << UNIT
             continue
-        raised = _SPLIT * some
+        raised = SPLIT * some
         high = raised - (raised - some)
         low = some - high
         rest = ((high * high - square) + 2.0 * high * low) + low * low

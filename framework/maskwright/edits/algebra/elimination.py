@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from fractions import Fraction
 
 
 def eliminate(
@@ -32,14 +32,14 @@ def _subtract(
     target: tuple[dict[str, Fraction], Fraction], row: dict[str, Fraction], constant: Fraction, name: str
 ) -> tuple[dict[str, Fraction], Fraction]:
     values, bound = target
-    factor = values.get(name, Fraction(0))
-    if factor == 0:
+    factor = values.get(name)
+    if not factor:
         return target
     result = dict(values)
     for other, value in row.items():
-        changed = result.get(other, Fraction(0)) - factor * value
-        if changed == 0:
-            result.pop(other, None)
-        else:
+        changed = result.get(other, 0) - factor * value
+        if changed:
             result[other] = changed
+        else:
+            result.pop(other, None)
     return result, bound - factor * constant

@@ -62,6 +62,7 @@ def check(
     fired: Fired = "summary",
     form: RecordForm | None = None,
     places: Callable[[], Places | None] = lambda: None,
+    is_share: bool = False,
 ) -> Outcome:
     """Verdict of every edit on every record.
 
@@ -82,6 +83,8 @@ def check(
         How the file writes its records, for edits that an engine checks.
     places : callable
         Gives the parts that the records are in, as soon as one of them was read; None: there is one file.
+    is_share : bool, default False
+        Whether these are some records of many: a share of the report is written.
 
     Notes
     -----
@@ -90,7 +93,11 @@ def check(
     where = None if path is None else tuple(path)
     with contextlib.ExitStack() as stack:
         checker = stack.enter_context(Checker(edits, where, domain, form))
-        writer = None if svrl is None else stack.enter_context(SvrlWriter(svrl, edits, where, fired, places))
+        writer = (
+            None
+            if svrl is None
+            else stack.enter_context(SvrlWriter(svrl, edits, where, fired, places, is_share=is_share))
+        )
         remaining = iter(chunks)
         first = next(remaining, None)
         if first is not None:

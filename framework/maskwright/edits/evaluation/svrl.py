@@ -6,11 +6,11 @@ Source: ISO/IEC 19757-3, annex on the Schematron Validation Report Language.
 
 from __future__ import annotations
 
-import re
+import itertools
+import json
 import tempfile
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, Literal, Self
-from xml.sax.saxutils import escape
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +18,17 @@ import pyarrow.compute as pc
 
 from maskwright.edits.evaluation.binary64 import xpath_strings
 from maskwright.edits.evaluation.check import fires
-from maskwright.edits.expression import InOriginal, children
-from maskwright.edits.languages.xpath.parser import parse_xpath
-from maskwright.foundation.errors import EditError, InputError
+from maskwright.edits.evaluation.svrl_elements import (
+    attributes,
+    character_data,
+    content_of,
+    content_without_texts,
+    element_name,
+    escaped_cells,
+    opening_text,
+    quoted,
+)
+from maskwright.foundation.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -31,16 +39,13 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.placed import Placed
     from maskwright.edits.evaluation.verdict import Verdict
-    from maskwright.edits.expression import Expression
 
 SVRL_NAMESPACE = "http://purl.oclc.org/dsdl/svrl"
 
-_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-_NOT_XML = "[\\x{00}-\\x{08}\\x{0B}\\x{0C}\\x{0E}-\\x{1F}\\x{FFFE}\\x{FFFF}]"
-_NOT_XML_CHARACTERS = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
-_REPLACEMENT = "\ufffd"
 _NO_ELEMENTS = ("records", "record")
 _LOCATION = ' location="'
+PIECE = 1 << 20
+"""Bytes that are copied at a time."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,8 @@ class SvrlWriter:
         One ``fired-rule`` for each rule, or one for each rule and record.
     places : callable
         Gives the parts that the records are in: locations are then ``doc('part-2.xml')/Microdata/Record[17]``.
+    is_share : bool, default False
+        Whether leaving the context writes a share, as `close_share` does, and no report.
 
     Examples
     --------
@@ -108,18 +115,21 @@ class SvrlWriter:
         record_path: tuple[str, ...] | None,
         fired: Literal["summary", "all"] = "summary",
         places: Callable[[], Places | None] = lambda: None,
+        *,
+        is_share: bool = False,
     ) -> None:
         if fired not in ("summary", "all"):
             raise InputError(f"fired must be 'summary' or 'all', not {fired!r}")
         self._stream = stream
         self._edits = tuple(edits)
         self._each = fired == "all"
+        self._close = self.close_share if is_share else self.close
         self._places = places
         self._rules = _rules(self._edits, record_path)
         location = "/" + "/".join(record_path or _NO_ELEMENTS)
-        self._opening = [f"{_opening(edit)}{_quoted(location)[:-1]}[" for edit in self._edits]
-        self._closing = [f"</svrl:{_element(edit)}>\n" for edit in self._edits]
-        self._messages = [_content(edit) for edit in self._edits]
+        self._opening = [f"{opening_text(edit)}{quoted(location)[:-1]}[" for edit in self._edits]
+        self._closing = [f"</svrl:{element_name(edit)}>\n" for edit in self._edits]
+        self._messages = [content_of(edit) for edit in self._edits]
         self._records = 0
         self._failed = [0] * len(self._edits)
         self._fired = [0] * len(self._rules)
@@ -203,8 +213,8 @@ class SvrlWriter:
         opening = self._opening[position]
         opening = opening[: opening.rindex(" location=")]
         texts = iter(messages)
-        content = [piece or _clean(next(texts, "")) for piece in _without_texts(self._edits[position])]
-        return f"{opening} location={_quoted(location)}>{''.join(content)}{self._closing[position]}"
+        content = [piece or character_data(next(texts, "")) for piece in content_without_texts(self._edits[position])]
+        return f"{opening} location={quoted(location)}>{''.join(content)}{self._closing[position]}"
 
     def close(self) -> SvrlTotals:
         """Write the report and forget the temporary file.
@@ -222,15 +232,53 @@ class SvrlWriter:
             before: int | None = None
             for rule, segments, often in zip(self._rules, self._segments, self._fired, strict=True):
                 if rule.pattern_number != before:
-                    self._put(f"<svrl:active-pattern{_attributes(id=rule.pattern)}/>\n")
+                    self._put(f"<svrl:active-pattern{attributes(id=rule.pattern)}/>\n")
                     before = rule.pattern_number
                 if often and not self._each:
                     self._put(_fired(rule))
                 for start, length in segments:
                     self._spool.seek(start)
-                    self._stream.write(self._spool.read(length))  # as much as was in memory when it was written
+                    for first in range(0, length, PIECE):
+                        self._stream.write(self._spool.read(min(PIECE, length - first)))
             self._put("</svrl:schematron-output>\n")
         return SvrlTotals(self._records, fired, tuple(self._failed))
+
+    def close_share(self) -> SvrlTotals:
+        """Write what other records' reports are put together with, in place of a report, and forget the temporary file.
+
+        A line of JSON with the counts and the bytes of each rule; then what was found, rule by rule.
+
+        Returns
+        -------
+        SvrlTotals
+        """
+        with self._spool:
+            counts = {"records": self._records, "fired": self._fired, "failed": self._failed}
+            lengths = [sum(length for _, length in segments) for segments in self._segments]
+            self._put(json.dumps(counts | {"bytes": lengths}) + "\n")
+            for start, length in itertools.chain.from_iterable(self._segments):
+                self._spool.seek(start)
+                self._stream.write(self._spool.read(length))
+        return SvrlTotals(self._records, sum(self._fired), tuple(self._failed))
+
+    def add_share(self, share: IO[bytes]) -> None:
+        """Add records of which another writer of the same edits wrote a share.
+
+        Parameters
+        ----------
+        share : binary stream
+            What `close_share` wrote.
+        """
+        said = json.loads(share.readline())
+        self._records += said["records"]
+        self._failed = [one + other for one, other in zip(self._failed, said["failed"], strict=True)]
+        self._fired = [one + other for one, other in zip(self._fired, said["fired"], strict=True)]
+        for segments, length in zip(self._segments, said["bytes"], strict=True):
+            for first in range(0, length, PIECE):
+                self._spool.write(share.read(min(PIECE, length - first)))
+            if length:
+                segments.append((self._size, length))
+                self._size += length
 
     def __enter__(self) -> Self:
         return self
@@ -239,7 +287,7 @@ class SvrlWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is None:
-            self.close()
+            self._close()
         else:
             # A report that looks complete after a failure would be taken for one.
             self._spool.close()
@@ -285,7 +333,7 @@ class SvrlWriter:
             if isinstance(piece, str):
                 pieces.append(piece)
             else:
-                pieces.append(_escaped(xpath_strings(piece, columns).take(indices)))
+                pieces.append(escaped_cells(xpath_strings(piece, columns).take(indices)))
         pieces.append(self._closing[position])
         return pc.binary_join_element_wise(*pieces, "")
 
@@ -310,89 +358,4 @@ def _rules(edits: Sequence[Edit], record_path: tuple[str, ...] | None) -> list[_
 
 
 def _fired(rule: _Rule) -> str:
-    return f"<svrl:fired-rule{_attributes(context=rule.context)}/>\n"
-
-
-def _element(edit: Edit) -> str:
-    return "successful-report" if edit.assertion is not None and edit.assertion.report else "failed-assert"
-
-
-def _opening(edit: Edit) -> str:
-    if edit.assertion is None:
-        role = "warning" if edit.severity == "warning" else None
-        attributes = _attributes(test=edit.text, id=edit.name, role=role)
-    else:
-        written = edit.assertion
-        attributes = _attributes(test=written.test, id=written.id or edit.name, role=written.role, flag=written.flag)
-    return f"<svrl:{_element(edit)}{attributes} location="
-
-
-def _attributes(**values: str | None) -> str:
-    return "".join(f" {name}={_quoted(value)}" for name, value in values.items() if value is not None)
-
-
-def _quoted(text: str) -> str:
-    # Double quotes always: the location is completed record by record inside them.
-    return f'"{escape(text, {chr(34): "&quot;"})}"'
-
-
-def _content(edit: Edit) -> list[str | Expression]:
-    """What stands inside a failure: markup, and expressions to fill in."""
-    content: list[str | Expression] = ["<svrl:text>", *_pieces(edit.message or edit.name), "</svrl:text>"]
-    if edit.assertion is not None:
-        for kind, references in (
-            ("diagnostic", edit.assertion.diagnostics),
-            ("property", edit.assertion.properties),
-        ):
-            for name, message in references:
-                opening = f"<svrl:{kind}-reference{_attributes(**{kind: name})}><svrl:text>"
-                content += [opening, *_pieces(message), f"</svrl:text></svrl:{kind}-reference>"]
-    return content
-
-
-def _without_texts(edit: Edit) -> list[str]:
-    """What stands inside a failure: markup, and an empty text where each message goes."""
-    content = ["<svrl:text>", "", "</svrl:text>"]
-    if edit.assertion is not None:
-        for kind, references in (("diagnostic", edit.assertion.diagnostics), ("property", edit.assertion.properties)):
-            for name, _ in references:
-                opening = f"<svrl:{kind}-reference{_attributes(**{kind: name})}><svrl:text>"
-                content += [opening, "", f"</svrl:text></svrl:{kind}-reference>"]
-    return content
-
-
-def _clean(text: str) -> str:
-    """Text as XML character data."""
-    return escape(re.sub(_NOT_XML_CHARACTERS, _REPLACEMENT, text))
-
-
-def _pieces(message: str) -> list[str | Expression]:
-    """Split a message into fixed text and expressions to fill in; ``{...}`` that is no expression stays as it is."""
-    pieces: list[str | Expression] = []
-    position = 0
-    for match in _PLACEHOLDER.finditer(message):
-        try:
-            expression = parse_xpath(match[1])
-        except EditError:
-            continue
-        if any(isinstance(node, InOriginal) for node in _nodes(expression)):
-            continue
-        pieces += [escape(message[position : match.start()]), expression]
-        position = match.end()
-    return [*pieces, escape(message[position:])]
-
-
-def _nodes(expression: Expression) -> Iterable[Expression]:
-    stack = [expression]
-    while stack:
-        node = stack.pop()
-        yield node
-        stack.extend(children(node))
-
-
-def _escaped(texts: Any) -> Any:
-    """Cell texts as XML character data; characters that XML cannot hold become U+FFFD."""
-    clean = pc.replace_substring_regex(texts, _NOT_XML, _REPLACEMENT)
-    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
-        clean = pc.replace_substring(clean, character, entity)
-    return clean
+    return f"<svrl:fired-rule{attributes(context=rule.context)}/>\n"

@@ -2,8 +2,7 @@
 
 As in `maskwright.edits.languages.conversion.exact_as_xpath` a test is the negation of what makes a rule false. What
 members say together is a path: `sum(person.income)` is ``sum(Person/income)``, seen from a member
-``sum(../Person/income)``. Members of which a condition is not known, and cells that are missing, make it unknown: a
-guard beside the comparison says so.
+``sum(../Person/income)``. A guard says that conditions on members and cells that are not known make it unknown.
 """
 
 from __future__ import annotations
@@ -121,7 +120,7 @@ class _Writer(XPathWriter):
         self._coded: dict[str, Expression] = {
             name: is_coded(VariableReference(name), texts, grids) for name, texts in grids.empty.items() if texts
         }
-        super().__init__(Grids(self._known, grids.otherwise), self._coded, {})
+        super().__init__(Grids(self._known, grids.otherwise, empty=dict(grids.empty)), self._coded, {})
 
     def truth(self, node: Expression, *, holds: bool) -> Expression:  # noqa: PLR0911 - one for each kind of node
         match node:
@@ -197,6 +196,7 @@ class _Writer(XPathWriter):
             self._known[path.name] = grids.known[found]
         if grids.empty.get(found):
             self._coded[path.name] = is_coded(path, grids.empty[found], self.grids)
+            self.grids = replace(self.grids, empty={**self.grids.empty, path.name: grids.empty[found]})
         return path
 
     def _find(self, record: SeenRecord, name: str) -> tuple[SeenRecord, str | MembersColumn | None]:

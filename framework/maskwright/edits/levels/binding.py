@@ -74,14 +74,16 @@ class BoundEdits:
     def columns_of(self, level: str, names: Iterable[str]) -> tuple[LinkedColumn, ...]:
         """Those columns of a level that are among these names, and the ends between which what members say lies."""
         wanted = set(names)
-        return tuple(column for column in self.columns[level] if _of_which(column) in wanted)
+        return tuple(column for column in self.columns[level] if self._as_written(column) in wanted)
 
-
-def _of_which(column: LinkedColumn) -> str:
-    """Name by which a rule reads a column, as it is written."""
-    if isinstance(column, MembersColumn) and column.end != "exact":
-        return column.name.removeprefix(f"{column.end} ")
-    return column.name
+    def _as_written(self, column: LinkedColumn) -> str:
+        """Name by which a rule reads a column."""
+        if isinstance(column, OtherRecordColumn) and column.through in self.columns:
+            above = next((each for each in self.columns[column.through] if each.name == column.variable), None)
+            return column.name if above is None else f"{column.through}.{self._as_written(above)}"
+        if isinstance(column, MembersColumn) and column.end != "exact":
+            return column.name.removeprefix(f"{column.end} ")
+        return column.name
 
 
 def bind(edits: EditSet, structure: Structure) -> BoundEdits:

@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.levels.linked_data import DANGLING
+from maskwright.data.missing import NO_CELL, MissingCells
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.data.shared_codes import shared_codes
 from maskwright.data.variable import Variable
@@ -177,14 +178,17 @@ def _numbers(name: str, values: Numbers, missing: Booleans, decimals: int | None
 
 
 def _taken(column: Column, name: str, there: NDArray[np.int64]) -> Column:
-    """Cells of other records; missing where there is none."""
+    """Cells of other records, missing codes among them; missing where there is no record."""
     variable = replace(column.variable, name=name, role="other", inferred_role=False)
     if not len(column):
         blank = np.full(len(there), np.nan if variable.is_numeric else -1, dtype=column.values.dtype)
         return Column(variable, blank, np.ones(len(there), dtype=np.bool_))
     rows = np.maximum(there, 0)
     missing = column.missing[rows] | (there < 0)
-    return Column(variable, _blanked(column.values[rows], missing), missing)
+    written = None
+    if column.blank is not None:
+        written = MissingCells(column.blank.texts, np.where(there < 0, NO_CELL, column.blank.codes[rows]))
+    return Column(variable, _blanked(column.values[rows], missing), missing, written)
 
 
 def _blanked(values: NDArray[Any], missing: Booleans) -> NDArray[Any]:

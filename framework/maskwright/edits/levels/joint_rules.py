@@ -150,9 +150,15 @@ def joint_rules(bound: BoundEdits, pair: tuple[str, str], masked: Mapping[str, C
 
 def _rule(edit: Edit, bound: BoundEdits) -> Expression:
     """Rule with the comparisons of what members say as they are written."""
-    columns = {each.name: each for each in bound.columns[edit.level]}
-    read = (columns.get(name) for name in variable_names(edit.expression))
-    by_ends = any(isinstance(each, MembersColumn) and each.end != "exact" for each in read)
+    columns = {(level, each.name): each for level, own in bound.columns.items() for each in own}
+
+    def is_end(level: str, name: str) -> bool:
+        column = columns.get((level, name))
+        if isinstance(column, OtherRecordColumn) and column.variable is not None:
+            return is_end(column.through if column.through in bound.columns else level, column.variable)
+        return isinstance(column, MembersColumn) and column.end != "exact"
+
+    by_ends = any(is_end(edit.level, name) for name in variable_names(edit.expression))
     return bound.plain[edit.name] if by_ends else edit.expression
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from maskwright.edits.algebra.classify import classify
 from maskwright.edits.edit import Edit
@@ -55,6 +55,10 @@ class JointEdits:
     stated: Mapping[str, str]
     cells: tuple[JoinedCell, ...]
     open: tuple[str, ...] = ()
+
+
+_Beside: TypeAlias = "Callable[[ComparisonOperator, Expression], Expression]"
+"""Compares a value with something: the value stands on the left."""
 
 
 class _Unknown(Exception):  # noqa: N818 - never leaves the module
@@ -185,7 +189,7 @@ class _Written:
                 if column.function in ("any", "all", "no") and operator == "==" and column.condition is not None:
                     return self._of_condition(column, column.condition, positive=positive)
                 if column.function in ("min", "max"):
-                    return self._of_extreme(column, operator, self._number(other, level, member))
+                    return self._of_extreme(column, operator, self._beside(other, level, member))
         return self._number(rule, level, member)
 
     def _members_column(self, side: Expression, level: str) -> MembersColumn | None:
@@ -204,7 +208,20 @@ class _Written:
         ]  # fmt: skip
         return _any(each) if column.function == "any" else _all(each)
 
-    def _of_extreme(self, column: MembersColumn, operator: ComparisonOperator, bound: Expression) -> Expression:
+    def _beside(self, other: Expression, level: str, member: int | None) -> _Beside:
+        """What compares a value with a side of a comparison, be it what members say together."""
+        column = self._members_column(other, level)
+        if column is not None and column.function in ("min", "max"):
+
+            def beside_members(operator: ComparisonOperator, value: Expression) -> Expression:
+                return self._of_extreme(column, MIRRORED[operator], lambda turned, each: _compared(turned, each, value))
+
+            return beside_members
+        bound = self._number(other, level, member)
+        return lambda operator, value: _compared(operator, value, bound)
+
+    def _of_extreme(self, column: MembersColumn, operator: ComparisonOperator, beside: _Beside) -> Expression:
+        """Largest or smallest of members' values beside something: all of the values are, or one of them."""
         assert column.operand is not None
         values = [self._value(column.operand, column.level, place) for place in self._meant(column)]
         if not values:
@@ -213,14 +230,14 @@ class _Written:
         if column.function == "min":
             of_all, of_one = of_one, of_all
         if operator in of_all:
-            return _all([Comparison(operator, each, bound) for each in values])
+            return _all([beside(operator, each) for each in values])
         if operator in of_one:
-            return _any([Comparison(operator, each, bound) for each in values])
+            return _any([beside(operator, each) for each in values])
         if operator == "!=":
             raise _Open
         beyond: ComparisonOperator = "<=" if column.function == "max" else ">="
-        within = [Comparison(beyond, each, bound) for each in values]
-        return _all([*within, _any([Comparison(MIRRORED[beyond], each, bound) for each in values])])
+        within = [beside(beyond, each) for each in values]
+        return _all([*within, _any([beside(MIRRORED[beyond], each) for each in values])])
 
     def _meant(self, column: MembersColumn) -> list[int]:
         """Places of the members that satisfy the condition of a column."""
@@ -279,6 +296,11 @@ class _Written:
         if there < 0:
             raise _Unknown
         return self._value(variable, level, there)
+
+
+def _compared(operator: ComparisonOperator, left: Expression, right: Expression) -> Expression:
+    """Comparison; of a value with itself, what it says."""
+    return Truth(operator in ("<=", ">=", "==")) if left == right else Comparison(operator, left, right)
 
 
 def _all(operands: list[Expression]) -> Expression:

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.data.dataset import Dataset
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.evaluation.check import Checker, fires
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.edits.localisation.records import Records
-from maskwright.edits.localisation.search import Located, Search
+from maskwright.edits.localisation.blocks import Localising, located
+from maskwright.edits.localisation.records import categories_by_frequency
 from maskwright.edits.reasoning.clauses import clauses_of
 from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import EditError, InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
+from maskwright.foundation.processes.processors import processors
 from maskwright.foundation.progress import Progress, part, silent
 
 if TYPE_CHECKING:
@@ -28,11 +28,15 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from maskwright.data.dataset import Dataset
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.tally import EditOutcome
+    from maskwright.edits.localisation.search import Located
 
 CHUNK = 65_536
+CHECKED = 0.05
+"""Share of the work that finds the records which violate an edit."""
 FIRST_RECORDS = 10
 
 
@@ -145,6 +149,7 @@ def localize(
     weights: Mapping[str, float] | None = None,
     domain: Domain | None = None,
     progress: Progress = silent,
+    workers: int | None = None,
 ) -> Localisation:
     """Find for each record that violates edits the smallest weighted set of fields to change.
 
@@ -162,6 +167,9 @@ def localize(
     domain : Domain, optional
         Of the original file, for domain edits; by default that of `data`.
     progress : callable, optional
+    workers : int, optional
+        Processes at work at the same time, where many records violate an edit; by default one for each processor given
+        to this one. The fields are the same for any number.
 
     Returns
     -------
@@ -172,6 +180,8 @@ def localize(
     ------
     InputError
         A weight is not positive, or names no variable.
+    WorkerEnded
+        A process was ended from outside.
     """
     costs = _costs(data, weights or {})
     path = data.layout.details.get("record_path")
@@ -183,24 +193,19 @@ def localize(
     _refuse_unknown(binding, data.names)
     known = domain or Domain.from_dataset(data, domain_tuples(binding))
     used = frozenset(name for edit in binding for name in edit.variables)
-    names = [name for name in data.names if name in used]
+    read = data.without([name for name in data.names if name not in used])
     clauses = [clause for edit in binding for clause in clauses_of(edit)]
-    numbers: list[NDArray[np.int64]] = []
-    found: list[Located] = []
     with Checker(binding, None if path is None else tuple(path), known) as checker:
-        for start in range(0, len(data), CHUNK):
-            broken = start + np.flatnonzero(_violating(data, checker, start))
-            if not len(broken):
-                continue
-            chosen = tuple(data[name].taken(broken) for name in names)
-            records = Records(Dataset(chosen), {edit.name: edit for edit in binding}, clauses, data, known)
-            own = part(progress, start / len(data), min(1.0, (start + CHUNK) / len(data)))
-            found.extend(Search(records, clauses, costs).located(own))
-            numbers.append(broken.astype(np.int64) + 1)
+        chunks = [np.flatnonzero(_violating(data, checker, start)) + start for start in range(0, len(data), CHUNK)]
+    broken = np.concatenate(chunks) if chunks else np.zeros(0, dtype=np.int64)
+    progress(CHECKED)
+    named = {edit.name: edit for edit in binding}
+    searched = Localising(named, clauses, categories_by_frequency(read), costs, known)
+    at_once = processors() if workers is None else workers
+    found = tuple(located(searched, read.taken(broken), at_once, part(progress, CHECKED, 1.0)))
     progress(1.0)
-    flat = np.concatenate(numbers) if numbers else np.zeros(0, dtype=np.int64)
     weighed = {name: float(costs[name]) for name in data.names}
-    return Localisation(len(data), flat, tuple(found), weighed, checker.outcome().undecided)
+    return Localisation(len(data), broken + 1, found, weighed, checker.outcome().undecided)
 
 
 def _costs(data: Dataset, weights: Mapping[str, float]) -> dict[str, Fraction]:

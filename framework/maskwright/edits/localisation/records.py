@@ -32,6 +32,16 @@ if TYPE_CHECKING:
 ALLOWANCE = Fraction(1, 10**12)
 
 
+def categories_by_frequency(data: Dataset) -> dict[str, tuple[str, ...]]:
+    """Categories of each variable that is no number, the most frequent first.
+
+    Parameters
+    ----------
+    data : Dataset
+    """
+    return {column.name: _by_frequency(column) for column in data if not column.variable.is_numeric}
+
+
 class Records:
     """Records that violate edits.
 
@@ -42,8 +52,9 @@ class Records:
     edits : mapping of name to Edit
     clauses : sequence of Clause
         Of these edits; categories that they name are possible although no record has them.
-    whole : Dataset
-        All records: their categories by frequency are tried in that order.
+    texts : mapping of name to tuple of str
+        Categories of each variable that is no number, as `categories_by_frequency` gives them of all records: they are
+        tried in that order.
     domain : Domain, optional
     """
 
@@ -52,7 +63,7 @@ class Records:
         data: Dataset,
         edits: Mapping[str, Edit],
         clauses: Sequence[Clause],
-        whole: Dataset,
+        texts: Mapping[str, tuple[str, ...]],
         domain: Domain | None = None,
     ) -> None:
         self.data, self._edits, self._domain = data, edits, domain
@@ -72,7 +83,7 @@ class Records:
                 if column.variable.is_numeric and column.variable.decimals is not None
             },
             texts={
-                column.name: tuple(dict.fromkeys((*_by_frequency(whole[column.name]), *named.get(column.name, ()))))
+                column.name: tuple(dict.fromkeys((*texts[column.name], *named.get(column.name, ()))))
                 for column in data
                 if not column.variable.is_numeric
             },

@@ -18,6 +18,28 @@ MOST_NODES = 200
 MOST_CHOICES = 20_000
 
 
+@dataclass
+class Effort:
+    """What a search may still spend: the same for the same question on any machine, so it is no time.
+
+    Attributes
+    ----------
+    left : int
+        Conditions that may still be looked at; below 0, every further answer is left open.
+    """
+
+    left: int
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether nothing is left."""
+        return self.left < 0
+
+    def spend(self, conditions: int) -> None:
+        """Say that so many conditions are looked at."""
+        self.left -= conditions
+
+
 @dataclass(frozen=True)
 class Space:
     """What values free variables may take.

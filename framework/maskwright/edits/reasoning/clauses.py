@@ -15,6 +15,7 @@ from maskwright.edits.algebra.classify import cases
 from maskwright.edits.algebra.negation import negate
 from maskwright.edits.algebra.parts import expression_of
 from maskwright.edits.edit import (
+    CheckedPart,
     DomainPart,
     Edit,
     GoverningPart,
@@ -30,6 +31,7 @@ from maskwright.edits.expression import (
     Expression,
     InSet,
     Not,
+    Number,
     Or,
     Text,
     VariableReference,
@@ -201,6 +203,11 @@ def _alternatives(source: str, part: Part) -> Choice | None:
             return (_range(source, part),)
         case GoverningPart():
             return _governing(source, part)
+        case CheckedPart(
+            Comparison("!=", VariableReference(), Text() | Number())
+            | Comparison("!=", Text() | Number(), VariableReference())
+        ):
+            return condition_choice(source, part.expression, True)
         case _:
             return None
 

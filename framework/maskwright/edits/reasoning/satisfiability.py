@@ -2,14 +2,16 @@
 
 A search over alternatives with the exact simplex below it; what fails is explained by the choices it rests on, and a
 choice that a failure does not rest on is not tried again (conflict-directed backjumping: P. Prosser, "Hybrid algorithms
-for the constraint satisfaction problem", Computational Intelligence 9, 1993).
+for the constraint satisfaction problem", Computational Intelligence 9, 1993). Clauses that hold for the values found so
+far are not chosen from: "exactly one of 40 members" is 781 clauses, and nearly all hold by what the members have.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright.edits.reasoning.answers import MOST_CHOICES, Chosen, Reason, Refutation, Space, Value
+from maskwright.edits.expression import nodes
+from maskwright.edits.reasoning.answers import MOST_CHOICES, Chosen, Effort, Reason, Refutation, Space, Value
 from maskwright.edits.reasoning.atoms import holds_on
 from maskwright.edits.reasoning.clauses import Atom, Clause, Opaque, TextSet, atom_variables
 from maskwright.edits.reasoning.numbers import Numbers
@@ -38,6 +40,8 @@ class Satisfiability:
         Whether an opaque condition holds for given values; without it such conditions are left open.
     most_choices : int
         Alternatives tried before the answer is left open.
+    effort : Effort, optional
+        What may be spent on this question and others together before answers are left open.
     """
 
     def __init__(
@@ -49,12 +53,15 @@ class Satisfiability:
         slack: Callable[[Row], Fraction] | None = None,
         judge: Callable[[Opaque, Mapping[str, Value]], bool] | None = None,
         most_choices: int = MOST_CHOICES,
+        effort: Effort | None = None,
     ) -> None:
         self._clauses, self._space, self._fixed = clauses, space, fixed
         self._hints = hints or {}
         self._slack = slack
         self._judge = judge
         self._choices, self._most_choices = 0, most_choices
+        self._effort = effort
+        self._nodes: dict[Opaque, int] = {}
 
     def answer(self, which: Sequence[int] | None = None) -> dict[str, Value] | Refutation:
         """Values of the free variables of the clauses (by position; all by default), or why there are none."""
@@ -100,14 +107,21 @@ class Satisfiability:
             (position, alive, _), *pending = pending
             chosen = chosen + [Chosen(position, atom, frozenset({position})) for atom in alive[0]]
         self._choices += 1
-        if self._choices > self._most_choices:
+        if self._effort is not None:
+            self._effort.spend(sum(map(self._size, chosen)) + len(pending))
+        if self._choices > self._most_choices or (self._effort is not None and self._effort.is_spent):
             return Refutation((), frozenset(), True)
         found = self._together(chosen)
         if isinstance(found, Refutation):
             return self._with_dead(found)
-        if not pending:
-            return found
-        (position, alive, dead), *rest = pending
+        known = self._completed(found, pending)
+        at = next((at for at, (_, alive, _) in enumerate(pending) if not self._satisfied(alive, known)), None)
+        if at is None:
+            atoms_left = (atom for _, alive, _ in pending for atoms in alive for atom in atoms)
+            asked = {name for atom in atoms_left for name in atom_variables(atom)}
+            return {name: value for name, value in known.items() if name in asked and name not in self._fixed} | found
+        position, alive, dead = pending[at]
+        rest = [*pending[:at], *pending[at + 1 :]]
         reasons, used, is_open = list(dead), {position}, False
         for atoms in alive:
             tried = chosen + [Chosen(position, atom, frozenset({position})) for atom in atoms]
@@ -118,6 +132,37 @@ class Satisfiability:
             used |= found.clauses
             is_open |= found.is_open
         return Refutation(tuple(dict.fromkeys(reasons)), frozenset(used), is_open)
+
+    def _size(self, chosen: Chosen) -> int:
+        """Conditions that are looked at to see whether an atom can hold."""
+        if not isinstance(chosen.atom, Opaque):
+            return 1
+        if chosen.atom not in self._nodes:
+            self._nodes[chosen.atom] = sum(1 for _ in nodes(chosen.atom.expression))
+        return self._nodes[chosen.atom]
+
+    def _completed(self, found: Mapping[str, Value], pending: Sequence[object]) -> Mapping[str, Value]:
+        """Values found, with those to try first where nothing is asked of a variable yet."""
+        if not pending:
+            return found
+        texts = self._space.texts
+        hints = {
+            name: value for name, value in self._hints.items()
+            if not isinstance(value, str) or name not in texts or value in texts[name]
+        }  # fmt: skip
+        return {**hints, **self._fixed, **found}
+
+    def _satisfied(self, alive: Sequence[Sequence[Atom]], known: Mapping[str, Value]) -> bool:
+        """Whether an alternative of a clause holds for values; what can only be evaluated waits until it is chosen."""
+        return any(
+            all(
+                not isinstance(atom, Opaque)
+                and all(name in known for name in atom_variables(atom))
+                and holds_on(atom, known, self._slack)
+                for atom in atoms
+            )
+            for atoms in alive
+        )
 
     def _with_dead(self, found: Refutation) -> Refutation:
         """Clauses with one way left rest on the values that close their other ways."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from importlib.resources import files
 from typing import TYPE_CHECKING, cast
 
@@ -62,6 +63,11 @@ _FOREIGN: dict[str, str] = {
     "'": "texts begin and end with the same quote, on one line",
     "`": "names in back quotes begin and end with `, on one line",
 }  # fmt: skip
+
+
+_FOREIGN_DATE = re.compile(r"(?<![\w.])\d{1,2}\.\d{1,2}\.\d{4}(?![\w.])")
+_DECIMAL_COMMA = re.compile(r"(?<![\w.,])(?:\d+|\d{1,3}(?:\.\d{3})+),\d+(?![\w.,])")
+"""With points between thousands, or without."""
 
 
 @functools.cache
@@ -160,6 +166,7 @@ def _syntax_problem(text: str, error: UnexpectedInput, place: Place | None) -> P
         found = "the rule ends" if ended else f"found {str(token)!r}"
         expected: Sequence[str] = sorted(error.accepts or error.expected)
         hint = _DOUBLED.get(text[max(offset - 1, 0) : offset + 1]) or _keyword_hint(str(token))
+        hint = hint or _notation_hint(text, offset)
     elif isinstance(error, UnexpectedCharacters):
         offset = int(error.pos_in_stream or 0)
         found = f"found {text[offset]!r}"
@@ -168,6 +175,14 @@ def _syntax_problem(text: str, error: UnexpectedInput, place: Place | None) -> P
     else:
         raise error
     return _problem(f"{found}; expected {_in_words(expected)}", hint, text, offset, place)
+
+
+def _notation_hint(text: str, offset: int) -> str | None:
+    """How a number or a date that the place is in is written here; None where it is in neither."""
+    if any(found.start() <= offset < found.end() for found in _FOREIGN_DATE.finditer(text)):
+        return "Write dates as year-month-day, without quotes: 2015-12-31."
+    number = next((each for each in _DECIMAL_COMMA.finditer(text) if each.start() <= offset < each.end()), None)
+    return number and f"Decimals are written with a point: write {number[0].replace('.', '').replace(',', '.')}."
 
 
 def _keyword_hint(word: str) -> str | None:

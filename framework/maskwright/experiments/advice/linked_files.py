@@ -15,8 +15,8 @@ from maskwright.commands.describe_data import described, looked_at
 from maskwright.commands.init import StartedPipeline, already_there, doubts_of_plan, put_pipeline
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files
 from maskwright.commands.starting_text import LinkedFiles, PlannedDoubt, pipeline_text
+from maskwright.data.looking.level_advice import LOWER, UPPER, advise_levels
 from maskwright.data.shared_codes import shared_codes
-from maskwright.experiments.advice.levels import LOWER, UPPER, advise_levels
 from maskwright.foundation.errors import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, DataError, InputError, Problem
 from maskwright.foundation.file_identity import reads_noted, refuse_to_overwrite
 from maskwright.foundation.progress import Quiet, Reporter, silent, stage
@@ -106,13 +106,14 @@ def start_linked_pipeline(
 
     with stage(shown, "Planning"):
         try:
-            doubts, problem, violation = _planned(text)
+            (doubts, problem, violation), hint = _planned(text), ""
         except InputError as error:
-            doubts, problem, violation = [], _said(error.problems[0], data), ""
+            first = error.problems[0]
+            doubts, problem, violation, hint = [], _said(first, data), "", first.hint or ""
     put_pipeline(to, text(to.absolute().parent, doubts, problem, violation=violation), force=force)
     said = tuple(each.about_its_variable for each in doubts)
     code = EXIT_REFUSED if violation else EXIT_INPUT if problem else EXIT_FINE
-    return StartedPipeline(to, to.read_text(encoding="utf-8"), together, said, problem, code)
+    return StartedPipeline(to, to.read_text(encoding="utf-8"), together, said, problem, code, hint)
 
 
 def _looked_alike(files: Sequence[DataSource], reporter: Reporter) -> tuple[list[LookedFile], tuple[str, ...]]:

@@ -30,12 +30,12 @@ def copy_until_end(channel: socket.socket, memory_limit: int | None) -> None:
     memory_limit : int or None
         Bytes that each copy may have.
     """
+    gc.disable()
     sys.path[:], prepare = pickle.loads(channel.recv(LARGEST))  # noqa: S301 - of our own process
     # What cannot be imported here cannot be in a copy either, and is said there by whoever needs it.
     with contextlib.suppress(Exception):
         pickle.loads(prepare)()  # noqa: S301
-    # What is imported is never looked at by the collector again: its pages stay those of all copies.
-    gc.collect()
+    # The collector never looks at what is imported: nearly all of it stays, and its pages are those of all copies.
     gc.freeze()
     channel.send(ALIVE)
     copies: dict[int, int | None] = {}
@@ -68,6 +68,7 @@ def _copied(channel: socket.socket, handle: int, memory_limit: int | None) -> in
 def _work(handle: int, parent: int, memory_limit: int | None) -> NoReturn:
     code = 1
     try:
+        gc.enable()
         end_with(parent)
         if memory_limit is not None:
             limit_memory(memory_limit)

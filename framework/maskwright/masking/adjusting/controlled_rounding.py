@@ -108,7 +108,7 @@ def _sums(system: ConstraintSystem, grid: Grid) -> Iterator[tuple[dict[str, Frac
             terms = {name: value for name, value in linear.coefficients if name in system.position}
             constant = linear.bound
             for step in reversed(grid.plan.steps):
-                factor = terms.pop(step.variable, Fraction(0))
+                factor = terms.pop(step.variable, None)
                 if not factor:
                     continue
                 if step.variable not in derived:
@@ -116,7 +116,7 @@ def _sums(system: ConstraintSystem, grid: Grid) -> Iterator[tuple[dict[str, Frac
                     break
                 constant -= factor * derived[step.variable].constant
                 for name, value in derived[step.variable].coefficients:
-                    terms[name] = terms.get(name, Fraction(0)) + factor * value
+                    terms[name] = terms.get(name, 0) + factor * value
             terms = {name: value for name, value in terms.items() if value}
             if len(terms) > 1:
                 yield terms, constant, beside

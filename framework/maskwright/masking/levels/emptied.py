@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.edits.levels.sources import Source
     from maskwright.foundation.doubts import Doubt
-    from maskwright.foundation.progress import Reporter
+    from maskwright.foundation.progress import Progress, Reporter
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.planning.plan import Plan
 
@@ -94,14 +94,10 @@ def emptied_cells(
     InputError
         Where a suppressed cell follows from variables that may not be suppressed.
     """
-    cells: Cells = {}
-    for name, result in results.items():
-        for column in result.masked:
-            if column.name in shown[name].data:
-                gone = column.missing & ~shown[name].data[column.name].missing
-                if gone.any():
-                    cells[name, column.name] = gone
-    uncoded = {name: codes_taken(result) for name, result in results.items()}
+    cells = _cells_of_steps(shown, results)
+    uncoded: dict[str, Mapping[str, NDArray[np.bool_]]] = {
+        name: codes_taken(result) for name, result in results.items()
+    }
     if not cells:
         linked = shown.with_data({name: without_cells(shown[name].data, gone) for name, gone in uncoded.items()})
         return Emptied(linked, shown, results)
@@ -116,6 +112,7 @@ def emptied_cells(
     never = {(name, weight) for name, level in levels.items() for weight in level.weights}
     besides: Cells = {}
     by_edits: Cells = {}
+    promised: Cells = {}
     told: Cells = {}
     across = AcrossReader(shown, {name: level.published for name, level in levels.items()}, tuple(cells), last, never)
     while True:
@@ -131,8 +128,13 @@ def emptied_cells(
             cells = _joined(cells, more)
             for name, level in levels.items():
                 own = {variable: gone for (where, variable), gone in cells.items() if where == name}
-                further, following = level.further(own)
+                with stage(reporter, f"Reading suppressed cells off {name} records") as progress:
+                    further, following = level.further(own, progress)
                 more, told = more | further, _joined(told, following)
+        if not more:
+            # What went besides makes other classes of keys: every step is asked whether it still has what it promises.
+            more, uncoded = _for_promises(levels, results, cells, uncoded)
+            promised = _joined(promised, more)
         if not more:
             break
         cells, besides = _joined(cells, more), _joined(besides, more)
@@ -146,20 +148,61 @@ def emptied_cells(
     return Emptied(
         linked,
         shown,
-        {name: _with_cells(result, hidden[name], besides, name, plans[name]) for name, result in results.items()},
+        {
+            name: _with_cells(result, hidden[name], uncoded[name], besides, name, plans[name])
+            for name, result in results.items()
+        },
         cells,
         besides,
         tuple(_doubts(replace(found, told=told), levels, hidden, besides, across.left(cells))),
-        tuple(_said(besides, by_edits)),
+        tuple(_said(besides, by_edits, promised)),
     )
 
 
-def _said(besides: Cells, by_edits: Cells) -> Iterator[str]:
+def _cells_of_steps(shown: LinkedData, results: Mapping[str, MaskingResult]) -> Cells:
+    cells: Cells = {}
+    for name, result in results.items():
+        for column in result.masked:
+            if column.name in shown[name].data:
+                gone = column.missing & ~shown[name].data[column.name].missing
+                if gone.any():
+                    cells[name, column.name] = gone
+    return cells
+
+
+def _for_promises(
+    levels: Mapping[str, _Level],
+    results: Mapping[str, MaskingResult],
+    cells: Cells,
+    uncoded: Mapping[str, Mapping[str, NDArray[np.bool_]]],
+) -> tuple[Cells, dict[str, Mapping[str, NDArray[np.bool_]]]]:
+    """Further cells that go so that every step has what it promises; and all codes that are taken away then."""
+    more: Cells = {}
+    codes = dict(uncoded)
+    for name, result in results.items():
+        removal = result.removal
+        if removal is None or removal.again is None:
+            continue
+        own = {variable: gone for (where, variable), gone in cells.items() if where == name}
+        level = levels[name].shown
+        shown = removal.shown.with_columns({column.name: column for column in level if column.name in removal.shown})
+        hidden, codes[name] = removal.again.cells(shown, own, uncoded[name])
+        for variable, gone in hidden.items():
+            added = gone & ~own.get(variable, np.False_)
+            if added.any():
+                more[name, variable] = added
+    return more, codes
+
+
+def _said(besides: Cells, by_edits: Cells, promised: Cells) -> Iterator[str]:
     for source, gone in besides.items():
         edits = gone & by_edits.get(source, np.False_)
+        own = gone & ~edits & promised.get(source, np.False_)
         for cells, why in (
-            (edits, "edits across records give others away"), (gone & ~edits, "others can be read off across levels"),
-        ):  # fmt: skip
+            (edits, "edits across records give others away"),
+            (gone & ~edits & ~own, "others can be read off across levels"),
+            (own, "what a step promises of its keys is lost by the cells that went so"),
+        ):
             if cells.any():
                 yield f"{int(cells.sum())} cell(s) of {source[1]} are suppressed besides, lest {why}"
 
@@ -229,7 +272,7 @@ class _Level:
         names = [each for each in self.published if each not in self.counted]
         return Reader(self.shown, names, self.keys, self.weights, ())
 
-    def further(self, hidden: Mapping[str, NDArray[np.bool_]]) -> tuple[Cells, Cells]:
+    def further(self, hidden: Mapping[str, NDArray[np.bool_]], progress: Progress) -> tuple[Cells, Cells]:
         """Cells that have to go with these because of other variables of their record, and of records alike.
 
         And cells that follow from what is empty beside them.
@@ -237,7 +280,10 @@ class _Level:
         read = self.reader.complement(hidden)
         read_off = read.cells
         hidden = {**hidden, **{name: hidden.get(name, np.False_) | gone for name, gone in read_off.items()}}
-        found = complement(self.shown, hidden, list(self.edits), domain=self.domain, last=self.keys, never=self.weights)
+        found = complement(
+            self.shown, hidden, list(self.edits), domain=self.domain, last=self.keys, never=self.weights,
+            progress=progress,
+        )  # fmt: skip
         return self._of_level(read_off, found.cells), self._of_level(read.told, found.told)
 
     def _of_level(self, *parts: Mapping[str, NDArray[np.bool_]]) -> Cells:
@@ -276,6 +322,7 @@ def _joined(cells: Mapping[Source, NDArray[np.bool_]], more: Mapping[Source, NDA
 def _with_cells(
     result: MaskingResult,
     hidden: Mapping[str, NDArray[np.bool_]],
+    uncoded: Mapping[str, NDArray[np.bool_]],
     besides: Mapping[Source, NDArray[np.bool_]],
     level: str,
     plan: Plan,
@@ -284,7 +331,8 @@ def _with_cells(
     own = {name: gone for (where, name), gone in besides.items() if where == level}
     if not own or result.removal is None:
         return result
-    masked = without_cells(result.masked, {name: gone for name, gone in own.items() if name in result.masked})
+    gone_now = joined_cells(own, uncoded)
+    masked = without_cells(result.masked, {name: gone for name, gone in gone_now.items() if name in result.masked})
     stated = result.removal.stated
     unsaid = {**lost_codes(result.removal.data, result.removal.shown, hidden), **hidden}
     removal = replace(
@@ -326,6 +374,6 @@ def _doubts(
         left = level.reader.left(hidden[name]) if grown else Readable()
         left = _both(left, across[name])
         told = {variable: gone for (where, variable), gone in found.told.items() if where == name}
-        yield from following_doubts(
-            hidden[name], Complement({}, known, undecided, told), left, EditSet(()), level.shown
-        )
+        given_up = frozenset(variable for where, variable in found.given_up if where == name)
+        by_edits = Complement({}, known, undecided, told, given_up)
+        yield from following_doubts(hidden[name], by_edits, left, EditSet(()), level.shown)

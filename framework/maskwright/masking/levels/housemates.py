@@ -46,12 +46,15 @@ class Complements:
         Cells of which it was neither shown that they follow nor that they do not.
     told : mapping of (level, name) to ndarray of shape (n,), bool
         Cells that follow from what is empty beside them.
+    given_up : frozenset of (level, name)
+        Variables of which cells are undecided because as much was looked at for one group as ever is.
     """
 
     cells: Mapping[Source, NDArray[np.bool_]] = field(default_factory=dict)
     known: Mapping[Source, int] = field(default_factory=dict)
     undecided: Mapping[Source, int] = field(default_factory=dict)
     told: Mapping[Source, NDArray[np.bool_]] = field(default_factory=dict)
+    given_up: frozenset[Source] = frozenset()
 
 
 def complement_across(
@@ -138,6 +141,7 @@ class _Problem:
         told: Cells = {}
         known: Counter[Source] = Counter()
         undecided: Counter[Source] = Counter()
+        given_up: set[Source] = set()
         alike = list(self._alike())
         done, every = 0, sum(len(groups) for groups, _ in alike)
         for groups, pattern in alike:
@@ -158,10 +162,11 @@ class _Problem:
             for counts, more in ((known, found.known), (undecided, found.undecided)):
                 for joined_name, count in more.items():
                     counts[names[joined_name][:2]] += count
+            given_up |= {names[joined_name][:2] for joined_name in found.given_up}
             for joined_name, gone in hidden.items():
                 if names[joined_name][:2] in unsaid:
                     undecided[names[joined_name][:2]] += int(gone.sum())
-        return Complements(cells, known, undecided, told)
+        return Complements(cells, known, undecided, told, frozenset(given_up))
 
     def _rows(self, groups: NDArray[np.int64], place: int | None) -> NDArray[np.int64]:
         return groups if place is None else self._shown.starts(self._low)[groups] + place

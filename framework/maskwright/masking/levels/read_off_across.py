@@ -16,6 +16,7 @@ from maskwright.data.dependencies import ValueCodes, determines
 from maskwright.data.spanning import GROUP, HOME, OWN, Spanning
 from maskwright.data.variable import Variable
 from maskwright.masking.levels.read_off_counts import CountReader
+from maskwright.masking.levels.sole_members import SoleReader, sole_values
 from maskwright.masking.suppressing.read_off import Readable, Reader
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.levels.sources import Source
+    from maskwright.masking.levels.sole_members import SoleValue
 
     Cells = dict[Source, NDArray[np.bool_]]
     Hidden = dict[str, NDArray[np.bool_]]
@@ -63,7 +65,12 @@ class AcrossReader:
         self._last = {name for _, name in last}
         self._never = {name for _, name in never} | set(told_by_size(shown, published[self._top]))
         self._known: tuple[frozenset[str], _Joined] | None = None
-        self._counts = CountReader(shown, published, self._wanted, self._never)
+        sole = sole_values(shown, published[self._low])
+        self._by_members = (
+            CountReader(shown, published, self._wanted, self._never),
+            SoleReader(shown, sole, self._wanted, self._never),
+        )
+        self._references = tuple(self._joined_of(each) for each in _references(sole))
 
     def complement(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> tuple[Cells, Cells]:
         """Choose cells to suppress besides; and cells that follow from what is empty beside them.
@@ -76,16 +83,13 @@ class AcrossReader:
         gone: Cells = {source: cells.copy() for source, cells in hidden.items() if cells.any()}
         told: Cells = {}
         while True:
-            more = self._counts.complement(gone)
-            gone = _with(gone, more)
-            joined = self._joined(gone)
-            read = joined.reader.complement(joined.hidden(gone))
-            told = _with(told, joined.cells(read.told))
-            more = _with(more, joined.cells(read.cells))
-            grown = _with(gone, more)
-            ended = not more and all(np.array_equal(gone[source], grown[source]) for source in gone)
-            gone = grown
-            if ended:
+            before = gone
+            for reader in self._by_members:
+                gone = _with(gone, reader.complement(gone))
+            for joined in (self._joined(gone), *self._references):
+                read = joined.reader.complement(joined.hidden(gone))
+                told, gone = _with(told, joined.cells(read.told)), _with(gone, joined.cells(read.cells))
+            if all(source in before and np.array_equal(cells, before[source]) for source, cells in gone.items()):
                 break
         besides = {source: cells & ~hidden.get(source, np.False_) for source, cells in gone.items()}
         return {source: cells for source, cells in besides.items() if cells.any()}, told
@@ -97,12 +101,16 @@ class AcrossReader:
         ----------
         hidden : mapping of (level, name) to ndarray of shape (n,), bool
         """
-        joined = self._joined(hidden)
-        read = joined.reader.left(joined.hidden(hidden), joined.real)
-        left, by = joined.cells(read.left), dict(read.by)
-        for source, (cells, words) in self._counts.left(hidden).items():
-            left = _with(left, {source: cells})
-            by[source[1]] = (*by.get(source[1], ()), *words)
+        left: Cells = {}
+        by: dict[str, tuple[str, ...]] = {}
+        for joined in (self._joined(hidden), *self._references):
+            read = joined.reader.left(joined.hidden(hidden), joined.real)
+            left = _with(left, joined.cells(read.left))
+            by |= {name: (*by.get(name, ()), *words) for name, words in read.by.items()}
+        for reader in self._by_members:
+            for source, (cells, words) in reader.left(hidden).items():
+                left = _with(left, {source: cells})
+                by[source[1]] = (*by.get(source[1], ()), *words)
         return {
             level: Readable({}, {name: gone for (where, name), gone in left.items() if where == level}, by)
             for level in (self._top, self._low)
@@ -112,12 +120,24 @@ class AcrossReader:
         """Joined records, with what those whom members point to have in the variables that are suppressed."""
         asked = frozenset(name for (level, name), gone in hidden.items() if level == self._low and gone.any())
         if self._known is None or self._known[0] != asked:
-            self._known = (asked, _Joined(self._shown, self._published, asked, self._wanted, self._last, self._never))
+            self._known = (asked, self._joined_of(None, asked))
         return self._known[1]
+
+    def _joined_of(self, members: NDArray[np.int64] | None, seen: frozenset[str] = frozenset()) -> _Joined:
+        return _Joined(self._shown, self._published, seen, self._wanted, self._last, self._never, members)
+
+
+def _references(sole: Collection[SoleValue]) -> Iterator[NDArray[np.int64]]:
+    """Rows of the members of whom each group has one; codes and labels that name the same ones give them once."""
+    seen = set()
+    for each in sole:
+        if each.members.tobytes() not in seen:
+            seen.add(each.members.tobytes())
+            yield np.flatnonzero(each.members)
 
 
 class _Joined:
-    """Members beside what their group has, and those whom they point to."""
+    """Members beside what their group has, and those whom they point to; or those of some rows beside their group."""
 
     def __init__(
         self,
@@ -127,29 +147,32 @@ class _Joined:
         wanted: frozenset[str],
         last: Collection[str],
         never: Collection[str],
+        members: NDArray[np.int64] | None = None,
     ) -> None:
         self._top, self._low = shown.names
         top, low = shown[self._top], shown[self._low]
         assert low.groups is not None
-        self._groups, self._counted = low.groups, len(top)
+        self._members, self._of = members, len(low)
+        self._groups = low.groups if members is None else low.groups[members]
+        self._counted = len(top)
         home = top.declared.key
         # The key first: what a group has in common goes in the rows of all members before anything else is asked.
         belongs = {home: HOME}
-        columns = [top.data[home].taken(low.groups)]
+        columns = [top.data[home].taken(self._groups)]
         for level, word in ((top, GROUP), (low, OWN)):
             for name in published[level.name]:
                 belongs[name] = word
-                columns.append(level.data[name] if word == OWN else level.data[name].taken(low.groups))
+                columns.append(self._own(level.data[name]) if word == OWN else level.data[name].taken(self._groups))
         self.real = frozenset(belongs)
         self._level = {name: self._low if word == OWN else self._top for name, word in belongs.items()}
-        sizes = np.bincount(low.groups, minlength=self._counted)[low.groups]
+        sizes = np.bincount(low.groups, minlength=self._counted)[self._groups]
         size = f"number of {self._low} records"
         for column in _facts(size, sizes):
             belongs[column.name] = GROUP
             columns.append(column)
         # Of whom each virtual column says what one of the real ones says.
         self._pointed: dict[str, tuple[str, NDArray[np.int64]]] = {}
-        for pointer, targets in low.pointers.items():
+        for pointer, targets in low.pointers.items() if members is None else ():
             named = np.zeros(len(low), dtype=np.int64)
             named[targets[targets >= 0]] = 1
             there = (targets >= 0).astype(np.int64)
@@ -167,10 +190,13 @@ class _Joined:
         spanning = Spanning(belongs, self._groups, wanted, size)
         self.reader = Reader(Dataset(tuple(columns)), list(belongs), keys, {*never, *fixed}, (home,), spanning)
 
+    def _own(self, column: Column) -> Column:
+        return column if self._members is None else column.taken(self._members)
+
     def hidden(self, cells: Mapping[Source, NDArray[np.bool_]]) -> Hidden:
         """Suppressed cells in the joined records."""
         found = {
-            name: gone if level == self._low else gone[self._groups]
+            name: gone[self._groups] if level == self._top else gone if self._members is None else gone[self._members]
             for (level, name), gone in cells.items() if name in self.real
         }  # fmt: skip
         for each, (name, targets) in self._pointed.items():
@@ -190,6 +216,9 @@ class _Joined:
             level = self._level[name]
             if level == self._top:
                 own = np.bincount(self._groups, own, self._counted) > 0
+            elif self._members is not None:
+                own = np.zeros(self._of, dtype=np.bool_)
+                own[self._members[gone]] = True
             found = _with(found, {(level, name): own})
         return {source: gone for source, gone in found.items() if gone.any()}
 

@@ -67,6 +67,14 @@ class GroupResult:
     missing_codes: NDArray[np.int64] | None = None
     suppressed: NDArray[np.bool_] | None = None
 
+    def without_cells(self) -> GroupResult:
+        """Copy without records, clusters and all, once they are in a dataset."""
+        none = self.values[:0].copy()
+        return replace(
+            self, values=none, missing=self.missing[:0].copy(), labels=None, representatives=None, weights=None,
+            suppressed=None, missing_codes=None,
+        )  # fmt: skip
+
     def taken(self, rows: NDArray[np.int64]) -> GroupResult:
         """The same of these records only; clusters without a record left are left out."""
         codes = None if self.missing_codes is None else self.missing_codes[rows]
@@ -108,10 +116,10 @@ def assemble(
     representatives: list[NDArray[np.float64]] = []
     offset = 0
     notes: dict[str, Any] = {}
-    codes = np.full(shape, HAD_VALUE, dtype=np.int64)
     drawn = bool(results) and all(result.missing_codes is not None for result in results)
+    codes = np.full(shape, HAD_VALUE, dtype=np.int64) if drawn and not clustered else None
     for own, result in zip(records, results, strict=True):
-        if result.missing_codes is not None:
+        if codes is not None and result.missing_codes is not None:
             codes[own] = result.missing_codes
         values[own] = result.values
         missing[own] = result.missing
@@ -128,7 +136,7 @@ def assemble(
         return GroupResult(
             values, missing, changed, None, None, notes, limits=_widest(results), doubts=_all(results),
             suppressed=suppressed,
-            missing_codes=codes if drawn else None,
+            missing_codes=codes,
         )  # fmt: skip
     return GroupResult(
         values, missing, changed, labels, np.concatenate(representatives), notes,

@@ -20,15 +20,16 @@ from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Progress, silent
 from maskwright.foundation.randomness import generator
 from maskwright.masking.protecting.aggregation_claims import refuse_other_representatives
-from maskwright.masking.protecting.assembling import GroupResult, assemble, without_removed
+from maskwright.masking.protecting.assembling import GroupResult, assemble, gather_notes, without_removed
 from maskwright.masking.protecting.blocks import kd_blocks
 from maskwright.masking.protecting.claims import broken_claims, with_warnings
 from maskwright.masking.protecting.contract import checked_masked, checked_removed
+from maskwright.masking.protecting.gathered import facts_of_strata, gathering_of, merged_strata, notes_of_all
 from maskwright.masking.protecting.minimum_counts import with_enough_values
 from maskwright.masking.protecting.pattern_moments import PatternMoments
 from maskwright.masking.protecting.processes import in_worker
 from maskwright.masking.protecting.variable_group import GroupSource
-from maskwright.planning.missing_patterns import MethodCall, splits_by_pattern, widened, without_holes
+from maskwright.planning.missing_patterns import MethodCall, each_pattern, splits_by_pattern, widened, without_holes
 from maskwright.plugins.block import Block
 from maskwright.plugins.guarding.call import in_this_context
 from maskwright.plugins.guarding.frozen import FrozenDict, read_only
@@ -37,7 +38,7 @@ from maskwright.plugins.method import Method
 from maskwright.plugins.remover import Remover
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from maskwright.masking.protecting.variable_group import GroupWork
     from maskwright.masking.standardisation import Standardisation
     from maskwright.planning.cell_holders import Pool
+    from maskwright.plugins.gathering import Gathered
     from maskwright.plugins.method import Masked
     from maskwright.plugins.moments import Moments
 
@@ -81,6 +83,7 @@ def protect_group(
     if isinstance(work.method, Remover):
         return _remove(work.method, work, source, context, progress)
     calls = _method_calls(work, source, context.execution.block_size)
+    gathered = _gathered(work, source, context)
     sees_moments = isinstance(work.method, Method) and work.method.with_params(work.params).others == "moments"
     if sees_moments and not work.method.within_strata:
         calls, moments = _told_of_others(calls, source)
@@ -90,11 +93,11 @@ def protect_group(
 
     def protect(number: int) -> Masked:
         block = replace(_block(calls[number], work, source, shares.of(number)), moments=moments[number])
-        if context.whole is not None:
-            own = calls[number].seen + context.whole.first
-            block = replace(block, file_n=context.whole.records, records=read_only(own))
+        block = _placed_in_file(block, calls[number].seen, context)
+        if gathered is not None:
+            block = replace(block, gathered=gathered[int(work.strata[calls[number].records[0]])])
         # Where any cut gives the same values, blocks draw from the same numbers, each record its own of them.
-        part = () if work.method.cut == "any" else (number,)
+        part = () if work.method.cut == "any" or gathered is not None else (number,)
         rng = generator(context.seed, "protect", work.step, *work.variables, *part)
         masked = _protect_block(block, work, rng, context, alone=len(calls) == 1)
         return widened(masked, calls[number], len(source.variables))
@@ -104,7 +107,50 @@ def protect_group(
     result = assemble([call.records for call in calls], results, source.values.shape, source.variables)
     if work.method.draws_records and result.missing_codes is None:
         result = replace(result, missing_codes=np.full(result.missing.shape, HAD_VALUE, dtype=np.int64))
+    if gathered is not None and context.gathered is None:
+        notes = dict(result.notes)
+        gather_notes(notes, notes_of_all(work, gathered, source.variables))
+        result = replace(result, notes=notes)
     return _with_promised_counts(result, work, source)
+
+
+def facts_of_records(
+    data: Dataset, work: GroupWork, standardisation: Standardisation, context: MaskingContext
+) -> dict[int, Gathered]:
+    """What some records of a file say to a method that asks something of all of them, by stratum.
+
+    Parameters
+    ----------
+    data : Dataset
+        What the steps before made.
+    work : GroupWork
+    standardisation : Standardisation
+    context : MaskingContext
+    """
+    return _facts(work, GroupSource.of(data, work, standardisation), context)
+
+
+def _facts(work: GroupWork, source: GroupSource, context: MaskingContext) -> dict[int, Gathered]:
+    def block(records: NDArray[np.int64]) -> Block:
+        whole = _block(MethodCall.whole(records, len(source.variables)), work, source, silent)
+        return _placed_in_file(whole, records, context)
+
+    strata = _blocks(work, source, None)
+    return facts_of_strata(work, ((int(work.strata[records[0]]), block(records)) for records in strata))
+
+
+def _gathered(work: GroupWork, source: GroupSource, context: MaskingContext) -> Mapping[int, Gathered] | None:
+    """What all records say to a method that asks; None where it asks nothing."""
+    if gathering_of(work) is None or context.gathered is not None:
+        return context.gathered
+    return merged_strata(work, [_facts(work, source, context)])
+
+
+def _placed_in_file(block: Block, seen: NDArray[np.int64], context: MaskingContext) -> Block:
+    """Block whose records are counted in the whole file."""
+    if context.whole is None:
+        return block
+    return replace(block, file_n=context.whole.records, records=read_only(seen + context.whole.first))
 
 
 def whole_block(
@@ -154,6 +200,8 @@ def _method_calls(work: GroupWork, source: GroupSource, block_size: int | None) 
     """What is masked in one call each, in order: strata, blocks and, for a method that needs it, missing patterns."""
     blocks = _blocks(work, source, block_size)
     if source.missing.any() and splits_by_pattern(work.method):
+        if gathering_of(work) is not None:
+            return each_pattern(blocks, source.missing)
         return without_holes(blocks, source.missing, work.method, work.params)
     return [MethodCall.whole(records, len(source.variables)) for records in blocks]
 

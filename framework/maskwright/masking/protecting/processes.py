@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from maskwright.foundation.errors import EXIT_BUG, InputError, MaskwrightError, Problem
+from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.processes.child_process import ProcessEndedError
 from maskwright.foundation.processes.function_workers import FunctionWorkers
 from maskwright.foundation.processes.processors import share_of_each
+from maskwright.foundation.processes.worker_ended import WorkerEnded
 from maskwright.foundation.progress import Progress, silent
 from maskwright.plugins.guarding.call import took_too_long
 from maskwright.plugins.guarding.frozen import frozen
@@ -37,12 +38,6 @@ if TYPE_CHECKING:
 SECONDS_TO_SAY_SO = 60.0
 """How much longer a process has to start, and to say itself that a call took too long; code that keeps the
 interpreter's lock lets it say nothing."""
-
-
-class WorkerEnded(MaskwrightError):  # noqa: N818 - the state by its name
-    """A process at work on a step was ended from outside; nothing was published (exit code 3)."""
-
-    exit_code = EXIT_BUG
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 Hidden = dict[str, "NDArray[np.bool_]"]
 
+ALMOST_DONE = 0.99
+"""Share of the work beyond which nothing is said before it ends."""
+
 
 @dataclass(frozen=True)
 class Complement:
@@ -42,12 +46,15 @@ class Complement:
         Cells of which it was neither shown that they follow nor that they do not.
     told : mapping of name to ndarray of shape (n,), bool
         Cells that follow from what is empty beside them: of no other record, and of no other value, that would be.
+    given_up : frozenset of str
+        Variables of which cells are undecided because as much was looked at for one record as ever is.
     """
 
     cells: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     known: Mapping[str, int] = field(default_factory=dict)
     undecided: Mapping[str, int] = field(default_factory=dict)
     told: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    given_up: frozenset[str] = frozenset()
 
 
 def complement(
@@ -104,6 +111,7 @@ def complement(
     told: Hidden = {}
     known: Counter[str] = Counter()
     undecided: Counter[str] = Counter()
+    given_up: set[str] = set()
     classes: dict[frozenset[str], list[NDArray[np.int64]]] = {}
     for places in _alike(derivation.records, hidden, rows):
         gone = frozenset(name for name in linked if hidden[name][rows[places[0]]])
@@ -114,20 +122,26 @@ def complement(
         search = _Search(derivation, cost, frozenset(never), gone)
         for places in alike:
             record = int(places[0])
+            derivation.renew()
+            # One record of many members can take long by itself.
+            derivation.tick = partial(progress, min(done / len(rows), ALMOST_DONE))
             choice = search.choose(record)
+            given_up.update(choice.undecided if derivation.effort.is_spent else ())
             added[record] = frozenset(choice.added)
             known.update(dict.fromkeys(choice.known, len(places)))
             undecided.update(dict.fromkeys(choice.undecided, len(places)))
             done += len(places)
             progress(done / len(rows))
         sizes = {int(places[0]): len(places) for places in alike}
+        derivation.renew(len(alike))
+        derivation.tick = partial(progress, min(done / len(rows), ALMOST_DONE))
         companions = Companions(derivation, gone, added, sizes, cost, search.added_if)
         for places in alike:
             for name in companions.of(int(places[0])):
                 cells.setdefault(name, np.zeros(len(shown), dtype=np.bool_))[rows[places]] = True
         for record, name in companions.told():
             told.setdefault(name, np.zeros(len(shown), dtype=np.bool_))[rows[record]] = True
-    return Complement(cells, known, undecided, told)
+    return Complement(cells, known, undecided, told, frozenset(given_up))
 
 
 def _reached(names: Sequence[str], edits: Sequence[Edit]) -> list[Edit]:
@@ -204,6 +218,7 @@ class _Search:
         gone = self._gone
         added: list[str] = []
         hopeless: dict[str, Given] = {}
+        renewed = False
         while True:
             hidden = gone.union(added)
             left = {name: given for name, given in given_all(hidden).items() if name not in hopeless}
@@ -211,6 +226,13 @@ class _Search:
                 break
             name, given = next(iter(left.items()))
             candidates = sorted(given.by - self._never - empty, key=lambda each: self._cost[each])
+            if candidates and given.is_open and self._derivation.effort.is_spent:
+                # What is not shown to be safe goes as a whole, and is asked about once more.
+                added += candidates
+                if not renewed:
+                    self._derivation.renew()
+                renewed = True
+                continue
             if candidates:
                 added.append(min(candidates, key=lambda each: (len(given_all(hidden | {each})), self._cost[each])))
                 continue
@@ -220,7 +242,7 @@ class _Search:
                     "leave that variable out of the file, or choose other keys"
                 )
             hopeless[name] = given
-        for name in sorted(added, key=lambda each: self._cost[each], reverse=True):
+        for name in () if renewed else sorted(added, key=lambda each: self._cost[each], reverse=True):
             fewer = gone.union(added) - {name}
             if all(each in hopeless and not given.by - empty for each, given in given_all(fewer).items()):
                 added.remove(name)

@@ -18,16 +18,18 @@ from maskwright.data.dataset import Column, Dataset
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.edit import DomainPart
 from maskwright.edits.evaluation.check import evaluate
-from maskwright.edits.localisation.records import Records
-from maskwright.edits.reasoning.answers import Refutation
+from maskwright.edits.expression import Comparison, Number, VariableReference, nodes
+from maskwright.edits.localisation.records import Records, categories_by_frequency
+from maskwright.edits.reasoning.answers import Effort, Refutation
 from maskwright.edits.reasoning.clauses import Clause, Opaque, TextSet, atom_variables, clause_of, clauses_of
 from maskwright.edits.reasoning.satisfiability import Satisfiability
 from maskwright.edits.reasoning.simplex import Row
 from maskwright.masking.suppressing.cell_states import CellStates, reads_suppressed
+from maskwright.masking.suppressing.effort import MOST_EFFORT
 from maskwright.masking.suppressing.occurring import Occurring
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -68,6 +70,9 @@ class Given:
 class Derivation:
     """Answers for the records of one dataset.
 
+    Households of 40 members can ask more than is ever answered: `effort` is what may be spent until it is renewed, and
+    what is asked beyond it is left open.
+
     Parameters
     ----------
     shown : Dataset
@@ -84,6 +89,9 @@ class Derivation:
     records : Dataset
         What is asked about: those rows, with the variables that edits read, and whether and how their cells are missing
         where edits ask for that.
+    effort : Effort
+    tick : callable
+        Called now and then in long work.
     """
 
     def __init__(self, shown: Dataset, rows: NDArray[np.int64], edits: Sequence[Edit], domain: Domain | None) -> None:
@@ -102,13 +110,19 @@ class Derivation:
                     clauses.append(clause)
         told = Dataset((*(column for column in shown if column.name in used), *states.columns))
         self.records = told.taken(rows)
-        self._records = Records(self.records, self._edits, clauses, told, domain)
+        self._records = Records(self.records, self._edits, clauses, categories_by_frequency(told), domain)
         self._clauses = [*self._records.bound(clauses), *self._occurring] if used else []
         self._known: dict[object, Given | None] = {}
         self._last: tuple[int, dict[str, Value]] | None = None
         self._reached: dict[tuple[str, frozenset[str]], list[Clause]] = {}
         self._names = frozenset(self.records.names)
         self._alike = {name: reads_suppressed(self.records[name]) for name in states.of}
+        self.effort = Effort(MOST_EFFORT)
+        self.tick: Callable[[], None] = _silent
+
+    def renew(self, records: int = 1) -> None:
+        """Allow the effort of so many records from now on."""
+        self.effort = Effort(MOST_EFFORT * records)
 
     def given(self, record: int, name: str, hidden: frozenset[str]) -> Given | None:
         """Say why a cell follows, or None when it does not.
@@ -153,10 +167,16 @@ class Derivation:
         involved = dict.fromkeys(other for clause in clauses for other in clause.variables)
         fixed = {other: values[other] for other in involved if other in values and other not in hidden}
         key = (asked, values[asked], tuple(fixed.items()), hidden.intersection(involved), as_is)
+        if key not in self._known and self.effort.is_spent:
+            # Not remembered: with more effort there may be an answer.
+            return Given(frozenset(map(self._states.base, fixed)) - {name}, is_open=True)
         if key not in self._known:
             found = self._asked(record, asked, values[asked], clauses, fixed, values, as_is=as_is)
             by = frozenset() if found is None else frozenset(map(self._states.base, found.by)) - {name}
-            self._known[key] = found and replace(found, by=by)
+            found = found and replace(found, by=by)
+            if self.effort.is_spent:
+                return found
+            self._known[key] = found
         return self._known[key]
 
     def value(self, record: int, name: str) -> Value | None:
@@ -169,7 +189,8 @@ class Derivation:
     ) -> Iterator[dict[str, Value]]:
         """Cells that a record may have for all that is published of it, with its published cells among them.
 
-        Hidden cells come from other records first, then, for `asked`, from the edits.
+        Hidden cells come from other records first, then, for `asked`, from the edits: any that they allow, then such
+        as they name. Beside `if foreign == 1 then ...` any number is possible, but 1 is what a record has.
 
         Parameters
         ----------
@@ -195,10 +216,13 @@ class Derivation:
             return
         stated = [self._stated(clause, published, asked, own[asked])[0] for clause in clauses]
         hints = {name: value for name, value in own.items() if name in gone and name != asked}
-        for another in self._others(asked, own):
-            found = self._question(record, [*stated, another], published, hints).answer()
-            if not isinstance(found, Refutation):
-                yield own | found | published
+        others = list(self._others(asked, own))
+        for cell in ({}, *_named_numbers(clauses, gone - {asked})):
+            fixed: dict[str, Value] = published | cell
+            for another in others:
+                found = self._question(record, [*stated, another], fixed, hints).answer()
+                if not isinstance(found, Refutation):
+                    yield own | found | fixed
 
     def _others(self, name: str, values: dict[str, Value]) -> Iterator[Clause]:
         """Clauses that each say one other value of a text, or on which side of it another number lies."""
@@ -257,6 +281,8 @@ class Derivation:
             found.variables.union(*(clause.variables for clause in clauses if clause in self._occurring)) & fixed.keys()
         )
         is_open = found.is_open or not all(whole for _, whole in stated)
+        if self.effort.is_spent and is_open:
+            return Given(frozenset(fixed), is_open=True)
         if not is_open or not as_is:
             return Given(by, is_open)
         answer = self._tried(record, name, clauses, fixed)
@@ -273,9 +299,10 @@ class Derivation:
     def _question(
         self, record: int, clauses: list[Clause], fixed: dict[str, Value], hints: dict[str, Value]
     ) -> Satisfiability:
+        self.tick()
         return Satisfiability(
             clauses, self._records.space, fixed, hints, lambda row: self._records.slack(record, row),
-            lambda atom, others: self._records.judge(atom, others, record), MOST_CHOICES,
+            lambda atom, others: self._records.judge(atom, others, record), MOST_CHOICES, self.effort,
         )  # fmt: skip
 
     def _tried(self, record: int, name: str, clauses: Sequence[Clause], fixed: dict[str, Value]) -> bool | None:
@@ -321,6 +348,32 @@ class Derivation:
         below = Row("", {name: Fraction(1)}, "<", value - apart)
         above = Row("", {name: Fraction(-1)}, "<", -value - apart)
         return clause_of("", ((below,), (above,)))
+
+
+def _silent() -> None:
+    """Nothing is told."""
+
+
+def _named_numbers(clauses: Sequence[Clause], names: frozenset[str]) -> Iterator[dict[str, Value]]:
+    """Numbers that conditions on one of these variables alone compare it with, one after the other."""
+    seen: dict[tuple[str, Fraction], None] = {}
+    for clause in clauses:
+        for atom in _atoms(clause):
+            if isinstance(atom, Row) and len(atom.coefficients) == 1:
+                ((name, coefficient),) = atom.coefficients.items()
+                seen[name, atom.constant / coefficient] = None
+            elif isinstance(atom, Opaque):
+                for node in nodes(atom.expression):
+                    match node:
+                        case Comparison(_, VariableReference(name), Number(number)):
+                            seen[name, number] = None
+                        case Comparison(_, Number(number), VariableReference(name)):
+                            seen[name, number] = None
+                        case _:
+                            pass
+    for name, number in seen:
+        if name in names:
+            yield {name: number}
 
 
 def _atoms(clause: Clause) -> list[object]:

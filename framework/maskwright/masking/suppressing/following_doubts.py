@@ -9,6 +9,7 @@ import numpy as np
 from maskwright.data.record_order import told_by_neighbours
 from maskwright.edits.expression import MissingAs, nodes
 from maskwright.foundation.doubts import Doubt
+from maskwright.masking.suppressing.effort import MOST_EFFORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -81,6 +82,8 @@ def following_doubts(
             yield Doubt("suppressed-cells-follow", name, said, count, total, hint=hint)
         if undecided := by_edits.undecided.get(name, 0):
             said = f"of {undecided} of {total} suppressed cells it is not decided whether edits give them away"
+            if name in by_edits.given_up:
+                said += f": the search ends after {MOST_EFFORT:,} conditions for one record"
             yield Doubt("suppressed-cells-undecided", name, said, undecided, total)
         if unanalysed:
             yield Doubt(

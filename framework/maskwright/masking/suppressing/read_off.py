@@ -235,6 +235,8 @@ class Reader:
         for size in (1, 2):
             for given in self._singles.given(name, size):
                 rows = self._singles.giving_away(name, given, gone)
+                if size == 1 and given[0] not in self._never:
+                    rows = np.union1d(rows, self._singles.unexplained(name, given[0], gone))
                 # Where one value gives the cell away for good, suppressing another is of no use.
                 rows = rows[~lost[rows]]
                 for one in sorted((each for each in given if each not in self._never), key=self._last.__contains__):

@@ -62,6 +62,7 @@ class SingleValues:
         self._said: dict[str, NDArray[np.int64]] = {}
         self._frequent: dict[str, tuple[NDArray[np.int64], int]] = {}
         self._silent: dict[str, NDArray[np.bool_]] = {}
+        self._telling: dict[tuple[str, str], NDArray[np.bool_]] = {}
         self._found: dict[tuple[str, tuple[str, ...]], tuple[tuple[int, ...], NDArray[np.int64]]] = {}
         self._asked: dict[str, tuple[int, tuple[_Question, ...]]] = {}
         self._parts: dict[tuple[_Question, str], tuple[int, tuple[NDArray[np.int64], NDArray[np.int64]]]] = {}
@@ -130,6 +131,27 @@ class SingleValues:
                 found.append(question.asked[shown & self._are_there(question, given)])
             known = self._found[name, given] = (state, np.unique(np.concatenate(found)))
         return known[1]
+
+    def unexplained(self, name: str, other: str, hidden: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.int64]:
+        """Records whose suppressed cell another value tells that no published record shows beside it, as positions.
+
+        Who knows what the value means knows the cell: of ``rel`` 'child' all ages are suppressed.
+
+        Parameters
+        ----------
+        name, other : str
+        hidden : mapping of name to ndarray of shape (n,), bool
+            Suppressed cells.
+        """
+        found, given = self._codes.of(name), self._values(other)[0]
+        if (name, other) not in self._telling:
+            groups = None if self._spanning is None else self._spanning.witnesses((other,))
+            self._telling[name, other] = telling_values(given, found, self._tests(name, 1), groups)
+        asked = self._telling[name, other] & hidden[name] & ~hidden.get(other, np.False_)
+        if not asked.any():
+            return np.zeros(0, dtype=np.int64)
+        shown = (given >= 0) & (found >= 0) & ~hidden[name] & ~hidden.get(other, np.False_)
+        return np.flatnonzero(asked & ~np.isin(given, np.unique(given[shown])))
 
     def _questions(self, name: str, hidden: Mapping[str, NDArray[np.bool_]], state: int) -> tuple[_Question, ...]:
         """About suppressed values, of which records with a value tell, and about suppressed missing codes."""
@@ -281,6 +303,28 @@ class _Question:
         allowed = EXCEPTIONS * (sizes - 1) * (1 - share)
         enough = (sizes >= FEWEST_ALIKE) & (same >= CERTAIN * sizes)
         return np.asarray(enough & (sizes - same <= allowed) & ~by_chance & (share < 1))
+
+
+def telling_values(
+    given: NDArray[np.int64], found: NDArray[np.int64], tests: int, groups: NDArray[np.int64] | None = None
+) -> NDArray[np.bool_]:
+    """Records whose `given` has a value that tells their `found`, as `SingleValues.giving_away` has it; shape (n,).
+
+    Parameters
+    ----------
+    given, found : ndarray of shape (n,), int64
+        Codes 0, 1, ..., -1 where missing: such records tell nothing.
+    tests : int
+        Values that are tried.
+    groups : ndarray of shape (n,), int64, optional
+        Of the records: those of one group bear witness once.
+    """
+    there = np.flatnonzero((given >= 0) & (found >= 0))
+    told = np.zeros(len(given), dtype=np.bool_)
+    if len(there):
+        question = _Question(found, there, there)
+        told[there] = question.answered(given[there], given[there], int(given.max()) + 1, tests, groups)
+    return told
 
 
 def _state(cells: NDArray[np.bool_]) -> int:

@@ -14,6 +14,7 @@ from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.variable_group import GroupWork
 from maskwright.masking.published_edits import in_published_terms
+from maskwright.masking.suppressing.beside import cells_beside
 from maskwright.masking.suppressing.coarser import in_published_detail
 from maskwright.masking.suppressing.complementary import Complement, complement, without_cells
 from maskwright.masking.suppressing.following_doubts import following_doubts, lost_code_doubts
@@ -61,6 +62,10 @@ class Removal:
         Suppressed cells that follow all the same, or perhaps do.
     stated : EditSet
         The same edits as they hold without suppression.
+    again : SuppressedAgain or None
+        The steps that suppressed cells, for whoever takes more of them.
+    beside : mapping of name to tuple of str
+        Variables with cells that went beside suppressed ones, and beside those of which.
     """
 
     data: Dataset
@@ -73,6 +78,8 @@ class Removal:
     notices: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     stated: EditSet = field(default_factory=lambda: EditSet(()))
+    again: SuppressedAgain | None = None
+    beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def remove(data: Dataset, standardisation: Standardisation, context: MaskingContext) -> Removal:
@@ -117,7 +124,7 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
                     before, share = state, part(progress, 0.5, 1.0)
                     state = _suppress(state, result, suppressing[-1], context, share)
                     state = _with_all_promises(before, state, suppressing, context)
-            results.append(result)
+            results.append(result.without_cells())
     if any(result.kept_rows is not None for result in results):
         # Records that were left out are no longer among those that cells can be read off.
         left = _reader(state, (), plan).left(state.hidden)
@@ -135,6 +142,8 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
             *lost_code_doubts(lost, edits),
         ),
         edits,
+        SuppressedAgain(tuple(suppressing), context) if suppressing else None,
+        cells_beside(plan, state.hidden),
     )  # fmt: skip
 
 
@@ -275,6 +284,41 @@ class _Suppressing:
         """Whether cells went that it counts: of keys, or of sensitive variables."""
         seen = [name for name in (*self.keys, *self.work.companions) if name in after.hidden]
         return any(bool(np.any(after.hidden[name] != before.hidden.get(name, False))) for name in seen)
+
+
+@dataclass(frozen=True, eq=False)
+class SuppressedAgain:
+    """Steps that suppress cells, to be run again where cells go for reasons that they know nothing of.
+
+    Attributes
+    ----------
+    steps : tuple of _Suppressing
+    context : MaskingContext
+    """
+
+    steps: tuple[_Suppressing, ...]
+    context: MaskingContext
+
+    def cells(
+        self, shown: Dataset, hidden: Mapping[str, NDArray[np.bool_]], lost: Mapping[str, NDArray[np.bool_]]
+    ) -> tuple[Mapping[str, NDArray[np.bool_]], Mapping[str, NDArray[np.bool_]]]:
+        """All cells that are suppressed, and codes that are lost, once every step has again what it promises.
+
+        Parameters
+        ----------
+        shown : Dataset
+            As it would be published without suppression.
+        hidden, lost : mapping of name to ndarray of shape (n,), bool
+            Suppressed cells, and cells whose missing code was taken away.
+        """
+        gone = {name: each for name, each in joined_cells(hidden, lost).items() if name in shown}
+        state = _State(without_cells(shown, gone), shown, np.arange(len(shown)), hidden)
+        while True:
+            before = state
+            for step in self.steps:
+                state = state.with_cells(step.again(state, self.context))
+            if not any(step.counts(before, state) for step in self.steps):
+                return state.hidden, state.lost_codes()
 
 
 def _with_all_promises(before: _State, state: _State, steps: Sequence[_Suppressing], context: MaskingContext) -> _State:

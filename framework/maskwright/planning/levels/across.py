@@ -261,8 +261,10 @@ class _Planner:
 
     def _keep_otherwise(self, edit: Edit, top: str) -> None:
         bounds = [bound for part in edit.parts for bound in _bounds(part)]
+        written: list[LinearPart] = []
         if edit.level == top and bounds and None not in bounds:
             written = [self._written_out(bound) for bound in bounds if bound is not None]
+        if written and all(set(self.masked.get(top, ())).intersection(_names([bound])) for bound in written):
             self.repaired.append(replace(edit, parts=tuple(written), variables=_names(written)))
             how = "clusters are moved to where it holds for all of their records"
             self.keepers.append(Keeper(edit.name, "adjustment", how))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit import LinearPart
 from maskwright.edits.levels.changed_columns import sources_of
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
+from maskwright.planning.model import Keeper
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.planning.levels.across import AcrossLevels
     from maskwright.planning.model import Step
+    from maskwright.planning.plan import Plan
 
 
 def adjusted_totals(steps: Sequence[Step], masked: Collection[str]) -> frozenset[str]:
@@ -100,8 +103,22 @@ def require_what_moves(
 
 
 def lets_k_go(steps: Sequence[Step]) -> bool:
-    """Whether records may be moved by themselves: no step insists on its k."""
-    return not any(_insists(step) for step in steps)
+    """Whether records may be moved by themselves: a step that masks values does not insist on its k."""
+    return any(not _insists(step) and not step.only_removes for step in steps)
+
+
+def promised_variables(plan: Plan) -> frozenset[str]:
+    """Variables of which a step insists on its k: they are not moved record by record."""
+    return frozenset(
+        name for group in plan.groups if _insists(plan.steps[group.step - 1]) for name in group.variables
+    )  # fmt: skip
+
+
+def steps_that_insist(edit: Edit, steps: Sequence[Step], bound: BoundEdits) -> tuple[int, ...]:
+    """Numbers of the steps whose k forbids to move records onto an edit: they mask what it reads."""
+    return tuple(
+        number for number, step in enumerate(steps, 1) if _insists(step) and _reads(edit, step, bound)
+    )  # fmt: skip
 
 
 def _insists(step: Step) -> bool:
@@ -130,12 +147,10 @@ def require_k_of_groups(across: AcrossLevels, bound: BoundEdits, steps: Sequence
                 continue
             if not any(isinstance(part, LinearPart) and part.relation == "==" for part in edit.parts):
                 continue
-            strict = [
-                (number, step) for number, step in enumerate(steps, 1) if _insists(step) and _reads(edit, step, bound)
-            ]
+            strict = steps_that_insist(edit, steps, bound)
             if not strict:
                 continue
-            number, step = strict[0]
+            number, step = strict[0], steps[strict[0] - 1]
             message = (
                 f"step {number} promises k = {step.k}, but to keep edit {edit.name!r} the records of each group "
                 "have to move together, which breaks k"
@@ -147,6 +162,27 @@ def require_k_of_groups(across: AcrossLevels, bound: BoundEdits, steps: Sequence
             problems.append(Problem(message, step.place, hint))
     if problems:
         raise InputError(problems)
+
+
+def checked_under_promises(across: AcrossLevels, bound: BoundEdits, steps: Sequence[Step]) -> AcrossLevels:
+    """Who keeps the edits, with those that are only checked because a step promises k of what they read.
+
+    Parameters
+    ----------
+    across : AcrossLevels
+    bound : BoundEdits
+    steps : sequence of Step
+    """
+    edits = {edit.name: edit for own in bound.edits.values() for edit in own}
+
+    def told(keeper: Keeper) -> Keeper:
+        strict = steps_that_insist(edits[keeper.edit], steps, bound) if keeper.edit in across.adjusted else ()
+        if not strict:
+            return keeper
+        how = f"step {strict[0]} promises k, so no record is moved onto it ('k_guarantee: report' lets them move)"
+        return Keeper(keeper.edit, "checked", how)
+
+    return replace(across, keepers=tuple(told(each) for each in across.keepers))
 
 
 def _reads(edit: Edit, step: Step, bound: BoundEdits) -> bool:

@@ -26,7 +26,7 @@ HOLDS = 0.99
 FEWEST = 20
 """Groups that have to be there for a relation to be one."""
 
-FEWEST_VALUES = {"count": 2, "sum": 3, "max": 5, "min": 5}
+FEWEST_VALUES = {"count": 2, "sum": 3, "max": 5, "min": 5, "mean": 5}
 """Different values in these groups: what few values say is so by chance."""
 
 SLACK = 1e-9
@@ -41,8 +41,9 @@ def read_off_members(
 ) -> Iterator[Doubt]:
     """Doubts about masked variables that members, or their group, show.
 
-    Looked for are the number of members, and the sum, the largest and the smallest value of one variable of them. A
-    relation is seen in groups of at least two members with a value other than zero: of others it says little.
+    Looked for are the number of members, and the sum, the mean (as the file rounds it), the largest and the smallest
+    value of one variable of them; of dates the first and the last. A relation is seen in groups of at least two members
+    with a value other than zero: of others it says little.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def read_off_members(
     masked : mapping of level name to collection of str
         Variables that steps mask; all others are published as they are.
     tied : collection of frozenset of (level, name)
-        What an edit reads together: steps and edits see to these.
+        What an equality reads together: masking keeps it. Of what an inequality reads nothing is kept.
     sizes : collection of str
         Variables of the top level that an edit reads with the number of members.
     """
@@ -62,9 +63,9 @@ def read_off_members(
     members = dict(_numbers(low))
     size = np.bincount(groups, minlength=counted).astype(np.float64)
     for total, own in totals.items():
-        if total not in masked.get(top.name, ()) or total in sizes:
+        if total not in masked.get(top.name, ()) or total in sizes or top.data[total].variable.is_date:
             continue
-        if found := _same(own, size, size >= 2, "count"):
+        if found := same_numbers(own, size, size >= 2, "count"):
             yield _doubt(total, f"count({low.name})", f"is {_in(found)}", f"count({low.name}) == {total}")
     for name, values in members.items():
         pairs = [
@@ -76,20 +77,52 @@ def read_off_members(
             continue
         several, said = _said(values, groups, counted)
         for total in pairs:
-            for function, together in said.items():
-                if found := _same(totals[total], together, several, function):
-                    read, rule = f"{function}({low.name}.{name})", f"{function}({low.name}.{name}) == {total}"
-                    if total in masked.get(top.name, ()):
-                        yield _doubt(total, f"{name} of {low.name}", f"is {read}, {_in(found)}", rule)
-                    else:
-                        yield _doubt(name, f"{total} of {top.name}", f"tells {read}, {_in(found)}", rule)
-                    break
+            relation = _relation(top, low, total, name, totals[total], several, said)
+            if relation is None:
+                continue
+            function, where = relation
+            read = f"{function}({low.name}.{name})"
+            if total in masked.get(top.name, ()):
+                yield _doubt(total, f"{name} of {low.name}", f"is {read}, {_in(where)}", f"{read} == {total}")
+            else:
+                yield _doubt(name, f"{total} of {top.name}", f"tells {read}, {_in(where)}", f"{read} == {total}")
+
+
+def _relation(
+    top: Level,
+    low: Level,
+    total: str,
+    name: str,
+    own: Numbers,
+    several: NDArray[np.bool_],
+    said: Mapping[str, Numbers],
+) -> tuple[str, tuple[int, int]] | None:
+    """What of the members a variable of their group is, and in how many groups of how many."""
+    upper, lower = top.data[total].variable, low.data[name].variable
+    for function, together in said.items():
+        # Of dates there is no sum.
+        if upper.is_date == lower.is_date and (not upper.is_date or function in ("max", "min")):
+            places = upper.decimals if function == "mean" else None
+            if found := same_numbers(own, together, several, function, places):
+                return function, found
+    return None
 
 
 def _doubt(name: str, published: str, said: str, rule: str) -> Doubt:
     told = f"{published}, published as it is, {said}" if "count(" not in published else f"{published} {said}"
-    hint = f"Declare the rule `{rule}`, so that masking keeps it and nothing is left over; or mask both, or neither."
-    return Doubt("follows-from-published", name, told, hint=hint)
+    return Doubt("follows-from-published", name, told, hint=remedy(None if "mean(" in rule else rule))
+
+
+def remedy(rule: str | None = None) -> str:
+    """What to do about variables of two levels of which one tells the other.
+
+    Parameters
+    ----------
+    rule : str, optional
+        That masking would keep.
+    """
+    lead = "Mask both" if rule is None else f"Declare the rule `{rule}`, so that masking keeps it, and mask both"
+    return f"{lead}, or neither; or do not publish one of them (`role: identifier`); or waive this by name."
 
 
 def _in(found: tuple[int, int]) -> str:
@@ -97,11 +130,11 @@ def _in(found: tuple[int, int]) -> str:
 
 
 def _numbers(level: Level) -> Iterator[tuple[str, Numbers]]:
-    """Amounts of a level, NaN where missing: neither keys nor weights nor dates, nor what is not published."""
+    """Amounts and dates of a level, NaN where missing: neither keys nor weights, nor what is not published."""
     for column in level.data:
         variable = column.variable
         if (
-            variable.is_numeric and not variable.is_date and variable.name not in level.key_columns
+            variable.is_numeric and variable.name not in level.key_columns
             and variable.role not in ("weight", "identifier")
         ):  # fmt: skip
             yield variable.name, np.where(column.missing, np.nan, column.values)
@@ -116,14 +149,31 @@ def _said(values: Numbers, groups: NDArray[np.int64], counted: int) -> tuple[NDA
     np.maximum.at(largest, groups[known], values[known])
     np.minimum.at(smallest, groups[known], values[known])
     total = np.asarray(np.bincount(groups[known], values[known], counted), dtype=np.float64)
-    return several, {"sum": total, "max": largest, "min": smallest}
+    counts = np.bincount(groups[known], minlength=counted)
+    mean = np.divide(total, counts, out=np.full(counted, np.nan), where=counts > 0)
+    return several, {"sum": total, "max": largest, "min": smallest, "mean": mean}
 
 
-def _same(own: Numbers, together: Numbers, several: NDArray[np.bool_], function: str) -> tuple[int, int] | None:
-    """In how many groups two numbers are the same, and of how many; None: in too few."""
+def same_numbers(
+    own: Numbers, together: Numbers, several: NDArray[np.bool_], function: str, places: int | None = None
+) -> tuple[int, int] | None:
+    """In how many groups two numbers are the same, and of how many; None: in too few.
+
+    Parameters
+    ----------
+    own, together : ndarray of shape (groups,), float64
+        NaN where there is none.
+    several : ndarray of shape (groups,), bool
+        Groups that can tell.
+    function : str
+        Key of `FEWEST_VALUES`.
+    places : int, optional
+        Decimals to which the first is rounded.
+    """
     asked = several & np.isfinite(own) & np.isfinite(together) & ((own != 0) | (together != 0))
     own, together = own[asked], together[asked]
-    same = np.abs(own - together) <= SLACK * np.maximum(np.abs(own), np.abs(together))
+    off = 0.0 if places is None else 0.5 * 10.0**-places
+    same = np.abs(own - together) <= off + SLACK * np.maximum(np.abs(own), np.abs(together))
     count, total = int(np.count_nonzero(same)), len(own)
     if total < FEWEST or count < HOLDS * total or len(np.unique(together[same])) < FEWEST_VALUES[function]:
         return None

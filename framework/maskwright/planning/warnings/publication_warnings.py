@@ -10,6 +10,7 @@ from maskwright.data.undeclared_dates import date_remedy
 from maskwright.edits.edit import GoverningPart, LinearPart, Part, ProductPart, RangePart
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.progress import Caution
+from maskwright.planning.warnings.labels import labels_of_suppressed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -108,7 +109,10 @@ def publication_notices(
                 f"{name} is published as it is and has {distinct} different texts: if it identifies, declare "
                 f"`{name}: {{role: identifier}}`"
             )
-    alone = _unique_records(data, shown)
+    # A label of a suppressed code is emptied where the code is, and says nothing beside it.
+    labels = labels_of_suppressed(shown, plan.groups, plan.steps, plan.variables, data)
+    shown = [name for name in shown if name not in labels]
+    alone = _unique_records(data, shown) if shown else 0
     if alone:
         yield Caution(
             f"{alone} record(s) are unique on the variables that are published unmasked ({', '.join(shown)}): "

@@ -18,20 +18,24 @@ PROTECTED = ("quasi_identifier", "confidential")
 """Roles that say that a variable has to be masked."""
 
 
-def unmasked_doubts(untouched: Iterable[Variable]) -> Iterator[Doubt]:
+def unmasked_doubts(untouched: Iterable[Variable], labels: Mapping[str, str]) -> Iterator[Doubt]:
     """Doubts about variables that no step masks and nothing declares to be published as they are.
 
     Parameters
     ----------
     untouched : iterable of Variable
         That no step masks, identifiers left out.
+    labels : mapping of label to code
+        Those that say the same as a variable of which a step suppresses cells.
     """
     for variable in untouched:
         if variable.as_is or variable.renewed:
             continue
         if variable.role in PROTECTED:
             why = "a number is confidential unless it is declared otherwise" if variable.inferred_role else "declared"
-            yield Doubt("not-masked", variable.name, f"its role is {variable.role} ({why}), and no step masks it")
+            hint = _label_hint(variable.name, labels)
+            message = f"its role is {variable.role} ({why}), and no step masks it"
+            yield Doubt("not-masked", variable.name, message, hint=hint)
         elif variable.inferred_role:
             remedy = date_remedy(variable.name, variable.categories)
             hint = None if remedy is None else f"{remedy} {DOUBT_KINDS['published-undeclared'].remedy}"
@@ -40,7 +44,18 @@ def unmasked_doubts(untouched: Iterable[Variable]) -> Iterator[Doubt]:
             )
 
 
-def unused_key_doubts(groups: Sequence[Group], steps: Sequence[Step], known: Mapping[str, Variable]) -> Iterator[Doubt]:
+def _label_hint(name: str, labels: Mapping[str, str]) -> str | None:
+    if name not in labels:
+        return None
+    return (
+        f"It says the same as {labels[name]}, and is emptied wherever that is: declare `{name}: {{role: other}}`, and "
+        "name it in no step."
+    )
+
+
+def unused_key_doubts(
+    groups: Sequence[Group], steps: Sequence[Step], known: Mapping[str, Variable], labels: Mapping[str, str]
+) -> Iterator[Doubt]:
     """Doubts about variables that a step names and does nothing for: it looks at its keys, and they are none.
 
     Parameters
@@ -49,6 +64,8 @@ def unused_key_doubts(groups: Sequence[Group], steps: Sequence[Step], known: Map
     steps : sequence of Step
     known : mapping of name to Variable
         All variables of the file.
+    labels : mapping of label to code
+        Those that say the same as a variable of which a step suppresses cells.
     """
     for group in groups:
         step = steps[group.step - 1]
@@ -58,4 +75,5 @@ def unused_key_doubts(groups: Sequence[Group], steps: Sequence[Step], known: Map
                 message = (
                     f"step {group.step} ({step.method.name}) looks at its keys ({', '.join(keys)}), and it is none"
                 )
-                yield Doubt("step-changed-nothing", name, message, place=step.place, hint="Name it in `keys`.")
+                hint = _label_hint(name, labels) or "Name it in `keys`, or leave it out of the step."
+                yield Doubt("step-changed-nothing", name, message, place=step.place, hint=hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.plugins.aggregation import Aggregation
     from maskwright.plugins.constraint_kind import ConstraintKind
+    from maskwright.plugins.gathering import Gathering
     from maskwright.plugins.remover import AnyMethod
 
 AnyPlugin = TypeVar("AnyPlugin", Source, EditReader, Partition, Method, Remover, Measure, Report, Engine)
@@ -167,8 +169,20 @@ def _method(method: AnyMethod, origin: Origin) -> dict[str, Any]:
         "limits": _of(method, origin, "limits", check=limits),
         "publishes": _of(method, origin, "publishes", check=publishes),
         "iterations": _of(method, origin, "iterations", check=partial(_one_by_one, origin)),
+        "gathering": None if method.gathering is None else _gathering(method.gathering, origin),
         "variant": _of(method, origin, "variant", check=variant),
     }
+
+
+def _gathering(gathering: Gathering, origin: Origin) -> Gathering:
+    def facts(_: tuple[Any, ...], found: Any) -> Any:
+        if not isinstance(found, Mapping):
+            raise broke_contract(origin, f"says of its records with a {type(found).__name__}, not a mapping")
+        return found
+
+    names = ("partial", "merged", "notes")
+    guarded: dict[str, Any] = {name: _of(gathering, origin, name, check=facts) for name in names}
+    return replace(gathering, **guarded)
 
 
 def checked_limits(origin: Origin, variables: tuple[Variable, ...], found: Any) -> tuple[Limit, ...]:

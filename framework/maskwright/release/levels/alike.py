@@ -10,7 +10,7 @@ import numpy as np
 from maskwright.data.record_classes import class_codes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,6 +28,8 @@ class Alike:
     about : str
         Which, and on what.
     records : int
+    expected : int
+        k of the step, or the largest of all.
     smallest : int
         Records, or groups, of the smallest class.
     below : int
@@ -36,14 +38,15 @@ class Alike:
 
     about: str
     records: int
+    expected: int
     smallest: int
     below: int
 
 
 def four_counts(
     linked: LinkedData,
-    variable_groups: Sequence[Sequence[str]],
-    own_groups: Sequence[Sequence[str]],
+    variable_groups: Mapping[tuple[str, ...], int],
+    own_groups: Mapping[tuple[str, ...], int],
     masked: Sequence[str],
     derived: Sequence[str],
     below: Sequence[str],
@@ -55,9 +58,9 @@ def four_counts(
     ----------
     linked : LinkedData
         Masked.
-    variable_groups : sequence of sequences of str
-        Variables of the lower level that steps mask together, or promise k of.
-    own_groups : sequence of sequences of str
+    variable_groups : mapping of tuple of str to int
+        Variables of the lower level that steps mask together, or promise k of, and the k of each.
+    own_groups : mapping of tuple of str to int
         The same of the upper level.
     masked : sequence of str
         Variables of the upper level that steps mask.
@@ -66,6 +69,7 @@ def four_counts(
     below : sequence of str
         Variables of the lower level that steps mask.
     k : int
+        The largest: of what no step promises k of.
 
     Returns
     -------
@@ -77,32 +81,35 @@ def four_counts(
     top, low = linked.levels
     assert low.groups is not None
     found = []
-    for names in variable_groups:
+    for names, own in variable_groups.items():
         codes = class_codes(low.data, names)
         # Whole numbers that stand for pairs: sorting rows of two takes ten times as long.
         pairs = np.unique(codes * len(top) + low.groups)
         size = np.bincount(pairs // len(top))[codes]
-        found.append(_alike(f"{low.name} on {', '.join(names)}, counted in {top.name}", size, k))
+        found.append(_alike(f"{low.name} on {', '.join(names)}, counted in {top.name}", size, own))
     quasi = [column.name for column in top.data if column.variable.role == "quasi_identifier"]
-    parts = [names for names in own_groups if set(names) != set(masked)]
-    found += [_alike(f"{top.name} on {', '.join(names)}", _sizes(class_codes(top.data, names)), k) for names in parts]
+    together = next((own for names, own in own_groups.items() if set(names) == set(masked)), k)
+    found += [
+        _alike(f"{top.name} on {', '.join(names)}", _sizes(class_codes(top.data, names)), own)
+        for names, own in own_groups.items() if set(names) != set(masked)
+    ]  # fmt: skip
     if quasi and not any(set(quasi) == set(names) for names in (*own_groups, masked)):
         about = f"{top.name} on its quasi-identifiers ({', '.join(quasi)})"
         found.append(_alike(about, _sizes(class_codes(top.data, quasi)), k))
     if masked:
-        found.append(_alike(f"{top.name} on {', '.join(masked)}", _sizes(class_codes(top.data, masked)), k))
+        found.append(_alike(f"{top.name} on {', '.join(masked)}", _sizes(class_codes(top.data, masked)), together))
     if derived:
         every = [*masked, *derived]
         found.append(_alike(f"{top.name} on {', '.join(every)}", _sizes(class_codes(top.data, every)), k))
     if below or masked:
         rows = class_codes(top.data, [*masked, *derived])
-        together = _with_members(rows, class_codes(low.data, below), low.groups)
-        found.append(_alike(f"whole {top.name}, by the masked values of row and members", _sizes(together), k))
+        whole = _with_members(rows, class_codes(low.data, below), low.groups)
+        found.append(_alike(f"whole {top.name}, by the masked values of row and members", _sizes(whole), k))
     return tuple(found)
 
 
 def _alike(about: str, sizes: Codes, k: int) -> Alike:
-    return Alike(about, len(sizes), int(sizes.min(initial=len(sizes))), int((sizes < k).sum()))
+    return Alike(about, len(sizes), k, int(sizes.min(initial=len(sizes))), int((sizes < k).sum()))
 
 
 def _sizes(codes: Codes) -> Codes:

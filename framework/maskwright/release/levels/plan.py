@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from maskwright.release.record.plan_record import PlannedEdit, PlanRecord, StepRecord
@@ -13,12 +14,36 @@ if TYPE_CHECKING:
     from maskwright.planning.levels.across import AcrossLevels
 
 
+@dataclass(frozen=True)
+class PlannedBesides:
+    """What the plans of the levels do not say.
+
+    Attributes
+    ----------
+    computed : tuple of StepRecord
+        Variables that steps name and that are computed across levels instead, by the numbers of the steps in the
+        pipeline.
+    grid : mapping of name to int or None
+        Published decimals of these.
+    taken : mapping of int to str
+        What steps that draw whole groups take, by their numbers.
+    published : tuple of str
+        Variables of the files that are published, in their order.
+    """
+
+    computed: tuple[StepRecord, ...] = ()
+    grid: Mapping[str, int | None] = field(default_factory=dict)
+    taken: Mapping[int, str] = field(default_factory=dict)
+    published: tuple[str, ...] = ()
+
+
 def plan_of_levels(
     plans: Mapping[str, PlanRecord],
     numbers: Mapping[str, Sequence[int]],
     bound: BoundEdits,
     across: AcrossLevels,
     records: int,
+    besides: PlannedBesides,
 ) -> PlanRecord:
     """One plan of all levels.
 
@@ -32,25 +57,41 @@ def plan_of_levels(
     across : AcrossLevels
     records : int
         Of the lowest level.
+    besides : PlannedBesides
     """
     steps: dict[int, StepRecord] = {}
-    for name, plan in plans.items():
-        for step in plan.steps:
-            number = numbers[name][step.step - 1]
-            before = steps.get(number)
-            groups = step.groups if before is None else (*before.groups, *step.groups)
-            steps[number] = step.model_copy(update={"step": number, "groups": groups})
+    own = (
+        step.model_copy(update={"step": numbers[name][step.step - 1]})
+        for name, plan in plans.items() for step in plan.steps
+    )  # fmt: skip
+    for step in (*own, *besides.computed):
+        before = steps.get(step.step)
+        groups = step.groups if before is None else (*before.groups, *step.groups)
+        taken = {"takes": besides.taken[step.step]} if step.step in besides.taken else {}
+        steps[step.step] = step.model_copy(update={"groups": groups, **taken})
     every = list(plans.values())
     hidden = {each.variable for each in across.derived}
     hidden |= {column.name for columns in bound.columns.values() for column in columns}
+    altered = {
+        name for step in steps.values() if step.takes is None for group in step.groups for name in group.variables
+    }
+    drawn = [
+        name for step in steps.values() if step.takes is not None for group in step.groups for name in group.variables
+        if name not in altered and name in besides.published
+    ]  # fmt: skip
+    grid = {name: places for plan in every for name, places in plan.grid.items()} | dict(besides.grid)
     return every[0].model_copy(
         update={
             "records": records,
             "steps": tuple(steps[number] for number in sorted(steps)),
             "edits": tuple(_edits(every, bound, across)),
             "adjustment": tuple(unit for plan in every for unit in plan.adjustment),
-            "grid": {name: places for plan in every for name, places in plan.grid.items()},
-            "untouched": tuple(name for plan in every for name in plan.untouched if name not in hidden),
+            "grid": {name: places for name, places in grid.items() if name in altered},
+            "untouched": tuple(
+                name
+                for name in (*dict.fromkeys(name for plan in every for name in plan.untouched), *drawn)
+                if name not in hidden
+            ),
             "may_lose_cells": tuple(name for plan in every for name in plan.may_lose_cells),
             "dropped": tuple(dict.fromkeys(name for plan in every for name in plan.dropped)),
             "warnings": tuple(dict.fromkeys(text for plan in every for text in plan.warnings)),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.planning.levels.across import AcrossLevels
     from maskwright.release.levels.alike import Alike
+    from maskwright.release.levels.plan import PlannedBesides
     from maskwright.release.record.plan_record import PlanRecord
 
 
@@ -61,6 +62,7 @@ def record_of_levels(
     moved: Mapping[str, int],
     infeasible: Mapping[str, int],
     not_applicable: Mapping[str, int],
+    besides: PlannedBesides,
 ) -> RunRecord:
     """One record of all levels.
 
@@ -79,6 +81,8 @@ def record_of_levels(
         Records for which no values were found that satisfy an edit.
     not_applicable : mapping of edit name to int
         Records that an edit across levels is not about, because a cell that it reads was suppressed.
+    besides : PlannedBesides
+        As in `plan_of_levels`.
     """
     known = {name: part.record for name, part in parts.items() if part.record is not None}
     lowest = list(parts)[-1]
@@ -97,6 +101,7 @@ def record_of_levels(
                 bound,
                 across,
                 lower_records,
+                besides,
             ),
             "edits": tuple(_edits(parts, by_level, bound, across, moved, infeasible, not_applicable)),
             "dropped_edits": _joined(each.dropped_edits for each in every),
@@ -110,9 +115,16 @@ def record_of_levels(
             "structural_zeros": _joined(each.structural_zeros for each in every),
             "methods": _joined(each.methods for each in every),
             "notices": tuple(dict.fromkeys(_joined(each.notices for each in every))),
+            "cautions": tuple(dict.fromkeys(_joined(each.cautions for each in every))),
             "levels": {name: part.level for name, part in parts.items()},
             "k_of_groups": tuple(
-                LikeClasses(about=each.about, records=each.records, smallest=each.smallest, below=each.below)
+                LikeClasses(
+                    about=each.about,
+                    records=each.records,
+                    expected=each.expected,
+                    smallest=each.smallest,
+                    below=each.below,
+                )
                 for each in alike
             ),
         }
@@ -143,7 +155,12 @@ def _renumbered(record: RunRecord, numbers: tuple[int, ...]) -> RunRecord:
         return numbers[number - 1]
 
     variables = tuple(
-        each if each.masked_by is None else each.model_copy(update={"masked_by": step(each.masked_by)})
+        each.model_copy(
+            update={
+                "masked_by": None if each.masked_by is None else step(each.masked_by),
+                "done": in_pipeline(each.done, numbers),
+            }
+        )
         for each in record.variables
     )
     groups = tuple(each.model_copy(update={"step": step(each.step)}) for each in record.k.groups)
@@ -156,6 +173,7 @@ def _renumbered(record: RunRecord, numbers: tuple[int, ...]) -> RunRecord:
             ),
             "methods": tuple(each.model_copy(update={"step": step(each.step)}) for each in record.methods),
             "notices": tuple(in_pipeline(each, numbers) for each in record.notices),
+            "cautions": tuple(in_pipeline(each, numbers) for each in record.cautions),
         }
     )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.foundation.errors import InputError, Problem, UnpairedRecords
+from maskwright.foundation.memory import give_back_memory
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.foundation.randomness import generator
 from maskwright.plugins.guarding.frozen import frozen
@@ -110,6 +111,7 @@ def compute_measures(
                 categorical, drawn,
             )  # fmt: skip
             found = computed(request, comparison, seed, unpaired, before=before)
+        give_back_memory()
         used = names_used(request.measure, request.params, given)
         of_categories = request.measure.kind == "loss" and used.isdisjoint(names) and not used.isdisjoint(categorical)
         said = about_categories if of_categories else about

@@ -40,7 +40,17 @@ class StepRecord(RecordPart):
     step: int = Field(description="1 for the first.")
     method: Public[str]
     params: Public[dict[str, object]] = Field(description="Of the method and of the planner.")
-    groups: Public[tuple[GroupRecord, ...]]
+    changes_cells: Public[bool] = Field(
+        default=True,
+        description="False: it takes whole records away, and every cell of the others is as it was, weights apart.",
+    )
+    groups: Public[tuple[GroupRecord, ...]] = Field(
+        description="Of a step that changes no cell: the variables whose values it looks at, if any."
+    )
+    takes: Public[str | None] = Field(
+        default=None,
+        description="Of data of several levels: what a step that draws records takes.",
+    )
 
 
 class PlannedEdit(RecordPart):

@@ -62,9 +62,11 @@ class VariableRecord(RecordPart):
     type: Public[VariableType]
     role: Role
     decimals: Public[int | None] = Field(description="The published grid; null: not rounded.")
-    masked_by: Annotated[int | None, Publication(name="masked", shown=lambda step: step is not None)] = Field(
-        description="Number of the step; null: published as it is."
+    altered: Annotated[bool, Publication(name="masked")] = Field(
+        description="Whether any of its values is published as another one, or is emptied."
     )
+    done: Public[str] = Field(description="What was done to its values, in words.")
+    masked_by: int | None = Field(description="Number of the last step that masks it; null: none does.")
 
     unchanged: float | None = Field(
         description="Percent of its cells with a value, other than 0, that are as they were; null: there are none."
@@ -175,6 +177,7 @@ class LocalisationRecord(RecordPart):
 class ClassSizes(RecordPart):
     """Classes of records that are published alike."""
 
+    expected: Public[int] = Field(description="Size that classes are compared with: the largest that a step asks for.")
     smallest: Public[int]
     below: Public[int] = Field(description="Records in classes smaller than expected.")
 
@@ -183,6 +186,7 @@ class ClassSizesOn(RecordPart):
     """Classes of records that are published alike on some variables."""
 
     variables: Public[tuple[str, ...]]
+    expected: Public[int] = Field(description="Size that classes are compared with: the largest that a step asks for.")
     smallest: Public[int]
     below: Public[int] = Field(description="Records in classes smaller than expected.")
 
@@ -192,7 +196,8 @@ class GroupClassSizes(RecordPart):
 
     step: Public[int]
     variables: Public[tuple[str, ...]]
-    requested: Public[int | None] = Field(description="Smallest size that the step promises.")
+    requested: Public[int | None] = Field(description="Smallest size that the step asks for.")
+    guaranteed: Public[bool] = Field(description="Whether it is promised; or counted only (`k_guarantee: report`).")
     expected: Public[int] = Field(description="That, or the mean size where none is promised.")
     smallest: Public[int]
     below: Public[int] = Field(description="Records in classes smaller than expected.")
@@ -244,8 +249,11 @@ class LikeClasses(RecordPart):
 
     about: Public[str]
     records: Public[int]
+    expected: Public[int] = Field(
+        description="Size that classes are compared with: that of the step, or the largest that a step asks for."
+    )
     smallest: Public[int]
-    below: Public[int] = Field(description="Records in classes smaller than the smallest k that a step promises.")
+    below: Public[int] = Field(description="Records in classes smaller than expected.")
 
 
 class FigureRecord(RecordPart):
@@ -328,6 +336,9 @@ class RunRecord(RecordPart):
     structural_zeros: tuple[ZeroShares, ...]
     methods: Public[tuple[MethodNotes, ...]]
     notices: tuple[str, ...]
+    cautions: tuple[str, ...] = Field(
+        default=(), description="Those of the notices that are to be read before the release is published."
+    )
     seconds: dict[str, float] = Field(description="Spent in each stage.")
     levels: Public[dict[str, LevelRecord]] = Field(
         default_factory=dict, description="Of data of several levels: each level, the top first."

@@ -12,6 +12,7 @@ from maskwright_builtin.measures.common.pairing import (
     households_of,
     largest_of_household,
     listed,
+    numbers_of,
     present_values,
     spread,
 )
@@ -72,7 +73,9 @@ def interval_disclosure(
         `parts` has ``percent_1`` .. ``percent_10``; `per_variable` the mean over p of each variable; `per_record`
         the mean over p and the variables compared in that record (NaN where none is).
     """
-    pairs = pairs_of(comparison, MISSING_RULE, params.pairing)
+    # Variables are looked at one by one: no copy of both files.
+    pairs = pairs_of(comparison, MISSING_RULE, params.pairing, wanted=())
+    names = comparison.variables
     households = households_of(comparison, pairs)
     notes = list(pairs.notes)
     disclosed = _disclosed_by_rank if params.by == "rank" else _disclosed_by_sd
@@ -83,14 +86,20 @@ def interval_disclosure(
     compared = np.zeros(len(pairs.masked))
     contributions = MeanOverVariables(len(pairs.masked), households)
 
-    def of_variable(variable: slice) -> NDArray[np.int64]:
-        return disclosed(pairs.originals(variable.start), pairs.masked[:, variable.start])
+    def originals(name: str) -> NDArray[np.float64]:
+        values = numbers_of(comparison.original[name])
+        return values if pairs.origin is None else values[pairs.origin]
 
-    found = in_order(of_variable, [slice(j, j + 1) for j in range(pairs.p)])
-    for j, (name, widths) in enumerate(zip(pairs.names, found, strict=True)):
-        masked = present_values(pairs.masked[:, j])
-        both = ~(np.isnan(pairs.originals(j)) | np.isnan(pairs.masked[:, j]))
-        comparison.progress((j + 1) / pairs.p)
+    def of_variable(variable: slice) -> NDArray[np.int64]:
+        name = names[variable.start]
+        return disclosed(originals(name), numbers_of(comparison.masked[name]))
+
+    found = in_order(of_variable, [slice(j, j + 1) for j in range(len(names))])
+    for j, (name, widths) in enumerate(zip(names, found, strict=True)):
+        after = numbers_of(comparison.masked[name])
+        masked = present_values(after)
+        both = ~(np.isnan(originals(name)) | np.isnan(after))
+        comparison.progress((j + 1) / len(names))
         if not both.any():
             unusable.append(name)
             continue
@@ -129,7 +138,8 @@ def _disclosed_by_rank(original: NDArray[np.float64], masked: NDArray[np.float64
 
     n = len(present_values(masked))
     # In the order of the masked values, neighbours in rank are neighbours in memory.
-    order = stable_order(masked)[:n]
+    # What is measured is read-only, for which the kernel would be compiled a second time.
+    order = stable_order(masked.copy())[:n]
     below = np.array([-(-n * width // 100) for width in WIDTHS])
     above = np.array([n * width // 100 for width in WIDTHS])
     widths = np.zeros(len(masked), dtype=np.int64)

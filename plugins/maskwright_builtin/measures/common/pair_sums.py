@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -60,6 +60,27 @@ def pair_sums(
     there = sums["00"] > 0
     sums |= {"low": np.where(there, low, 0.0), "high": np.where(there, high, 0.0)}
     return {name: each.tolist() for name, each in sums.items()}
+
+
+def condensed_sums(parts: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[np.float64]]:
+    """Sums over the records of some parts, added in their order; as `pair_sums` has them.
+
+    Parameters
+    ----------
+    parts : sequence of mapping
+        Of `pair_sums`, or of this function.
+    """
+    ends = {"low": (np.fmin, np.inf), "high": (np.fmax, -np.inf)}
+    found: dict[str, NDArray[np.float64]] = {}
+    for part in parts:
+        own = {name: np.asarray(each, dtype=np.float64) for name, each in part.items()}
+        for name, (_, far) in ends.items():
+            own[name] = np.where(own["00"] > 0, own[name], far)
+        found = {
+            name: ends[name][0](found[name], each) if name in ends else found[name] + each for name, each in own.items()
+        } if found else own  # fmt: skip
+    there = found["00"] > 0
+    return found | {name: np.where(there, found[name], 0.0) for name in ends}
 
 
 def moments_of_sums(parts: Sequence[Mapping[str, list[list[float]]]]) -> Moments:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright import Comparison, Dataset, InputError
+from maskwright import Column, Comparison, Dataset, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +54,9 @@ class Pairs:
         return column if self.origin is None else column[self.origin]
 
 
-def pair_records(comparison: Comparison, rule: str, *, required: bool = True) -> Pairs:
+def pair_records(
+    comparison: Comparison, rule: str, *, required: bool = True, wanted: Sequence[str] | None = None
+) -> Pairs:
     """Pair every masked record with the original it comes from (identity, or `Comparison.origin`).
 
     Parameters
@@ -64,6 +66,9 @@ def pair_records(comparison: Comparison, rule: str, *, required: bool = True) ->
         What the measure does with missing cells, as the end of a sentence; used in the notes.
     required : bool
         Whether the measure needs pairs. Without, files of different length are taken as they are.
+    wanted : sequence of str, optional
+        Variables whose numbers are needed, of those compared, all of which are checked; by default all. Each takes
+        16 bytes a record.
 
     Raises
     ------
@@ -75,24 +80,35 @@ def pair_records(comparison: Comparison, rule: str, *, required: bool = True) ->
     names = tuple(comparison.variables)
     if not names:
         raise InputError("there is nothing to measure: no numeric variable is in both files")
-    original, masked = _by_column(comparison.original, names), _by_column(comparison.masked, names)
+    original, masked = comparison.original, comparison.masked
     if not len(original) or not len(masked):
         raise InputError(f"there is nothing to measure: {len(original)} original and {len(masked)} masked records")
     if required:
         comparison.require_pairs("each masked record is compared with its own original")
     origin = _checked_origin(comparison, len(original), len(masked))
-    for values, file in ((original, "original"), (masked, "masked")):
-        huge = [name for j, name in enumerate(names) if (np.abs(values[:, j]) > LARGEST).any()]
+    for data, file in ((original, "original"), (masked, "masked")):
+        huge = [name for name in names if _has_beyond(data[name])]
         if huge:
             raise InputError(
                 f"infinite values, or values beyond {LARGEST:g}, in the {file} file cannot be measured; "
                 f"variables: {listed(huge)}"
             )
-    gone = int(np.isnan(original).sum()), int(np.isnan(masked).sum())
+    gone = _missing_cells(original, names), _missing_cells(masked, names)
     notes = (
         (f"missing cells: {gone[0]} in the original file, {gone[1]} in the masked file; {rule}",) if any(gone) else ()
     )
-    return Pairs(names, original, masked, origin, notes)
+    kept = names if wanted is None else tuple(wanted)
+    return Pairs(kept, _by_column(original, kept), _by_column(masked, kept), origin, notes)
+
+
+def _has_beyond(column: Column) -> bool:
+    """Whether a number is larger than `LARGEST`."""
+    return bool(np.any((np.abs(column.values) > LARGEST) & ~column.missing))
+
+
+def _missing_cells(data: Dataset, names: Sequence[str]) -> int:
+    columns = (data[name] for name in names)
+    return sum(int(np.count_nonzero(column.missing | np.isnan(column.values))) for column in columns)
 
 
 def households_of(comparison: Comparison, pairs: Pairs) -> NDArray[np.int64] | None:
@@ -113,10 +129,15 @@ def largest_of_household(counts: NDArray[np.int64], households: NDArray[np.int64
 def _by_column(data: Dataset, names: tuple[str, ...]) -> NDArray[np.float64]:
     values = np.empty((len(data), len(names)), order="F")
     for j, name in enumerate(names):
-        column = data[name]
-        values[:, j] = column.values
-        values[column.missing, j] = np.nan
+        values[:, j] = numbers_of(data[name])
     return values
+
+
+def numbers_of(column: Column) -> NDArray[np.float64]:
+    """Numbers of a column, NaN where missing; shape (n,). Not copied where its values are that."""
+    values: NDArray[np.float64] = np.asarray(column.values, dtype=np.float64)
+    gone = column.missing & ~np.isnan(values)
+    return np.where(gone, np.nan, values) if gone.any() else values
 
 
 def _checked_origin(comparison: Comparison, n: int, m: int) -> NDArray[np.int64] | None:

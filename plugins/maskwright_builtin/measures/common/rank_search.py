@@ -21,12 +21,21 @@ if TYPE_CHECKING:
 POINTS = 128
 """Different values that a part tells of each interval, at most."""
 
+FIRST_POINTS = 1024
+"""The same where all its values are one interval: of a part of 50,000 records fewer than `POINTS` values are then left
+between two of them, and the next round tells all of these."""
+
+MOST_POINTS = 4096
+"""Values of an interval that are kept of all parts together."""
+
 Told = list[Any]
 """Of one interval of a part: how many values are below it, how many below or in it, and of some values in it the value,
 how many are smaller, and how many are no larger."""
 
 
-def told_of(column: NDArray[np.float64], intervals: Sequence[Sequence[float]] | None) -> list[Told]:
+def told_of(
+    column: NDArray[np.float64], intervals: Sequence[Sequence[float]] | None, points: int = POINTS
+) -> list[Told]:
     """What a part tells of its values in some intervals, in all where there are none.
 
     Parameters
@@ -35,23 +44,25 @@ def told_of(column: NDArray[np.float64], intervals: Sequence[Sequence[float]] | 
         NaN where missing.
     intervals : sequence of (low, high) or None
         Both ends belong to it.
+    points : int
+        Different values of an interval that are told, at most.
     """
     values = column[~np.isnan(column)]
     if intervals is None:
-        return [_told(np.sort(values), 0)]
+        return [_told(np.sort(values), 0, points)]
     found = []
     for low, high in intervals:
         below = int(np.count_nonzero(values < low))
-        found.append(_told(np.sort(values[(values >= low) & (values <= high)]), below))
+        found.append(_told(np.sort(values[(values >= low) & (values <= high)]), below, points))
     return found
 
 
-def _told(ordered: NDArray[np.float64], below: int) -> Told:
+def _told(ordered: NDArray[np.float64], below: int, points: int) -> Told:
     if not len(ordered):
         return [below, below, [], [], []]
     starts = np.append(np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])), len(ordered))
     count = len(starts) - 1
-    chosen = np.unique(np.linspace(0, count - 1, min(count, POINTS)).astype(np.int64))
+    chosen = np.unique(np.linspace(0, count - 1, min(count, points)).astype(np.int64))
     return [
         below, below + len(ordered), ordered[starts[chosen]].tolist(), (below + starts[chosen]).tolist(),
         (below + starts[chosen + 1]).tolist(),
@@ -140,21 +151,49 @@ class RankSearch:
         )
 
 
-def _bounds(parts: Sequence[Told], ranks: Sequence[int]) -> tuple[list[float], list[float]]:
-    """Largest value told that is at most the order statistic of each rank, and smallest that is at least it."""
-    told = [each for each in parts if each[2]]
-    values = np.concatenate([np.array(each[2], dtype=np.float64) for each in told])
+def condensed(parts: Sequence[list[Told]]) -> list[Told]:
+    """What some parts tell together, as if they were one; of more than `MOST_POINTS` values some are left out.
+
+    How many values are smaller is then the most, and how many are no larger the least that there may be.
+
+    Parameters
+    ----------
+    parts : sequence of list
+        Of `told_of`, for each part.
+    """
+    found: list[Told] = []
+    for told in zip(*parts, strict=True):
+        below, upto = (sum(each[at] for each in told) for at in (0, 1))
+        columns = _together(told)
+        count = len(columns[0])
+        if count > MOST_POINTS:
+            chosen = np.linspace(0, count - 1, MOST_POINTS).astype(np.int64)
+            columns = [each[chosen] for each in columns]
+        found.append([below, upto, *columns])
+    return found
+
+
+def _together(parts: Sequence[Told]) -> list[NDArray[Any]]:
+    """Values told by any part, how many may be smaller at most, and how many are no larger at least."""
+    told = [each for each in parts if len(each[2])]
+    if not told:
+        return [np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)]
+    values = np.concatenate([np.asarray(each[2], dtype=np.float64) for each in told])
     # Just behind a value told, as many may be smaller as are smaller than the next one told; from a value told on,
     # at least as many are no larger.
-    most = np.concatenate([np.diff(np.array([*each[3], each[1]], dtype=np.int64)) for each in told])
-    least = np.concatenate([np.diff(np.array([each[0], *each[4]], dtype=np.int64)) for each in told])
+    most = np.concatenate([np.diff(np.asarray(each[3], dtype=np.int64), append=each[1]) for each in told])
+    least = np.concatenate([np.diff(np.asarray(each[4], dtype=np.int64), prepend=each[0]) for each in told])
     order = np.argsort(values, kind="stable")
     values, most, least = values[order], np.cumsum(most[order]), np.cumsum(least[order])
     below = sum(each[0] for each in parts)
     points = np.unique(values)
     begin, end = (np.searchsorted(values, points, side=side) for side in ("left", "right"))
-    smaller = below + np.append(0, most)[begin]
-    no_larger = below + least[end - 1]
+    return [points, below + np.append(0, most)[begin], below + least[end - 1]]
+
+
+def _bounds(parts: Sequence[Told], ranks: Sequence[int]) -> tuple[list[float], list[float]]:
+    """Largest value told that is at most the order statistic of each rank, and smallest that is at least it."""
+    points, smaller, no_larger = _together(parts)
     low = points[np.searchsorted(smaller, ranks, side="right") - 1]
     high = points[np.searchsorted(no_larger, np.asarray(ranks) + 1, side="left")]
     return low.tolist(), high.tolist()

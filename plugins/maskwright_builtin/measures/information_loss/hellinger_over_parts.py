@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwright import Comparison, Further, InputError, Measurement, Merging, Problem
 from maskwright_builtin.measures.common.pairing import pair_records
-from maskwright_builtin.measures.common.rank_search import RankSearch, counted, told_of
+from maskwright_builtin.measures.common.rank_search import FIRST_POINTS, RankSearch, condensed, counted, told_of
 from maskwright_builtin.measures.common.shares_of_values import counts_of_values
 from maskwright_builtin.measures.common.weighting import weighted_over_parts
 from maskwright_builtin.measures.information_loss.distribution_distances import (
@@ -20,7 +21,7 @@ from maskwright_builtin.measures.information_loss.distribution_distances import 
 from maskwright_builtin.measures.information_loss.over_parts import missing_notes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from maskwright_builtin.measures.information_loss.distributions import HellingerParams
 
@@ -47,7 +48,7 @@ def cells_of_part(comparison: Comparison, params: HellingerParams, asked: Mappin
             "numbers": {
                 name: [int((~np.isnan(file[:, j])).sum()) for file in files] for j, name in enumerate(pairs.names)
             },
-            "told": {name: told_of(files[0][:, j], None) for j, name in enumerate(pairs.names)},
+            "told": {name: told_of(files[0][:, j], None, FIRST_POINTS) for j, name in enumerate(pairs.names)},
             "categories": {name: _categories(comparison, name) for name in params.categorical},
         }
     place = pairs.names.index
@@ -69,6 +70,44 @@ def _categories(comparison: Comparison, name: str) -> list[dict[str, int]]:
                     hint="leave it out of `categorical`, or leave out `execution: engine`")
         )  # fmt: skip
     return found
+
+
+def condensed_cells(
+    facts: Sequence[Mapping[str, Any]],
+    params: HellingerParams,
+    asked: Mapping[str, Any] | None,
+) -> list[Facts]:
+    """Values and counts of some neighbouring parts as those of one.
+
+    Parameters
+    ----------
+    facts : sequence of mapping
+        Of `cells_of_part`, or of this function.
+    params : HellingerParams
+    asked : mapping or None
+    """
+    told = {name: condensed([each["told"][name] for each in facts]) for name in facts[0]["told"]}
+    if asked is not None:
+        names = facts[0]["counts"]
+        return [{"told": told, "counts": {name: _added(each["counts"][name] for each in facts) for name in names}}]
+    return [
+        {
+            "missing": _added(each["missing"] for each in facts),
+            "numbers": {name: _added(each["numbers"][name] for each in facts) for name in facts[0]["numbers"]},
+            "told": told,
+            "categories": {
+                name: [dict(sum((Counter(each["categories"][name][file]) for each in facts), Counter())) for file in
+                       (0, 1)]
+                for name in params.categorical
+            },
+        }
+    ]  # fmt: skip
+
+
+def _added(counts: Iterable[Sequence[Any]]) -> list[Any]:
+    """Counts of several parts, place by place."""
+    total: list[Any] = np.sum(list(counts), axis=0).tolist()
+    return total
 
 
 def hellinger_of_parts(
@@ -138,4 +177,6 @@ def _distances(known: Mapping[str, Any]) -> Measurement:
     return mean_distance(known["names"], per_variable, known["categories"], known["notes"])
 
 
-HELLINGER_OVER_PARTS = Merging(partial=cells_of_part, merged=hellinger_of_parts, refused=weighted_over_parts)
+HELLINGER_OVER_PARTS = Merging(
+    partial=cells_of_part, merged=hellinger_of_parts, condensed=condensed_cells, refused=weighted_over_parts
+)

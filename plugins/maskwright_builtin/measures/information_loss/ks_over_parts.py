@@ -45,6 +45,33 @@ def values_told(comparison: Comparison, params: WeightedParams, asked: object) -
     }
 
 
+def condensed_values(
+    facts: Sequence[Mapping[str, Any]],
+    params: WeightedParams,  # noqa: ARG001
+    asked: Mapping[str, Any] | None,
+) -> list[Mapping[str, Any]]:
+    """Values told by some neighbouring parts as those of one: 8 bytes each; what tasks say of ranges is little.
+
+    Parameters
+    ----------
+    facts : sequence of mapping
+        Of `values_told`, of this function, or of `rises_of_ranges`.
+    params : WeightedParams
+    asked : mapping or None
+    """
+    if asked is not None:
+        return list(facts)
+    names = list(facts[0]["numbers"])
+    return [
+        {
+            "missing": [sum(each["missing"][file] for each in facts) for file in (0, 1)],
+            "numbers": {name: [sum(each["numbers"][name][file] for each in facts) for file in (0, 1)] for name in
+                        names},
+            "values": {name: np.concatenate([np.asarray(each["values"][name]) for each in facts]) for name in names},
+        }
+    ]  # fmt: skip
+
+
 def values_by_range(
     comparison: Comparison,
     params: WeightedParams,  # noqa: ARG001
@@ -146,6 +173,6 @@ def _edges(told: Sequence[Sequence[float]]) -> list[float]:
 
 
 KOLMOGOROV_SMIRNOV_OVER_PARTS = Merging(
-    partial=values_told, merged=distance_of_parts, rows=values_by_range, counted=rises_of_ranges,
-    refused=weighted_over_parts,
+    partial=values_told, merged=distance_of_parts, condensed=condensed_values, rows=values_by_range,
+    counted=rises_of_ranges, refused=weighted_over_parts,
 )  # fmt: skip

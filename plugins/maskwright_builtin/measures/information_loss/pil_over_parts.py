@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright import Comparison, Further, Measurement, Merging
-from maskwright_builtin.measures.common.pair_sums import moments_of_sums, pair_sums
+from maskwright_builtin.measures.common.pair_sums import condensed_sums, moments_of_sums, pair_sums
 from maskwright_builtin.measures.common.pairing import listed, pair_records
 from maskwright_builtin.measures.common.part_moments import PartMoments
-from maskwright_builtin.measures.common.rank_search import RankSearch, counted, told_of
+from maskwright_builtin.measures.common.rank_search import FIRST_POINTS, RankSearch, condensed, counted, told_of
 from maskwright_builtin.measures.common.weighting import weighted_over_parts
 from maskwright_builtin.measures.information_loss.moments import Moments
 from maskwright_builtin.measures.information_loss.pil_losses import (
@@ -53,8 +53,10 @@ def statistics_of_part(
         return {
             "missing": [int(np.isnan(file).sum()) for file in files],
             "variables": {
-                name: [{"moments": PartMoments.of(file[:, j]).to_json(), "told": told_of(file[:, j], None)} for file in
-                       files]
+                name: [
+                    {"moments": PartMoments.of(file[:, j]).to_json(), "told": told_of(file[:, j], None, FIRST_POINTS)}
+                    for file in files
+                ]
                 for j, name in enumerate(pairs.names)
             },
         }  # fmt: skip
@@ -72,6 +74,43 @@ def statistics_of_part(
             pair_sums(file[:, used], center, scale, to_fourth=file is files[0]) for file in files
         ]  # fmt: skip
     return found
+
+
+def condensed_statistics(
+    facts: Sequence[Mapping[str, Any]],
+    params: ProbabilisticInformationLossParams,  # noqa: ARG001
+    asked: Mapping[str, Any] | None,
+) -> list[Facts]:
+    """Statistics of some neighbouring parts as those of one.
+
+    Parameters
+    ----------
+    facts : sequence of mapping
+        Of `statistics_of_part`, or of this function.
+    params : ProbabilisticInformationLossParams
+    asked : mapping or None
+    """
+    if asked is None:
+        variables = {
+            name: [
+                {
+                    "moments": PartMoments.merged(each["variables"][name][at]["moments"] for each in facts).to_json(),
+                    "told": condensed([each["variables"][name][at]["told"] for each in facts]),
+                }
+                for at in (0, 1)
+            ]
+            for name in facts[0]["variables"]
+        }
+        return [{"missing": [sum(each["missing"][at] for each in facts) for at in (0, 1)], "variables": variables}]
+    found: Facts = {
+        "told": {name: [condensed([each["told"][name][at] for each in facts]) for at in (0, 1)] for name in
+                 facts[0]["told"]},
+        "inside": {name: np.sum([each["inside"][name] for each in facts], axis=0).tolist() for name in
+                   facts[0]["inside"]},
+    }  # fmt: skip
+    if "sums" in facts[0]:
+        found["sums"] = [condensed_sums([each["sums"][at] for each in facts]) for at in (0, 1)]
+    return [found]
 
 
 def loss_of_parts(
@@ -209,4 +248,6 @@ def _moments(said: Mapping[str, Any]) -> Moments:
     })  # fmt: skip
 
 
-PIL_OVER_PARTS = Merging(partial=statistics_of_part, merged=loss_of_parts, refused=weighted_over_parts)
+PIL_OVER_PARTS = Merging(
+    partial=statistics_of_part, merged=loss_of_parts, condensed=condensed_statistics, refused=weighted_over_parts
+)

@@ -37,7 +37,7 @@ def k_anonymity_of(
         Size of the smallest class, records in classes smaller than k, and all.
     keys : tuple of str
     what : str
-        Of which the size of a class is the number: ``record`` or ``household``.
+        Of which the size of a class is the number: ``record``, ``household`` or ``vessel record``.
     parts : mapping of str to float
         ``classes`` and ``mean_risk``.
     sizes : MeasureTable

@@ -72,7 +72,8 @@ def _on_keys(comparison: Comparison, params: KAnonymityParams, keys: tuple[str, 
     classes = classes_on(comparison, keys, "k_anonymity")
     sizes = classes.size[classes.of_record]
     risk = 100.0 / sizes
-    what = "record" if classes.households is None else "household"
+    group = comparison.original.group_name
+    what = "record" if classes.households is None else group if group == "household" else f"{group} record"
     found = k_anonymity_of(
         int(classes.size.min()), int((sizes < params.k).sum()), len(sizes), params.k, keys, what,
         {"classes": float(len(classes.size)), "mean_risk": float(risk.mean())}, size_table(sizes, f"{what}s"),

@@ -75,11 +75,14 @@ def build_tree(targets: NDArray[np.float64], weight: NDArray[np.float64]) -> tup
     rows, copies, lowest, row_of = _distinct_rows(targets)
     depth = max(0, math.ceil(math.log2(len(rows) / WIDTH)))
     order, bounds = _order_by_leaf(rows, weight, depth)
+    count, d = rows.shape
     points = rows[order]
-    leaf = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-    leaves = np.full((len(bounds) - 1, rows.shape[1], WIDTH), np.nan)
-    leaves[leaf, :, np.arange(len(rows)) - bounds[leaf]] = points
+    del rows  # each of these is as large as the file
     low, high = np.minimum.reduceat(points, bounds[:-1]), np.maximum.reduceat(points, bounds[:-1])
+    leaf = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+    leaves = np.full((len(bounds) - 1, d, WIDTH), np.nan)
+    leaves[leaf, :, np.arange(count) - bounds[leaf]] = points
+    del points, leaf
     lows, highs, levels = [], [], [0]
     while len(low) > 1:
         grouped_low, grouped_high = _grouped(low, np.inf), _grouped(high, -np.inf)
@@ -87,9 +90,9 @@ def build_tree(targets: NDArray[np.float64], weight: NDArray[np.float64]) -> tup
         highs.append(grouped_high)
         levels.append(levels[-1] + len(grouped_low))
         low, high = grouped_low.min(axis=2), grouped_high.max(axis=2)
-    place = np.empty(len(rows), dtype=np.int64)
-    place[order] = np.arange(len(rows))
-    nothing = np.empty((0, rows.shape[1], WIDTH))
+    place = np.empty(count, dtype=np.int64)
+    place[order] = np.arange(count)
+    nothing = np.empty((0, d, WIDTH))
     tree = Tree(
         leaves,
         bounds,
@@ -139,7 +142,9 @@ def _ascending(targets: NDArray[np.float64]) -> NDArray[np.int64]:
     tied[1:] = repeats
     tied[:-1] |= repeats
     records = np.sort(order[tied])
-    order[tied] = records[np.lexsort(targets[records].T)]
+    # Masked records are mostly all tied: no second copy of the file then.
+    keys = targets if len(records) == len(targets) else targets[records]
+    order[tied] = records[np.lexsort(keys.T)]
     return order
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright import Progress
+
+
+Number = TypeVar("Number", bound=np.generic)
+
+PAIRS_AT_ONCE = 1 << 16
 
 
 class LinkageParams(KnownVariablesParams, extra="forbid", frozen=True):
@@ -78,12 +83,19 @@ def chance_of_link(
     if params.direction == "masked_to_original":
         queries, targets, households, target_households = masked, original, household[origin], household
     else:
-        queries, targets, households, target_households = original[origin], masked, household[origin], household[origin]
-    own = _nearest_relatives(queries, targets, weight, households, target_households)
-    found = count_nearer(queries, targets, weight, own.distance, own.position, params.nearest, progress)
+        own = _records(household, origin)
+        queries, targets, households, target_households = _records(original, origin), masked, own, own
+    nearest = _nearest_relatives(queries, targets, weight, households, target_households)
+    found = count_nearer(queries, targets, weight, nearest.distance, nearest.position, params.nearest, progress)
     if params.ties == "lowest_index":
         return np.where((found.ties > 0) & (target_households[found.first] == households), 1.0, 0.0)
-    return _chance(found.nearer, found.ties, own.count, params.nearest)
+    return _chance(found.nearer, found.ties, nearest.count, params.nearest)
+
+
+def _records(values: NDArray[Number], chosen: NDArray[np.int64]) -> NDArray[Number]:
+    """Records of a file, (m, ...); not copied where they are all of them in their order."""
+    is_whole = len(chosen) == len(values) and np.array_equal(chosen, np.arange(len(chosen)))
+    return values if is_whole else values[chosen]
 
 
 def chance_of_own(nearer: NDArray[np.int64], ties: NDArray[np.int64], nearest: int) -> NDArray[np.float64]:
@@ -130,7 +142,7 @@ def _nearest_relatives(
     distance = np.full(len(queries), np.inf)
     position, count = np.zeros(len(queries), dtype=np.int64), np.zeros(len(queries), dtype=np.int64)
     for chosen, relative in relatives(households, target_households):
-        found = squared_distances(queries[chosen], targets[relative], weight)
+        found = _squared_distances(queries, chosen, targets, relative, weight)
         nearer, tied = found < distance[chosen], found == distance[chosen]
         count[chosen] = np.where(nearer, 1, count[chosen] + tied)
         position[chosen[nearer]] = relative[nearer]
@@ -142,6 +154,21 @@ def _nearest_relatives(
         distance[chosen], position[chosen] = limit, members[nearest]
         count[chosen] = count_nearer(some, others, weight, limit, nearest, 1, _untold).ties
     return _Relatives(distance, position, count)
+
+
+def _squared_distances(
+    queries: NDArray[np.float64],
+    chosen: NDArray[np.int64],
+    targets: NDArray[np.float64],
+    relative: NDArray[np.int64],
+    weight: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """`squared_distances` of some queries to one target each, some at a time: no second copy of both files."""
+    found = np.empty(len(chosen))
+    for start in range(0, len(chosen), PAIRS_AT_ONCE):
+        part = slice(start, start + PAIRS_AT_ONCE)
+        found[part] = squared_distances(queries[chosen[part]], targets[relative[part]], weight)
+    return found
 
 
 def _untold(share: float) -> None:

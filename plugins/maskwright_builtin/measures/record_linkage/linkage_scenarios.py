@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright import Comparison, Measurement
+from maskwright import Comparison, Measurement, give_back_memory
 from maskwright_builtin.measures.common.pairing import households_of, listed
 from maskwright_builtin.measures.common.standardising import MISSING_RULE, comparable_values
 from maskwright_builtin.measures.common.uncertainty import interval_of_mean
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
 def _as_they_are(original: NDArray[np.float64], masked: NDArray[np.float64], weight: NDArray[np.float64]) -> Files:
     return original, masked, weight
+
+
+def _columns(values: NDArray[np.float64], chosen: list[int]) -> NDArray[np.float64]:
+    """Columns of a file, (n, d); not copied where they are next to each other, as those known first are."""
+    return values[:, chosen[0] : chosen[-1] + 1] if np.all(np.diff(chosen) == 1) else values[:, chosen]
 
 
 def measure_linkage(
@@ -54,14 +59,14 @@ def measure_linkage(
     InputError
         Unknown variables, more known variables than there are, too many subsets.
     """
-    pairs = pairs_of(comparison, MISSING_RULE, params.pairing)
     scenarios = scenarios_of(params, comparison, measure)
     used = sorted({j for scenario in scenarios for j in scenario.columns})
-    values = comparable_values(comparison, pairs, used, own=own)
+    pairs = pairs_of(comparison, MISSING_RULE, params.pairing, [comparison.variables[j] for j in used])
+    values = comparable_values(comparison, pairs, range(len(used)), own=own)
     notes = list(pairs.notes)
     origin = np.arange(len(pairs.masked)) if pairs.origin is None else pairs.origin
     households = households_of(comparison, pairs)
-    del pairs  # both files once more, with variables that no scenario knows
+    del pairs  # both files once more
     if values.constant:
         notes.append(f"constant in the original file and left out of the distances: {listed(values.constant)}")
     household = np.arange(len(values.original)) if comparison.households is None else comparison.households
@@ -74,12 +79,13 @@ def measure_linkage(
             comparison.progress((done + share) / len(scenarios))
 
         columns = [used.index(j) for j in scenario.columns]
-        files = values.original[:, columns], values.masked[:, columns], values.weight[columns]
+        files = _columns(values.original, columns), _columns(values.masked, columns), values.weight[columns]
         chance = chance_of_link(*(space or _as_they_are)(*files), origin, household, params, progress)
         linked = reached(chance, households, params.household)
         percents.append(100.0 * float(linked.mean()))
         units += linked / len(scenarios)
         per_record += 100.0 * chance / len(scenarios)
+        give_back_memory()
     return Measurement(
         float(np.mean(percents)),
         parts=parts_of(scenarios, percents),

@@ -12,6 +12,8 @@ from maskwright_builtin.measures.common.standardising import comparable_values
 from maskwright_builtin.measures.record_linkage.nearest_records import find_nearest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from maskwright import Comparison
@@ -26,7 +28,7 @@ PAIRING_DESCRIPTION = (
 )
 
 
-def pairs_of(comparison: Comparison, rule: str, pairing: Pairing) -> Pairs:
+def pairs_of(comparison: Comparison, rule: str, pairing: Pairing, wanted: Sequence[str] | None = None) -> Pairs:
     """Pair records as `pair_records`, or each masked record with its nearest original.
 
     Parameters
@@ -35,19 +37,22 @@ def pairs_of(comparison: Comparison, rule: str, pairing: Pairing) -> Pairs:
     rule : str
         What the measure does with missing cells, for the notes.
     pairing : {"identity", "nearest"}
+    wanted : sequence of str, optional
+        Variables whose numbers are needed, of those compared; by default all.
 
     Raises
     ------
     InputError
         As `pair_records`.
     """
-    pairs = pair_records(comparison, rule)
+    pairs = pair_records(comparison, rule, wanted=wanted)
     if pairing == "identity":
         return pairs
+    every = pairs if wanted is None else pair_records(comparison, rule)
     note = (
         "paired with the nearest original record over all variables, not with their own: not the true losses or risks"
     )
-    return replace(pairs, origin=nearest_originals(comparison, pairs), notes=(*pairs.notes, note))
+    return replace(pairs, origin=nearest_originals(comparison, every), notes=(*pairs.notes, note))
 
 
 def nearest_originals(comparison: Comparison, pairs: Pairs) -> NDArray[np.int64]:

@@ -121,8 +121,9 @@ def _searched(
     used = weight != 0.0
     if not used.any():
         return _all_tied(len(queries), len(targets), progress)
-    queries, weight = queries[:, used], weight[used]
-    tree, places = build_tree(targets[:, used], weight)
+    if not used.all():
+        queries, targets, weight = queries[:, used], targets[:, used], weight[used]
+    tree, places = build_tree(targets, weight)
     places = places[near]
     # Queries whose near targets are neighbours walk the same branches, which are then still in the cache.
     work = np.argsort(places, kind="stable")

@@ -58,6 +58,19 @@ def merged(facts: Sequence[Facts], params: WeightedScoreParams, asked: Asked) ->
     return score_of((each, *own) for each, own in zip(params.components, values, strict=True))
 
 
+def condensed(facts: Sequence[Facts], params: WeightedScoreParams, asked: Asked) -> Sequence[Facts]:
+    """Facts of some neighbouring parts in less room, where the component whose turn it is can say them so.
+
+    Parameters
+    ----------
+    facts : sequence of mapping
+    params : WeightedScoreParams
+    asked : mapping or None
+    """
+    merging, own = _at_work(params, asked)
+    return facts if merging.condensed is None else merging.condensed(facts, own, _asked_of(asked))
+
+
 def rows(
     comparison: Comparison, params: WeightedScoreParams, asked: Asked, part: PartOfFile
 ) -> tuple[Mapping[str, NDArray[np.generic]], NDArray[np.int64]]:
@@ -121,5 +134,5 @@ def _asked_of(asked: Asked) -> Asked:
 
 
 WEIGHTED_SCORE_OVER_PARTS = Merging(
-    partial=partial, merged=merged, sampled=True, rows=rows, counted=counted, refused=refused
+    partial=partial, merged=merged, condensed=condensed, sampled=True, rows=rows, counted=counted, refused=refused
 )

@@ -78,7 +78,8 @@ def protect(block: Block, params: MicroaggregationParams, rng: np.random.Generat
         )
     if params.weighted and block.weights is None:
         raise InputError(
-            "'weighted: true' needs survey weights: one numeric variable with 'role: weight' and no missing cell"
+            "'weighted: true' needs survey weights of the records that it masks: one numeric variable with 'role: "
+            "weight' and no missing cell, on their own level where the data have several"
         )
     partition, partition_params = chosen_partition(params.partition)
     labels = np.asarray(partition.cluster(block, params.k, partition_params, rng), dtype=np.int64)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright import Block, Masked, Method
+from maskwright import Block, ExactMoments, Gathering, Masked, Method, uniform_by_record
 from maskwright_builtin.methods.noise.correction import NoiseParams
-from maskwright_builtin.methods.single_columns import spread, unchanged
+from maskwright_builtin.methods.single_columns import spread, spreads_of, unchanged
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Mapping, Sequence
 
-    from maskwright import Moments
+    from numpy.typing import NDArray
 
 NOTHING = 1e-12
 """Share of the largest eigenvalue of a correlation matrix below which there is no variation but rounding."""
@@ -30,7 +30,7 @@ def protect(block: Block, params: CorrelatedNoiseParams, rng: np.random.Generato
     Parameters
     ----------
     block : Block
-        Without missing cells; with the moments of other records that have its cells, where there are some.
+        Without missing cells; told of the moments of all records that have its cells.
     params : CorrelatedNoiseParams
     rng : numpy.random.Generator
 
@@ -50,43 +50,64 @@ def protect(block: Block, params: CorrelatedNoiseParams, rng: np.random.Generato
     (1982): The distance between two random vectors with given dispersion matrices. Linear Algebra and its Applications
     48, 257-263.
     """
-    told = block.moments
-    center = block.values.mean(axis=0) if told is None else told.mean
-    deviations = block.values - center
-    sizes = np.array([spread(column) for column in block.values.T]) if told is None else _spreads(told)
+    if params.correction == "none":
+        return _by_record(block, params, rng)
+    center = block.values.mean(axis=0)
+    sizes = np.array([spread(column) for column in block.values.T])
     varies = sizes > 0.0
-    constant = [name for name, has_spread in zip(block.names, varies, strict=True) if not has_spread]
-    doubts = (unchanged(constant),) if constant else ()
     values = block.values.copy()
     if varies.any():
         scale = sizes[varies]
-        correlations = None if told is None else told.covariance[np.ix_(varies, varies)] / np.outer(scale, scale)
-        values[:, varies] = center[varies] + scale * _noisy(deviations[:, varies] / scale, correlations, params, rng)
+        points = (block.values - center)[:, varies] / scale
+        values[:, varies] = center[varies] + scale * _corrected(points, params, rng)
+    return _masked(block, values, varies)
+
+
+def _by_record(block: Block, params: CorrelatedNoiseParams, rng: np.random.Generator) -> Masked:
+    """Add noise that is a function of the record's position in the file, and of how all records vary together."""
+    from scipy.special import ndtri  # not before it is needed
+
+    told = _moments_of(COVARIANCES.of(block, params), block.names)
+    sizes = spreads_of(told)
+    varies = sizes > 0.0
+    values = block.values.copy()
+    if varies.any():
+        scale = sizes[varies]
+        correlations = told.covariance[np.ix_(varies, varies)] / np.outer(scale, scale)
+        eigenvalues, vectors = _components(correlations)
+        drawn = ndtri(uniform_by_record(block, rng, len(eigenvalues)))
+        # Added one by one: a product of matrices may round otherwise where there are more records.
+        noise = np.zeros((block.n, len(scale)))
+        for component, (eigenvalue, vector) in enumerate(zip(eigenvalues, vectors.T, strict=True)):
+            noise += drawn[:, component : component + 1] * (params.p * np.sqrt(eigenvalue) * vector)
+        values[:, varies] += scale * noise
+    return _masked(block, values, varies)
+
+
+def _masked(block: Block, values: NDArray[np.float64], varies: NDArray[np.bool_]) -> Masked:
+    constant = [name for name, has_spread in zip(block.names, varies, strict=True) if not has_spread]
     changed = int(np.count_nonzero(values != block.values))
     block.progress(1.0)
-    return Masked(values, block.missing.copy(), notes={"changed_cells": changed}, doubts=doubts)
+    return Masked(
+        values, block.missing.copy(), notes={"changed_cells": changed},
+        doubts=(unchanged(constant),) if constant else (),
+    )  # fmt: skip
 
 
-def _spreads(told: Moments) -> NDArray[np.float64]:
-    """Standard deviations, as `spread` has them; shape (p,)."""
-    noise = told.high - told.low <= NOTHING * np.maximum(np.abs(told.low), np.abs(told.high))
-    return np.where(noise, 0.0, np.sqrt(np.diag(told.covariance)))
-
-
-def _noisy(
-    points: NDArray[np.float64],
-    correlations: NDArray[np.float64] | None,
-    params: CorrelatedNoiseParams,
-    rng: np.random.Generator,
-) -> NDArray[np.float64]:
-    """Standardised deviations with noise, corrected; shape (n, q). Correlations of the points, unless they are told."""
-    n = len(points)
-    eigenvalues, vectors = np.linalg.eigh(points.T @ points / (n - 1) if correlations is None else correlations)
+def _components(correlations: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Eigenvalues that are more than rounding, and their vectors."""
+    eigenvalues, vectors = np.linalg.eigh(correlations)
     kept = eigenvalues > NOTHING * eigenvalues[-1]
-    eigenvalues, vectors = eigenvalues[kept], vectors[:, kept]
+    return eigenvalues[kept], vectors[:, kept]
+
+
+def _corrected(
+    points: NDArray[np.float64], params: CorrelatedNoiseParams, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Standardised deviations with noise, corrected; shape (n, q)."""
+    n = len(points)
+    eigenvalues, vectors = _components(points.T @ points / (n - 1))
     noise = params.p * rng.standard_normal((n, len(eigenvalues))) * np.sqrt(eigenvalues)
-    if params.correction == "none":
-        return np.asarray(points + noise @ vectors.T)
     noise -= noise.mean(axis=0)
     if params.correction == "mean":
         return np.asarray(points + noise @ vectors.T)
@@ -98,9 +119,53 @@ def _noisy(
     return np.asarray((scores @ whitening * deviation) @ vectors.T)
 
 
+def moments_of_some(block: Block, params: CorrelatedNoiseParams) -> dict[str, Any]:  # noqa: ARG001 - the contract
+    """Exact moments of some records, for each pattern of missing cells.
+
+    Parameters
+    ----------
+    block : Block
+    params : CorrelatedNoiseParams
+    """
+    patterns, places = np.unique(block.missing, axis=0, return_inverse=True)
+    found = []
+    for number, pattern in enumerate(patterns):
+        there = np.flatnonzero(~pattern)
+        own = np.flatnonzero(places.ravel() == number)
+        names = [block.names[place] for place in there]
+        found.append([names, ExactMoments.of(block.values[np.ix_(own, there)]).to_json()])
+    return {"patterns": found}
+
+
+def moments_of_all(facts: Sequence[Mapping[str, Any]], params: CorrelatedNoiseParams) -> dict[str, Any]:  # noqa: ARG001
+    """The same of all records.
+
+    Parameters
+    ----------
+    facts : sequence of mapping
+    params : CorrelatedNoiseParams
+    """
+    found: dict[tuple[str, ...], ExactMoments] = {}
+    for each in facts:
+        for names, said in each["patterns"]:
+            own, key = ExactMoments.from_json(said), tuple(names)
+            found[key] = found[key] + own if key in found else own
+    return {"patterns": [[list(names), each.to_json()] for names, each in found.items()]}
+
+
+def _moments_of(gathered: Mapping[str, Any], names: Sequence[str]) -> ExactMoments:
+    """Moments of all records that have a value of these variables, and maybe of others."""
+    having = [(own, ExactMoments.from_json(said)) for own, said in gathered["patterns"] if set(names) <= set(own)]
+    shares = [each.among([own.index(name) for name in names]) for own, each in having]
+    return sum(shares[1:], shares[0])
+
+
+COVARIANCES = Gathering(partial=moments_of_some, merged=moments_of_all, not_with="a correction")
+
+
 def _variant(params: CorrelatedNoiseParams) -> Method:
     # Corrected noise depends on that of the other records.
-    return CORRELATED_NOISE if params.correction != "none" else replace(CORRELATED_NOISE, others="moments")
+    return CORRELATED_NOISE if params.correction == "none" else replace(CORRELATED_NOISE, gathering=None)
 
 
 CORRELATED_NOISE = Method(
@@ -112,6 +177,7 @@ CORRELATED_NOISE = Method(
     cut="none",
     within_strata=False,
     preserves={"linear"},
+    gathering=COVARIANCES,
     variant=_variant,
     reference="Brand (2002), Inference Control in Statistical Databases, LNCS 2316, 97-116; Kim (1986), Proc. ASA "
     "Section on Survey Research Methods, 303-308",

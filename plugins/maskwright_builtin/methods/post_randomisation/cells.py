@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +22,7 @@ GONE = -1
 
 @dataclass(frozen=True, eq=False)
 class Stratum:
-    """Records among which one matrix moves, and their cells.
+    """Records among which one matrix moves, and the cells of all records that are alike.
 
     Attributes
     ----------
@@ -36,6 +36,8 @@ class Stratum:
         Categories of each cell.
     counts : ndarray of shape (c,), int64
         Records of each cell, at least 1.
+    within : tuple of float or None
+        Values of the variables that its records are alike in; None where missing.
     """
 
     records: NDArray[np.int64]
@@ -43,6 +45,25 @@ class Stratum:
     variables: tuple[Variable, ...]
     cells: NDArray[np.int64]
     counts: NDArray[np.int64]
+    within: tuple[float | None, ...] = ()
+
+    @property
+    def key(self) -> tuple[tuple[str, ...], tuple[float | None, ...]]:
+        """What its records are alike in, in whichever part of the file they are."""
+        return tuple(variable.name for variable in self.variables), self.within
+
+    def among(self, cells: NDArray[np.int64], counts: NDArray[np.int64]) -> Stratum:
+        """The same records, with the cells of all that are alike.
+
+        Parameters
+        ----------
+        cells : ndarray of shape (d, v), int64
+            In lexicographic order, those of these records among them.
+        counts : ndarray of shape (d,), int64
+        """
+        places = {tuple(cell): place for place, cell in enumerate(cells.tolist())}
+        own = np.array([places[tuple(cell)] for cell in self.cells.tolist()], dtype=np.int64)
+        return replace(self, codes=own[self.codes], cells=cells, counts=counts)
 
     @property
     def frequencies(self) -> NDArray[np.float64]:
@@ -87,9 +108,11 @@ def strata_of(block: Block, positions: Sequence[int], within: Sequence[str]) -> 
             continue
         codes = numbered(own)
         found = own[_first(codes)]
+        values = (float(block.companions[name][records[0]]) for name in within)
         yield Stratum(
             records, codes, tuple(block.variables[positions[int(place)]] for place in here),
             cells[np.ix_(found, here)], np.bincount(codes),
+            tuple(None if np.isnan(value) else value for value in values),
         )  # fmt: skip
 
 

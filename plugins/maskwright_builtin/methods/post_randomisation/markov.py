@@ -23,12 +23,12 @@ class MarkovMatrix:
 
     probabilities: NDArray[np.float64]
 
-    def draw(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        """New code of each record; codes are 0..c-1."""
+    def draw(self, codes: NDArray[np.int64], uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+        """New code of each record, by its number in [0, 1); codes are 0..c-1."""
         from maskwright_builtin.methods.post_randomisation.drawing_kernel import draw_along_rows  # heavy
 
         last = self.probabilities.shape[1] - 1 - np.argmax(self.probabilities[:, ::-1] > 0.0, axis=1)
-        return draw_along_rows(codes, np.cumsum(self.probabilities, axis=1), last, rng.random(len(codes)))
+        return draw_along_rows(codes, np.cumsum(self.probabilities, axis=1), last, uniforms)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +54,11 @@ class Retaining:
         """The matrix; shape (c, c)."""
         return mixed(np.tile(self.frequencies, (len(self.frequencies), 1)), self.retain)
 
-    def draw(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        """New code of each record; codes are 0..c-1."""
+    def draw(self, codes: NDArray[np.int64], uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+        """New code of each record, by its number in [0, 1); codes are 0..c-1."""
         from maskwright_builtin.methods.post_randomisation.drawing_kernel import draw_retaining  # heavy
 
-        return draw_retaining(codes, np.cumsum(self.frequencies), self.retain, rng.random(len(codes)))
+        return draw_retaining(codes, np.cumsum(self.frequencies), self.retain, uniforms)
 
 
 def mixed(matrix: NDArray[np.float64], retain: float) -> NDArray[np.float64]:

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, Field
 
-from maskwright import Block, CompanionVariables, Masked, Method
+from maskwright import Block, CompanionVariables, Gathering, Masked, Method
 from maskwright_builtin.methods.post_randomisation.markov import MarkovMatrix, mixed, neighbours
-from maskwright_builtin.methods.post_randomisation.randomising import randomised, refuse_many_cells
+from maskwright_builtin.methods.post_randomisation.randomising import (
+    Randomising,
+    cells_of_all,
+    cells_of_part,
+    notes_of_all,
+    randomised,
+    refuse_many_cells,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import numpy as np
 
+    from maskwright import Variable
     from maskwright_builtin.methods.post_randomisation.cells import Stratum
     from maskwright_builtin.methods.post_randomisation.randomising import Moves, Transition
 
@@ -61,16 +71,58 @@ def protect(block: Block, params: OrdinalNoiseParams, rng: np.random.Generator) 
     Metropolis, N. et al. (1953): Equation of state calculations by fast computing machines. Journal of Chemical Physics
     21(6), 1087-1092, because the second stage of an invariant PRAM would move twice as far.
     """
+    return randomised(block, _randomising(params), GATHERING.of(block, params), rng)
 
+
+def _randomising(params: OrdinalNoiseParams) -> Randomising:
     def chances(stratum: Stratum, moves: Moves) -> Transition:  # noqa: ARG001 - of all transitions
         refuse_many_cells(stratum)
         frequencies = stratum.frequencies if params.invariant else None
         return MarkovMatrix(mixed(neighbours(stratum.cells[:, 0], params.places, frequencies), params.retain))
 
-    return randomised(
-        block, [(position,) for position in range(block.p)], params.within, chances, rng, name="ordinal noise",
-        published=params.publish_matrix, tells_frequencies=params.invariant,
+    return Randomising(
+        name="ordinal noise", transition=chances, within=params.within, published=params.publish_matrix,
+        tells_frequencies=params.invariant,
     )  # fmt: skip
+
+
+def cells_of_some(block: Block, params: OrdinalNoiseParams) -> Mapping[str, Any]:
+    """Categories of some records, and how many have each.
+
+    Parameters
+    ----------
+    block : Block
+    params : OrdinalNoiseParams
+    """
+    return cells_of_part(block, _randomising(params))
+
+
+def cells_together(facts: Sequence[Mapping[str, Any]], params: OrdinalNoiseParams) -> Mapping[str, Any]:  # noqa: ARG001
+    """Those of all records.
+
+    Parameters
+    ----------
+    facts : sequence of mapping
+    params : OrdinalNoiseParams
+    """
+    return cells_of_all(facts)
+
+
+def said_of_all(
+    gathered: Mapping[str, Any], variables: Sequence[Variable], params: OrdinalNoiseParams
+) -> Mapping[str, Any]:
+    """Notes on the matrices.
+
+    Parameters
+    ----------
+    gathered : mapping
+    variables : sequence of Variable
+    params : OrdinalNoiseParams
+    """
+    return notes_of_all(gathered, variables, _randomising(params))
+
+
+GATHERING = Gathering(partial=cells_of_some, merged=cells_together, notes=said_of_all)
 
 
 ORDINAL_NOISE = Method(
@@ -83,6 +135,7 @@ ORDINAL_NOISE = Method(
     variable_types={"ordinal"},
     handles_missing=True,
     preserves={"domain"},
+    gathering=GATHERING,
     reference="Kooiman, Willenborg and Gouweleeuw (1997), PRAM, with a banded matrix; Metropolis et al. (1953), "
     "Journal of Chemical Physics 21(6), 1087-1092",
     summary="Moves ordinal categories by at most a given number of places; expected frequencies stay.",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from maskwright import Block, CompanionVariables, InputError, Masked, Method
+from maskwright import Block, CompanionVariables, Gathering, InputError, Masked, Method
 from maskwright_builtin.methods.post_randomisation.cells import joined
 from maskwright_builtin.methods.post_randomisation.markov import (
     MarkovMatrix,
@@ -20,11 +21,21 @@ from maskwright_builtin.methods.post_randomisation.markov import (
     mixed,
     uniform_retaining,
 )
-from maskwright_builtin.methods.post_randomisation.randomising import randomised, refuse_many_cells
+from maskwright_builtin.methods.post_randomisation.randomising import (
+    Randomising,
+    cells_of_all,
+    cells_of_part,
+    notes_of_all,
+    randomised,
+    refuse_many_cells,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
+    from maskwright import Variable
     from maskwright_builtin.methods.post_randomisation.cells import Stratum
     from maskwright_builtin.methods.post_randomisation.randomising import Moves, Transition
 
@@ -161,15 +172,51 @@ def protect(block: Block, params: PramParams, rng: np.random.Generator) -> Maske
     Kooiman, P., Willenborg, L. and Gouweleeuw, J. (1997): PRAM: a method for disclosure limitation of microdata.
     Report, Statistics Netherlands; Gouweleeuw et al. (1998), Journal of Official Statistics 14(4), 463-478.
     """
-    sets = [tuple(range(block.p))] if params.joint else [(position,) for position in range(block.p)]
+    return randomised(block, _randomising(params), GATHERING.of(block, params), rng)
 
-    def chances(stratum: Stratum, moves: Moves) -> Transition:
-        return transition(params, stratum, moves)
 
-    return randomised(
-        block, sets, params.within, chances, rng, name="PRAM",
+def _randomising(params: PramParams) -> Randomising:
+    return Randomising(
+        name="PRAM", transition=partial(transition, params), together=params.joint, within=params.within,
         published=params.publish_matrix, tells_frequencies=params.invariant or params.nearness is not None,
     )  # fmt: skip
+
+
+def cells_of_some(block: Block, params: PramParams) -> Mapping[str, Any]:
+    """Categories, or combinations, of some records, and how many have each.
+
+    Parameters
+    ----------
+    block : Block
+    params : PramParams
+    """
+    return cells_of_part(block, _randomising(params))
+
+
+def cells_together(facts: Sequence[Mapping[str, Any]], params: PramParams) -> Mapping[str, Any]:  # noqa: ARG001 - the contract
+    """Those of all records.
+
+    Parameters
+    ----------
+    facts : sequence of mapping
+    params : PramParams
+    """
+    return cells_of_all(facts)
+
+
+def said_of_all(gathered: Mapping[str, Any], variables: Sequence[Variable], params: PramParams) -> Mapping[str, Any]:
+    """Notes on the matrices.
+
+    Parameters
+    ----------
+    gathered : mapping
+    variables : sequence of Variable
+    params : PramParams
+    """
+    return notes_of_all(gathered, variables, _randomising(params))
+
+
+GATHERING = Gathering(partial=cells_of_some, merged=cells_together, notes=said_of_all)
 
 
 def transition(params: PramParams, stratum: Stratum, moves: Moves) -> Transition:
@@ -260,6 +307,7 @@ PRAM = Method(
     variable_types={"ordinal", "nominal"},
     handles_missing=True,
     preserves={"domain"},
+    gathering=GATHERING,
     variant=_variant,
     reference="Kooiman, Willenborg and Gouweleeuw (1997), PRAM: a method for disclosure limitation of microdata, "
     "Statistics Netherlands; Gouweleeuw et al. (1998), Journal of Official Statistics 14(4), 463-478",

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from maskwright import InputError, Masked
-from maskwright_builtin.methods.post_randomisation.cells import strata_of
+from maskwright import InputError, Masked, uniform_by_record
+from maskwright_builtin.methods.post_randomisation.cells import Stratum, strata_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from maskwright import Block
-    from maskwright_builtin.methods.post_randomisation.cells import Stratum
+    from maskwright import Block, Variable
 
 MOST_CELLS = 2_000
 """Of one matrix: it takes 32 megabytes, and seconds to make."""
@@ -46,8 +47,8 @@ class Transition(Protocol):
         """Matrix of shape (c, c); rows sum to 1."""
         ...
 
-    def draw(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        """New code of each record."""
+    def draw(self, codes: NDArray[np.int64], uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+        """New code of each record, by its number in [0, 1)."""
         ...
 
 
@@ -73,64 +74,166 @@ class Moves:
     withheld: int = 0
 
 
-def randomised(
-    block: Block,
-    sets: Sequence[Sequence[int]],
-    within: Sequence[str],
-    transition: Callable[[Stratum, Moves], Transition],
-    rng: np.random.Generator,
-    *,
-    name: str,
-    published: bool = False,
-    tells_frequencies: bool = True,
-) -> Masked:
-    """Move the records of a block; missing cells stay missing.
+@dataclass(frozen=True)
+class Randomising:
+    """How the records of a block are moved.
 
-    Parameters
+    Attributes
     ----------
-    block : Block
-    sets : sequence of sequences of int
-        Positions of the variables that are changed together.
-    within : sequence of str
-        Companions: records with different values of them are apart.
-    transition : callable
-        ``(stratum, moves) -> Transition``: what moves the records of a stratum of two or more cells.
-    rng : numpy.random.Generator
     name : str
         Of the method, for messages.
+    transition : callable
+        ``(stratum, moves) -> Transition``: what moves the records of a stratum of two or more cells.
+    together : bool
+        Whether the variables of the block are changed together, or each by itself.
+    within : sequence of str
+        Companions: records with different values of them are apart.
     published : bool
         Whether the matrices go into the public record.
     tells_frequencies : bool
         Whether frequencies of the original can be computed from them.
     """
-    strangers = [each for each in within if each not in block.companions]
-    if strangers:
-        raise InputError(f"within: {', '.join(strangers)} are not in the data of this step")
+
+    name: str
+    transition: Callable[[Stratum, Moves], Transition]
+    together: bool = False
+    within: Sequence[str] = ()
+    published: bool = False
+    tells_frequencies: bool = True
+
+    def strata(self, block: Block) -> Iterator[Stratum]:
+        """Records of a block that are moved along one matrix, and their cells.
+
+        Parameters
+        ----------
+        block : Block
+        """
+        strangers = [each for each in self.within if each not in block.companions]
+        if strangers:
+            raise InputError(f"within: {', '.join(strangers)} are not in the data of this step")
+        sets = [tuple(range(block.p))] if self.together else [(position,) for position in range(block.p)]
+        for positions in sets:
+            yield from strata_of(block, positions, self.within)
+
+
+def cells_of_part(block: Block, randomising: Randomising) -> dict[str, Any]:
+    """Cells of some records, and how many records have each, stratum by stratum; plain data.
+
+    Parameters
+    ----------
+    block : Block
+    randomising : Randomising
+    """
+    return {
+        "strata": [
+            [*each.key, each.cells.tolist(), each.counts.tolist()] for each in randomising.strata(block)
+        ]
+    }  # fmt: skip
+
+
+def cells_of_all(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Cells of all records, from those of parts.
+
+    Parameters
+    ----------
+    facts : sequence of mapping
+        As `cells_of_part` gave them.
+    """
+    found: dict[tuple[tuple[str, ...], tuple[float | None, ...]], Counter[tuple[int, ...]]] = {}
+    for each in facts:
+        for names, within, cells, counts in each["strata"]:
+            known = found.setdefault((tuple(names), tuple(within)), Counter())
+            known.update(dict(zip(map(tuple, cells), counts, strict=True)))
+    strata = []
+    for (names, within), counted in found.items():
+        cells = sorted(counted)
+        strata.append([names, within, cells, [counted[cell] for cell in cells]])
+    return {"strata": strata}
+
+
+def _table(gathered: Mapping[str, Any]) -> dict[Any, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Cells and counts by the key of the stratum."""
+    return {
+        (tuple(names), tuple(within)): (np.array(cells, dtype=np.int64), np.array(counts, dtype=np.int64))
+        for names, within, cells, counts in gathered["strata"]
+    }
+
+
+def randomised(block: Block, randomising: Randomising, gathered: Mapping[str, Any], rng: np.random.Generator) -> Masked:
+    """Move the records of a block; missing cells stay missing.
+
+    Parameters
+    ----------
+    block : Block
+    randomising : Randomising
+    gathered : mapping
+        What `cells_of_all` gave.
+    rng : numpy.random.Generator
+        A record draws by its position in the file: one number for all variables that are changed together.
+    """
     values, moves = block.values.copy(), Moves()
-    for done, positions in enumerate(sets, 1):
-        for stratum in strata_of(block, positions, within):
-            if len(stratum.cells) < 2:
-                moves.lone += len(stratum.records)
-                continue
-            chances = transition(stratum, moves)
-            cells = stratum.cells[chances.draw(stratum.codes, rng)]
-            columns = np.array([block.names.index(variable.name) for variable in stratum.variables])
-            values[np.ix_(stratum.records, columns)] = cells
-            if published:
-                _publish(stratum, chances, moves, tells_frequencies=tells_frequencies)
-        block.progress(done / len(sets))
+    known = _table(gathered)
+    drawn = uniform_by_record(block, rng, 1 if randomising.together else block.p)
+    for own in randomising.strata(block):
+        stratum = own.among(*known[own.key])
+        if len(stratum.cells) < 2:
+            moves.lone += len(stratum.records)
+            continue
+        columns = np.array([block.names.index(variable.name) for variable in stratum.variables])
+        chances = randomising.transition(stratum, moves)
+        numbers = drawn[stratum.records, 0 if randomising.together else columns[0]]
+        values[np.ix_(stratum.records, columns)] = stratum.cells[chances.draw(stratum.codes, numbers)]
+    block.progress(1.0)
     changed = int(np.count_nonzero((values != block.values) & ~block.missing))
     notes: dict[str, Any] = {"changed_cells": changed}
-    if moves.joined:
-        notes["joined_cells"] = moves.joined
     if moves.lone:
         notes["records_of_lone_categories"] = moves.lone
-    if published:
+    if block.gathered is None:
+        notes |= notes_of_all(gathered, block.variables, randomising)
+    doubts = (LONE.format(randomising.name),) if moves.lone else ()
+    return Masked(values, block.missing.copy(), notes=notes, doubts=doubts)
+
+
+def notes_of_all(
+    gathered: Mapping[str, Any], variables: Sequence[Variable], randomising: Randomising
+) -> dict[str, Any]:
+    """What is said once of all records: cells that were joined, and the matrices, where they are published.
+
+    Parameters
+    ----------
+    gathered : mapping
+        What `cells_of_all` gave.
+    variables : sequence of Variable
+    randomising : Randomising
+    """
+    moves = Moves()
+    of_name = {variable.name: variable for variable in variables}
+    nothing = np.zeros(0, dtype=np.int64)
+    # In the order of the variables, of the cells that are there, and of the values of 'within'.
+    order = {name: place for place, name in enumerate(of_name)}
+    for key, (cells, counts) in sorted(_table(gathered).items(), key=lambda each: _place(each[0], order)):
+        if len(cells) < 2:
+            continue
+        stratum = Stratum(nothing, nothing, tuple(of_name[name] for name in key[0]), cells, counts, key[1])
+        chances = randomising.transition(stratum, moves)
+        if randomising.published:
+            _publish(stratum, chances, moves, tells_frequencies=randomising.tells_frequencies)
+    notes: dict[str, Any] = {}
+    if moves.joined:
+        notes["joined_cells"] = moves.joined
+    if randomising.published:
         notes["published"] = {"matrices": moves.matrices}
     if moves.withheld:
         notes["matrices_withheld"] = moves.withheld
         notes["warnings"] = [WITHHELD]
-    return Masked(values, block.missing.copy(), notes=notes, doubts=(LONE.format(name),) if moves.lone else ())
+    return notes
+
+
+def _place(key: tuple[tuple[str, ...], tuple[float | None, ...]], order: Mapping[str, int]) -> tuple[Any, ...]:
+    names, within = key
+    there = tuple(place for name, place in order.items() if name in names)
+    gone = tuple(place not in there for place in order.values())
+    return (gone if len(names) > 1 else there), tuple(math.inf if value is None else value for value in within)
 
 
 def refuse_many_cells(stratum: Stratum) -> None:
@@ -162,7 +265,7 @@ def _publish(stratum: Stratum, chances: Transition, moves: Moves, *, tells_frequ
     moves.matrices.append(
         {
             "variables": [variable.name for variable in stratum.variables],
-            "records": len(stratum.records),
+            "records": int(stratum.counts.sum()),
             "categories": [each[0] for each in names] if len(stratum.variables) == 1 else names,
             "probabilities": np.round(chances.probabilities, PUBLISHED_DECIMALS).tolist(),
         }

@@ -89,7 +89,7 @@ def best_exchange(
         Near records of each record.
     record, visit, k : int
         The record, the number of this visit, the smallest group.
-    scratch : ndarray of shape (p,), float64
+    scratch : ndarray of shape (2p,), float64
     of, heads, offsets
         Those of `Groups`; the last visit is noted in `heads`.
     """
@@ -133,11 +133,14 @@ def best_exchange(
         above = constant - share * radius - best
         # Squared: a root would take as long as the distance.
         if above < 0.0 or above * above * CAUTION < 4.0 * radius * steepness:
+            # Once for all members: their offsets are multiplied by it.
+            for j in range(p):
+                scratch[p + j] = -2.0 * (scratch[j] + (share - 1.0) * (head[j] - points[record, j]))
             for block in range((members + LANES - 1) // LANES):
                 piece = offsets[there, block]
                 c0 = c1 = c2 = c3 = 0.0
                 for j in range(p):
-                    slope = -2.0 * (scratch[j] + (share - 1.0) * (head[j] - points[record, j]))
+                    slope = scratch[p + j]
                     c0 += piece[j, 0] * slope
                     c1 += piece[j, 1] * slope
                     c2 += piece[j, 2] * slope
@@ -233,7 +236,7 @@ def descend(
     points : ndarray of shape (n, p), float64
     near : ndarray of shape (n, q), int32
         Neighbours, whose groups are those that a record may deal with.
-    scratch : ndarray of shape (p,), float64
+    scratch : ndarray of shape (2p,), float64
     state : Groups
     k : int
         At least 2.

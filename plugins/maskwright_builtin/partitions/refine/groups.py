@@ -301,3 +301,14 @@ def enqueue_members(group: Index, state: Groups) -> None:
             end = state.counts[HEAD] + state.counts[WAITING]
             state.queue[end if end < n else end - n] = record
             state.counts[WAITING] += 1
+
+
+@inlined_uncounted
+def empty_queue(state: Groups) -> None:
+    """Let no record wait."""
+    n = state.queue.shape[0]
+    for _ in range(state.counts[WAITING]):
+        head = state.counts[HEAD]
+        state.queued[state.queue[head]] = False
+        state.counts[HEAD] = head + 1 if head + 1 < n else 0
+    state.counts[WAITING] = 0

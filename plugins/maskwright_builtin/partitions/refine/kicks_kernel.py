@@ -15,6 +15,7 @@ from maskwright_builtin.partitions.refine.groups import (
     TOUCHED,
     Groups,
     Index,
+    empty_queue,
     enqueue_members,
     put_in,
     save,
@@ -25,8 +26,17 @@ from maskwright_builtin.partitions.refine.groups import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LARGEST_POOL = 5
-"""Groups that one kick dissolves, at most."""
+SMALLEST_POOL, LARGEST_POOL = 3, 5
+"""Groups that one kick dissolves: two are nearly always made the same again. Fewer where there are fewer around."""
+
+MOST, ONE_FEWER = 0.4, 0.55
+"""Random numbers below which as many groups are made as possible, and, from there, one fewer, which seldom pays."""
+
+HOPELESS = 0.7
+"""Groups made anew that are worse by more than this share of the old are taken back at once: hardly any recover."""
+
+SAME = 1e-12
+"""Groups made anew whose sum of squares differs by no more than this share are the old ones."""
 
 NUMBERS = 64
 """Random numbers of one kick: 2 + 36 for the groups to dissolve, 2 for how many to make, 18 for their seeds, 1."""
@@ -43,7 +53,9 @@ class Pool(NamedTuple):
         Numbers of the groups dissolved, then of those made.
     records : ndarray of shape (LARGEST_POOL * (2k - 1),), int64
         Their members, those with a new group first.
-    sums, scratch : ndarray of shape (p,), float64
+    sums : ndarray of shape (p,), float64
+    scratch : ndarray of shape (2p,), float64
+        Of the descent; a mean stands in its first half meanwhile.
     dirty : ndarray of shape (n,), int64
         Records whose group has changed since the best partition was noted.
     is_dirty : ndarray of shape (n,), bool
@@ -67,7 +79,7 @@ def empty_pool(state: Groups, p: int) -> Pool:
         groups=np.zeros(2 * LARGEST_POOL, dtype=np.int64),
         records=np.zeros(LARGEST_POOL * state.members.shape[1], dtype=np.int64),
         sums=np.zeros(p),
-        scratch=np.zeros(p),
+        scratch=np.zeros(2 * p),
         dirty=np.zeros(n, dtype=np.int64),
         is_dirty=np.zeros(n, dtype=np.bool_),
         best=state.of.copy(),
@@ -78,7 +90,7 @@ def empty_pool(state: Groups, p: int) -> Pool:
 def gather_groups(
     near: NDArray[np.int32], record: Index, numbers: NDArray[np.float64], pool: Pool, state: Groups
 ) -> int:
-    """List the group of a record and one to four groups around it; return how many there are.
+    """List the group of a record and two to four groups around it; return how many there are.
 
     Parameters
     ----------
@@ -95,7 +107,7 @@ def gather_groups(
     groups[0] = state.of[record]
     count = 1
     at = 2
-    for _ in range(1 + int(numbers[1] * (LARGEST_POOL - 1))):
+    for _ in range(SMALLEST_POOL - 1 + int(numbers[1] * (LARGEST_POOL - SMALLEST_POOL + 1))):
         for _ in range(3):
             group = groups[int(numbers[at] * count)]
             member = state.members[group, int(numbers[at + 1] * state.sizes[group])]
@@ -122,7 +134,7 @@ def new_count(m: int, count: int, k: int, numbers: NDArray[np.float64]) -> int:
         Random numbers in [0, 1) of this kick.
     """
     most, least = m // k, -(-m // (2 * k - 1))
-    wanted = most if numbers[38] < 0.4 else count - 1 if numbers[38] < 0.6 else count
+    wanted = most if numbers[38] < MOST else count - 1 if numbers[38] < ONE_FEWER else count
     return min(max(wanted, least), most)
 
 
@@ -240,6 +252,19 @@ def ruin(count: int, kick: int, k: int, numbers: NDArray[np.float64], pool: Pool
 
 
 @inlined_uncounted
+def changed(state: Groups) -> tuple[float, float]:
+    """Sum of squares of the saved groups as they were, and how much larger that of what they have become is."""
+    before = after = 0.0
+    for at in range(state.counts[TOUCHED]):
+        group = state.touched[at]
+        if state.sizes[group] > 0:
+            after += float(state.errors[group])
+        if state.old_sizes[at] > 0:
+            before += float(state.old_errors[at])
+    return before, after - before
+
+
+@inlined_uncounted
 def note_changes(pool: Pool, state: Groups, dirty: int) -> int:
     """Add the members of the groups that a kick has changed to those whose group is not the noted one.
 
@@ -309,7 +334,7 @@ def kick_groups(
     numbers : ndarray of shape (m, NUMBERS), float64
         Uniform on [0, 1).
     temperatures : ndarray of shape (m,), float64
-        0: only what is not worse is kept.
+        Times the root of the mean sum of squares of the groups dissolved; 0: only what is not worse is kept.
     starts : ndarray of shape (m,), int64
         The records.
     first : int
@@ -334,15 +359,16 @@ def kick_groups(
         state.counts[TOUCHED] = 0
         m, made = ruin(count, kick, k, numbers[i], pool, state)
         recreate(points, m, made, k, numbers[i], pool, state)
+        before, change = changed(state)
+        if abs(change) <= SAME * before or change > HOPELESS * before:
+            empty_queue(state)
+            take_back(points, state)
+            state.counts[FREE] += made - count
+            continue
+        # As hot as the groups are wide: those of outliers would else be frozen while the others still boil.
+        temperature = temperatures[i] * math.sqrt(before / count)
         visit = descend(points, near, pool.scratch, state, k, kick, visit, ENDLESS)
-        change = 0.0
-        for at in range(state.counts[TOUCHED]):
-            group = state.touched[at]
-            if state.sizes[group] > 0:
-                change += state.errors[group]
-            if state.old_sizes[at] > 0:
-                change -= state.old_errors[at]
-        temperature = temperatures[i]
+        _, change = changed(state)
         accepted = change <= 0.0 or (temperature > 0.0 and numbers[i, NUMBERS - 1] < math.exp(-change / temperature))
         if not accepted:
             take_back(points, state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -30,6 +31,9 @@ UNTRAPPED_FROM = 100
 ANNEALED_FROM = 16
 """Kicks per group from which annealing pays."""
 
+COMBINED_UP_TO = 5_000
+"""Records up to which several searches are combined: there is a linear programme with a row for each."""
+
 REORDERED_FROM = 5_000
 """Records from which they are renumbered, so that near ones are near in memory."""
 
@@ -40,7 +44,15 @@ VISITS = 200_000
 """Records visited by the descent between two signs of progress."""
 
 HOTTEST, COLDEST = 0.1, 0.002
-"""Temperatures of annealing, as shares of k times the mean squared distance of the records from their means."""
+"""Temperatures of annealing, as shares of the geometric mean of two sums of squares: that of a group on average, and
+that of the groups of a kick."""
+
+EVENNESS = 0.1
+"""Kicks go to records with probabilities as the roots of their groups' sums of squares, where most is to be gained, and
+this share of the root of the mean one is added: no group is left out."""
+
+KICKS_AT_ONCE = 1024
+"""After so many, probabilities are made anew."""
 
 
 class RefineParams(BaseModel, extra="forbid", frozen=True):
@@ -70,6 +82,15 @@ class RefineParams(BaseModel, extra="forbid", frozen=True):
         description="Accept changes for the worse at first, ever more rarely, and return the best groups seen; 'auto': "
         "from 16 kicks per group on.",
     )
+    runs: int = Field(
+        default=1,
+        ge=1,
+        le=1000,
+        strict=True,
+        description="Searches, each with kicks of its own. With more than one, the groups that lose least together are "
+        "chosen from those of all searches, and from others beside them: the lowest loss, for up to 5,000 records. It "
+        "pays for small k; the choice takes seconds to minutes besides.",
+    )
     seed: int = Field(
         default=0,
         ge=0,
@@ -88,7 +109,7 @@ def cluster(
     """Cut the records of a block into clusters of k to 2k - 1 with a small within-cluster sum of squares.
 
     From a first partition, records move to, and are swapped with records of, the clusters of their nearest neighbours
-    as long as that lowers the sum of squares. Then kicks: two to five neighbouring clusters are dissolved and made
+    as long as that lowers the sum of squares. Then kicks: three to five neighbouring clusters are dissolved and made
     anew, the descent goes on from there, and the result is taken back if it is worse (annealing: with a probability).
 
     Parameters
@@ -110,8 +131,8 @@ def cluster(
     Raises
     ------
     InputError
-        When k is below 1, a standardised value is not finite or too large to be squared, or the start needs
-        parameters or is refinement itself.
+        When k is below 1, a standardised value is not finite or too large to be squared, the start needs parameters
+        or is refinement itself, or several runs are asked for with more than `COMBINED_UP_TO` records.
     PluginError
         When the start is unknown, or does not keep k.
 
@@ -127,6 +148,11 @@ def cluster(
     """
     standardised = standardised_records(block, k)
     n = len(standardised)
+    if params.runs > 1 and n > COMBINED_UP_TO:
+        raise InputError(
+            f"runs: the groups of several searches are combined for up to {COMBINED_UP_TO:,} records, and there are "
+            f"{n:,}; leave runs out, or ask for more kicks_per_group"
+        )
     if n < 2 * k:
         return np.zeros(n, dtype=np.int64)
     if k == 1:
@@ -139,7 +165,14 @@ def cluster(
     order, labels = _start(block, points, k, usual if params.start == "auto" else params.start, own)
     annealed = kicks >= ANNEALED_FROM if params.annealing == "auto" else params.annealing
     neighbours = min(NEIGHBOURS[size] if params.neighbours == "auto" else params.neighbours, n - 1)
-    refined = refined_labels(points[order], labels[order], k, kicks, neighbours, annealed, own, block.progress)
+    moved, begun = points[order], labels[order]
+    if params.runs == 1:
+        refined = refined_labels(moved, begun, k, kicks, neighbours, annealed, own, block.progress)
+    else:
+        generators = [own] + [
+            np.random.Generator(np.random.PCG64([params.seed, turn])) for turn in range(1, params.runs)
+        ]
+        refined = _combined(moved, begun, k, kicks, neighbours, annealed, generators, block.progress)
     result = np.empty(n, dtype=np.int64)
     result[order] = refined
     _, first, renumbered = np.unique(result, return_index=True, return_inverse=True)
@@ -229,7 +262,7 @@ def refined_labels(
     near = nearest_records(points, neighbours, _span(progress, 0.2, share))
     state = empty_groups(n, p, k)
     fill(points, labels, state)
-    scratch = np.zeros(p)
+    scratch = np.zeros(2 * p)
     visit = 0
     while state.counts[WAITING] > 0:
         visit = descend(points, near, scratch, state, k, -1, visit, VISITS)
@@ -239,6 +272,29 @@ def refined_labels(
         return state.of.astype(np.int64)
     rest = _span(progress, share + 0.1 * (1.0 - share), 1.0)
     return _kicked(points, near, k, kicks_per_group, annealed, rng, state, visit, rest)
+
+
+def _combined(
+    points: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    k: int,
+    kicks_per_group: int,
+    neighbours: int,
+    annealed: bool,
+    generators: list[np.random.Generator],
+    progress: Progress,
+) -> NDArray[np.int64]:
+    """The groups of one search with each generator, combined."""
+    from maskwright_builtin.partitions.refine.neighbours import nearest_records
+    from maskwright_builtin.partitions.refine.set_partitioning import combined_labels
+
+    found = []
+    for turn, generator in enumerate(generators):
+        span = _span(progress, 0.7 * turn / len(generators), 0.7 * (turn + 1) / len(generators))
+        refined = refined_labels(points, labels, k, kicks_per_group, neighbours, annealed, generator, span)
+        found.append(np.unique(refined, return_inverse=True)[1])
+    near = nearest_records(points, neighbours, _span(progress, 0.7, 0.71))
+    return combined_labels(points, near, found, k, _span(progress, 0.71, 1.0))
 
 
 def _kicked(
@@ -260,15 +316,18 @@ def _kicked(
     scale = float(state.errors[state.sizes > 0].sum()) * k / n
     pool = empty_pool(state, points.shape[1])
     changes = np.zeros(3)
-    count = 4096
-    for first in range(0, total, count):
-        turns = np.arange(first, min(first + count, total))
+    for first in range(0, total, KICKS_AT_ONCE):
+        turns = np.arange(first, min(first + KICKS_AT_ONCE, total))
         numbers = rng.random((len(turns), NUMBERS))
-        places = (turns % groups + numbers[:, 0]) / groups if n >= SWEPT_FROM else numbers[:, 0]
-        starts = np.minimum((places * n).astype(np.int64), n - 1)
+        if n >= SWEPT_FROM:
+            starts = ((turns % groups + numbers[:, 0]) / groups * n).astype(np.int64)
+        else:
+            sums = np.cumsum(np.sqrt(state.errors[state.of]) + EVENNESS * math.sqrt(scale))
+            starts = np.searchsorted(sums, numbers[:, 0] * sums[-1], side="right")
+        starts = np.minimum(starts, n - 1)
         temperatures = np.zeros(len(turns))
         if annealed:
-            temperatures = scale * HOTTEST * (COLDEST / HOTTEST) ** (turns / total)
+            temperatures = math.sqrt(scale) * HOTTEST * (COLDEST / HOTTEST) ** (turns / total)
         visit = kick_groups(points, near, k, numbers, temperatures, starts, first, visit, pool, state, changes)
         progress(float(turns[-1] + 1) / total)
     return pool.best.astype(np.int64)

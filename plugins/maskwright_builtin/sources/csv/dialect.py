@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 
 from maskwright import DataError, Place, Problem
 from maskwright_builtin.sources.files import reading
+from maskwright_builtin.sources.text_encodings import text_encoding
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +45,11 @@ class CsvParams(BaseModel, extra="forbid", frozen=True):
         max_length=1,
         description="Character between cells. Left out: the one of , ; tab | that cuts all rows alike.",
     )
-    encoding: str = Field("utf-8", description="Character encoding (default utf-8; a byte order mark is recognised).")
+    encoding: str = Field(
+        "utf-8",
+        description="Character encoding (default utf-8; a byte order mark is recognised): any of texts that Python "
+        "knows, as latin-1, cp1252, cp850 (DOS).",
+    )
     quote: str | None = Field(
         '"',
         min_length=1,
@@ -98,10 +103,7 @@ class CsvParams(BaseModel, extra="forbid", frozen=True):
     @field_validator("encoding")
     @classmethod
     def _is_known(cls, value: str) -> str:
-        try:
-            return codecs.lookup(value).name
-        except LookupError:
-            raise ValueError(f"no encoding called {value!r}; for instance utf-8, latin-1, cp1252, utf-16") from None
+        return text_encoding(value)
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,7 @@ class Utf8Text(io.RawIOBase):
         self._lines = 1
         self._skipped = len(before)
         self._place = 0
+        self._left = memoryview(b"")
         self._ended = False
         self._reading = threading.Lock()
         self._file.seek(self._done)
@@ -82,9 +83,18 @@ class Utf8Text(io.RawIOBase):
             self._ended = True
 
     def read(self, size: int = -1, /) -> bytes:
-        """Next piece of text, in UTF-8; empty at the end of the file."""
+        """Next piece of text, in UTF-8, of `size` bytes at most; empty at the end of the file.
+
+        Bytes of another encoding may be more in UTF-8: the rest is given first when the next piece is asked for.
+        """
         with self._reading:
-            return b"" if self._ended else self._next(size)
+            if self._ended:
+                return b""
+            if not self._left:
+                self._left = memoryview(self._next(size))
+            end = len(self._left) if size < 0 else size
+            piece, self._left = bytes(self._left[:end]), self._left[end:]
+            return piece
 
     def _next(self, size: int) -> bytes:
         while True:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Literal
 from pydantic import BaseModel, Field, field_validator
 
 from maskwright import DataError, Place, Problem, VariableDeclaration
+from maskwright_builtin.sources.text_encodings import text_encoding
 
 
 class ColumnPlace(BaseModel, extra="forbid", frozen=True):
@@ -47,10 +47,7 @@ class FixedWidthParams(BaseModel, extra="forbid", frozen=True):
     @field_validator("encoding")
     @classmethod
     def _is_known(cls, value: str) -> str:
-        try:
-            found = codecs.lookup(value).name
-        except LookupError:
-            raise ValueError(f"no encoding called {value!r}; for instance utf-8, latin-1, cp1252") from None
+        found = text_encoding(value)
         if found.startswith(("utf-16", "utf-32", "utf_16", "utf_32")):
             raise ValueError("fixed-width files are read in encodings of single bytes, or UTF-8")
         return found

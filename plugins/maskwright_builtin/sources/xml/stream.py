@@ -57,7 +57,8 @@ class Records:
     @property
     def flat(self) -> str:
         """What to do about an element with elements in it."""
-        return FLAT
+        levels = "records inside records (persons in households) are levels: `data: levels:`, maskwright explain levels"
+        return f"{FLAT} If <{self.cell}> is a record itself: {levels}."
 
     def __init__(self, guarded: GuardedParser, opening: Opening) -> None:
         self.guarded = guarded

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
@@ -62,15 +64,34 @@ def write_xml(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
     markup = sum(2 * len(tag) + len(form["before_cell"]) + 5 for tag in tags)
     start, stop = f"{form['before_record']}<{form['record']}>", f"{form['after_cells']}</{form['record']}>"
     encoding, commas = encoding_of(form, tags), with_commas(form, variables)
-    with writing(path) as file:
-        file.write(head(form, encoding).encode(encoding))
-        for batch in batches:
+
+    def texts() -> Iterator[bytes | memoryview]:
+        for batch in _one_ahead(batches):
             for part in parts(batch, markup):
                 text = joined_cells(commas(part), names, tags, absent, form["before_cell"], start, stop)
                 offsets = text.buffers()[1]
                 first, last = memoryview(offsets).cast("i")[0], memoryview(offsets).cast("i")[len(text)]
-                file.write(encoded(memoryview(text.buffers()[2])[first:last], encoding))
+                yield encoded(memoryview(text.buffers()[2])[first:last], encoding)
+
+    with writing(path) as file:
+        file.write(head(form, encoding).encode(encoding))
+        for text in _one_ahead(texts()):
+            file.write(text)
         file.write(tail(form).encode(encoding))
+
+
+def _one_ahead(made_in_turn: Iterable[Any]) -> Iterator[Any]:
+    """The same, each of which is made while something is done with the one before it."""
+    coming, context = iter(made_in_turn), copy_context()
+
+    def made() -> Any:
+        return next(coming, None)
+
+    with ThreadPoolExecutor(1) as thread:
+        following = thread.submit(context.run, made)
+        while (batch := following.result()) is not None:
+            following = thread.submit(context.run, made)
+            yield batch
 
 
 def form_of_layout(layout: Layout) -> Mapping[str, Any]:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from maskwright.cli.show.edit_tables import print_edits, print_outcome
-from maskwright.cli.show.terminal import print_measures, print_plan, print_plugins, print_result
+from maskwright.cli.show.measures import print_measures
+from maskwright.cli.show.terminal import print_plan, print_plugins, print_result
 
 Record = dict[str, Any]
 
@@ -90,7 +91,7 @@ def test_a_run_without_edits_k_or_measures(record: Record, capsys: pytest.Captur
         "expected": None,
         "groups": [],
         "quasi_identifiers": None,
-        "records": {"smallest": 1, "below": 0},
+        "records": {"expected": 2, "smallest": 1, "below": 0},
     }
     print_result(record)
     assert "no edits to keep" in capsys.readouterr().out

@@ -182,12 +182,34 @@ def test_record_local_steps_are_those_of_the_file_in_memory(tmp_path: Path) -> N
     steps = [
         {"method": "multiplicative_noise", "variables": [*GROUPS[0], *GROUPS[1], "benefit"]},
         {"method": "rounding", "params": {"base": 10, "kind": "random"}, "variables": ["age", "hours"]},
+        {"method": "additive_noise", "params": {"sd": 25}, "variables": ["wages", "benefit"]},
         {"method": "top_and_bottom_coding", "params": {"top": 70, "bottom": 20}, "variables": ["hours"]},
     ]
     settings = _small(tmp_path, protect=steps, edits=["age in [0, 120]"])
     mw.run(settings)
     mw.run({**settings, "output": {"data": f"{tmp_path / 'memory'}/"}, "execution": {}})
     assert _hashes(tmp_path / "out") == _hashes(tmp_path / "memory")
+
+
+def test_the_form_of_numbers_does_not_tell_in_which_parts_none_was_changed(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for number, cells in enumerate((["10.50", "20.5", "30.000"], ["11.30", "22.7", "33.100"])):
+        rows = "".join(f"{cell},{at}\n" for at, cell in enumerate(cells * 20))
+        (tmp_path / "in" / f"part-{number}.csv").write_text(f"net,number\n{rows}")
+    settings = {
+        "maskwright": 1,
+        "data": {
+            "source": str(tmp_path / "in"), "variables": {"number": {"role": "other", "release": "as is"}},
+        },
+        "protect": [{"method": "rounding", "variables": ["net"], "params": {"base": 0.5}}],
+        "seed": 1,
+    }  # fmt: skip
+    for name, execution in (("out", {"engine": "local", "block_size": 50}), ("memory", {})):
+        mw.run({**settings, "output": {"data": f"{tmp_path / name}/"}, "execution": execution})
+    found = [(tmp_path / name / f"part-{number}.csv").read_text() for number in (0, 1) for name in ("out", "memory")]
+    assert found[0] == found[1]
+    assert found[2] == found[3]
+    assert found[0].splitlines()[1:4] == ["10.5,0", "20.5,1", "30,2"]
 
 
 @pytest.mark.parametrize(

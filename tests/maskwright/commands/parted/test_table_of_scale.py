@@ -23,8 +23,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RECORDS, PARTS = 600, 2
-PARAMS: dict[str, dict[str, Any]] = {"rounding": {"base": 5}, "subdomains": {"random": 0, "domains": ["region"]}}
+PARAMS: dict[str, dict[str, Any]] = {
+    "rounding": {"base": 5},
+    "recoding": {"recode": {"age": [18.0, 65.0]}},
+    "subdomains": {"random": 0, "domains": ["region"]},
+}
 """Of methods and measures that ask for some, or are refused with others."""
+CATEGORIES: dict[str, Any] = {"region": {"type": "ordinal", "categories": ["north", "south", "west"], "role": "other"}}
 
 NUMERIC = [name for group in GROUPS for name in group]
 
@@ -45,10 +50,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def settings(folder: Path, name: str, method: str, **changes: Any) -> dict[str, object]:
     """A pipeline that masks with one method; edits on ranges only, which each method can keep."""
-    step = {"method": method, "params": PARAMS.get(method, {}), "variables": NUMERIC}
-    return pipeline(folder / "in", folder / name, protect=[step], edits=["age in [0, 120]"], measure=["sse"]) | {
-        "execution": {"engine": "local", "block_size": 200}, **changes,
-    }  # fmt: skip
+    found = plugins().methods[method]
+    of_numbers, coarser = "integer" in found.variable_types, "detail" in found.removes
+    names = (["age"] if coarser else NUMERIC) if of_numbers else ["region"]
+    steps: list[dict[str, Any]] = [{"method": method, "params": PARAMS.get(method, {}), "variables": names}]
+    if coarser or not of_numbers:
+        # Numbers are measured: where the method masks categories, another one masks them.
+        steps.append({"method": "rounding", "params": PARAMS["rounding"], "variables": ["wages", "tax", "gross"]})
+    asked_for = pipeline(folder / "in", folder / name, protect=steps, edits=["age in [0, 120]"], measure=["sse"])
+    masked = {each for one in steps for each in one["variables"]}
+    others = {each: {"role": "other"} for each in survey(1).columns if each not in masked}
+    asked_for["data"] = {"source": str(folder / "in"), "variables": others | ({} if of_numbers else CATEGORIES)}
+    return asked_for | {"execution": {"engine": "local", "block_size": 200}, **changes}
 
 
 def asked(names: Iterable[str]) -> list[dict[str, Any]]:

@@ -24,10 +24,10 @@ def run(tmp_path):
 
 
 def test_what_tasks_left_is_read_in_their_order(run) -> None:
-    assert PartedRun.read(run, "scan", "scanned") == [["0"], ["1"]]
+    assert list(PartedRun.read(run, "scan", "scanned")) == [["0"], ["1"]]
 
 
 def test_what_was_changed_since_the_receipt_is_not_read(run) -> None:
     Stored.of(["something else"], run.scratch / "scan" / "1" / "scanned")
     with pytest.raises(DataError, match="changed by another program"):
-        PartedRun.read(run, "scan", "scanned")
+        list(PartedRun.read(run, "scan", "scanned"))

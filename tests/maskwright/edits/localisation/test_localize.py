@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from fractions import Fraction
 
+import ending_search
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,6 +18,7 @@ from maskwright.data.frames import dataset_from_frame
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.edits.localisation import blocks
 from maskwright.edits.localisation.cover import Covering, places
 from maskwright.edits.localisation.localize import localize
 
@@ -230,3 +232,50 @@ def test_codes_compared_with_numbers_are_located_as_texts_are(numbers, texts):
     # A text is no number: whether "x" is 5 is unknown to the rule on numbers.
     located = [[entry for entry in each.to_json()["fields"] if entry["record"] != 4] for each in found]
     assert located[0] == located[1] != []
+
+
+OF_EVERY_KIND = [
+    "a + b == c", "a * b <= 900", "if sex == 'M' then births == 0", "sex in {M, F}", "floor(a / 7) <= 3", "a >= 0",
+    "region in original",
+]  # fmt: skip
+
+
+def wrong_records(n):
+    """Records with errors of every kind, missing cells among them; one is beyond help."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"a": rng.integers(-3, 40, n), "b": rng.integers(0, 40, n)})
+    frame["c"] = frame["a"] + frame["b"] + rng.integers(0, 2, n)
+    frame["sex"], frame["births"] = rng.choice(["M", "F", "Z"], n), rng.integers(0, 3, n)
+    frame["region"] = rng.choice(["north", "south", "nowhere"], n)
+    return frame.astype({"births": float}).mask(rng.random((n, 6)) < 0.02)
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_the_fields_are_those_of_one_process(monkeypatch, workers):
+    monkeypatch.setattr(blocks, "WORTH_PROCESSES", 50)
+    monkeypatch.setattr(blocks, "RECORDS_AT_ONCE", 40)
+    data = wrong_records(90)
+    original = data.assign(region=data["region"].replace("nowhere", "south"))
+    declared = {name: {"decimals": 0} for name in ("a", "b", "c", "births")}
+    alone = mw.localize(data, OF_EVERY_KIND, original=original, declared=declared, workers=1)
+    assert 40 < alone.located < len(alone.found)
+    # The search is not made in this process.
+    monkeypatch.setattr(blocks, "Search", None)
+    beside = mw.localize(data, OF_EVERY_KIND, original=original, declared=declared, workers=workers)
+    assert [vars(each) for each in beside.found] == [vars(each) for each in alone.found]
+    assert beside.to_json() == alone.to_json()
+
+
+def test_a_process_that_is_ended_is_no_answer(monkeypatch):
+    monkeypatch.setattr(blocks, "WORTH_PROCESSES", 2)
+    monkeypatch.setattr(blocks, "RECORDS_AT_ONCE", 1)
+    monkeypatch.setattr(blocks, "_located", ending_search.end)
+    with pytest.raises(mw.MaskwrightError, match="a process that located errors ended with code 3") as ended:
+        mw.localize(pd.DataFrame({"a": [1, 2, 3]}), ["a <= 0"], workers=2)
+    assert ended.value.exit_code == 3
+
+
+@pytest.mark.parametrize("workers", [0, -2])
+def test_workers_are_counted_from_one(workers):
+    with pytest.raises(mw.InputError, match=f"workers must be at least 1, not {workers}"):
+        mw.localize(pd.DataFrame({"a": [1]}), ["a <= 0"], workers=workers)

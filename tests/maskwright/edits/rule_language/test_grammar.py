@@ -156,6 +156,28 @@ def test_deep_rules_are_refused_clearly(text):
         parse_expression(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("wages >= 119,5", "write 119.5."),
+        ("min(a, b) >= 1.000,50", "write 1000.50."),
+        ("founded <= 31.12.2015", "2015-12-31."),
+        ("a == 1 and founded <= 1.2.2015 and b == 2", "2015-12-31."),
+    ],
+)
+def test_numbers_and_dates_as_others_write_them_are_told_with_ours(text, hint):
+    with pytest.raises(EditError) as told:
+        parse_expression(text)
+    assert told.value.problems[0].hint.endswith(hint)
+
+
+@pytest.mark.parametrize("text", ["a in {1,5", "a == 1,", "a == b,5", "a == 1.2.3"])
+def test_nothing_is_taken_for_a_decimal_comma_that_is_none(text):
+    with pytest.raises(EditError) as told:
+        parse_expression(text)
+    assert "with a point" not in str(told.value)
+
+
 def test_too_long_rules_are_refused():
     with pytest.raises(EditError, match="10000"):
         parse_expression("a == 1 " * 2000)

@@ -253,8 +253,9 @@ class Release:
                 if rule.severity == "error" and any(map(rule.violated, records)):
                     found.add(home["hhid"])
             if any(
-                each[name] not in (None, "0", *numbers) for each in home["members"] for name in ("spouse", "mother")
-            ):
+                each[name] not in (None, "0", *(numbers - {each["pno"]}))
+                for each in home["members"] for name in ("spouse", "mother")
+            ):  # fmt: skip
                 found.add(home["hhid"])
         return found
 

@@ -22,6 +22,8 @@ JUSTIFIED = {
     r"2 step # \(?\)?:? ?k = # is larger|2 step #: k = # is larger": "fewer records than k",
     r"no step masks anything else that edit": "nothing can move onto a total that is to stand",
     r"counts k in single records": "the method does not count households: it is for the upper level",
+    r"totals: a household is masked with its members": "a household that is one record is masked with its totals: "
+    "none of them stands",
     r"with its members as one record": "what takes away cannot mask whole households as one record",
     r"needs all records at once": "whole households are masked composition by composition",
     r"household records have a composition": "rare compositions, and `rare: fail` was drawn",

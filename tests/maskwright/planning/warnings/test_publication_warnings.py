@@ -56,6 +56,13 @@ def test_text_that_looks_like_names_is_questioned() -> None:
     assert "60 record(s) are unique on the variables that are published unmasked" in said
 
 
+def test_a_record_is_not_unique_on_no_variable() -> None:
+    """One record, of which every variable is masked."""
+    heard = Heard()
+    mw.protect(_frame(1), "rounding", seed=1, params={"base": 10}, reporter=heard)
+    assert "are unique on" not in " | ".join(heard.notices)
+
+
 def test_values_beyond_the_range_are_told() -> None:
     """Adjustment knows declared bounds only."""
     frame = pd.DataFrame({"a": [0, 0, 0, 50, 50, 50], "b": [100, 100, 100, 0, 0, 0], "t": [10, 10, 10, 50, 50, 50]})

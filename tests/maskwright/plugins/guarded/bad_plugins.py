@@ -300,6 +300,9 @@ _ON_REGION = (
     "data.variables={age: {role: other}, wage: {role: other}}",
 )
 
+_AS_IS = ("data.variables={age: {release: as is}, wage: {release: as is}}",)
+"""A step that takes records away masks nothing."""
+
 METHODS = (
     BadPlugin("an exception", "method", _method(raises), r"failed in step 1: KeyError at bad_plugins\.py:\d+"),
     BadPlugin("sys.exit(0)", "method", _method(ends_the_program), r"failed in step 1: SystemExit at bad_plugins\.py"),
@@ -323,12 +326,40 @@ METHODS = (
     BadPlugin("makes the block writable", "method", _method(makes_its_input_writable), "in step 1: ValueError"),
     BadPlugin("writes into companions", "method", _method(writes_into_companions), "read-only, in step 1: TypeError"),
     BadPlugin("drops records", "method", _method(drops, scope="all"), r"values of shape \(\d+, 2\); expected"),
-    BadPlugin("the same record twice", "method", _remover(rows_twice), r"not rows 0\.\.39, ascending, each once"),
-    BadPlugin("cells for records", "method", _remover(cells_for_records), "has to give kept_rows, and no other"),
-    BadPlugin("removes nothing at all", "method", _remover(removes_nothing_at_all), "has to give kept_rows"),
-    BadPlugin("weights of nobody", "method", _remover(weights_of_nobody), "not one finite number, 0 or more"),
-    BadPlugin("a remover that masks", "method", _remover(masks_instead), "returned a Masked; it has to return"),
-    BadPlugin("a remover that fails", "method", _remover(remove_raises), r"failed in step 1: KeyError at bad_plugins"),
+    BadPlugin(
+        "the same record twice",
+        "method",
+        _remover(rows_twice),
+        r"not rows 0\.\.39, ascending, each once",
+        settings=_AS_IS,
+    ),
+    BadPlugin(
+        "cells for records",
+        "method",
+        _remover(cells_for_records),
+        "has to give kept_rows, and no other",
+        settings=_AS_IS,
+    ),
+    BadPlugin(
+        "removes nothing at all", "method", _remover(removes_nothing_at_all), "has to give kept_rows", settings=_AS_IS
+    ),
+    BadPlugin(
+        "weights of nobody", "method", _remover(weights_of_nobody), "not one finite number, 0 or more", settings=_AS_IS
+    ),
+    BadPlugin(
+        "a remover that masks",
+        "method",
+        _remover(masks_instead),
+        "returned a Masked; it has to return",
+        settings=_AS_IS,
+    ),
+    BadPlugin(
+        "a remover that fails",
+        "method",
+        _remover(remove_raises),
+        r"failed in step 1: KeyError at bad_plugins",
+        settings=_AS_IS,
+    ),
     BadPlugin(
         "codes of no category",
         "method",

@@ -24,22 +24,23 @@ PUBLIC = """
 maskwright records mode
 methods.step methods.variables methods.published
 plugins.distribution plugins.version
-variables.name variables.type variables.decimals variables.masked
+variables.name variables.type variables.decimals variables.masked variables.done
 release.order release.new_keys
-steps.method steps.params steps.groups.variables steps.groups.operators
+steps.method steps.params steps.takes steps.groups.variables steps.groups.operators steps.changes_cells
 edits.name edits.kind edits.text edits.severity edits.kept_by edits.violations edits.not_applicable
 edits.form edits.stated
 doubts.id doubts.doubt doubts.about doubts.subject
 dropped_edits.name dropped_edits.text
 suppressed.variable suppressed.cells suppressed.complementary suppressed.for_dependencies
 k.requested k.expected
-k.groups.step k.groups.variables k.groups.requested k.groups.expected k.groups.smallest k.groups.below
-k.quasi_identifiers.variables k.quasi_identifiers.smallest k.quasi_identifiers.below
-k.records.smallest k.records.below
+k.groups.step k.groups.variables k.groups.requested k.groups.guaranteed k.groups.expected k.groups.smallest
+k.groups.below
+k.quasi_identifiers.variables k.quasi_identifiers.expected k.quasi_identifiers.smallest k.quasi_identifiers.below
+k.records.expected k.records.smallest k.records.below
 loss.measure loss.params loss.value loss.unit loss.direction loss.parts
 loss.leaves_out not_measured
 variables.level edits.level levels.records
-k_of_groups.about k_of_groups.records k_of_groups.smallest k_of_groups.below
+k_of_groups.about k_of_groups.records k_of_groups.expected k_of_groups.smallest k_of_groups.below
 """
 
 
@@ -115,6 +116,8 @@ def test_planted_secrets_are_in_no_value_of_the_public_record(plain: dict[str, A
             "type": "nominal",
             "role": "identifier",
             "decimals": None,
+            "altered": False,
+            "done": "secret-identifier",
             "masked_by": None,
             "unchanged": 33.25,
         }

@@ -75,7 +75,10 @@ def test_realised_counts_vary_around_the_expected_ones():
     codes = np.repeat(np.arange(6), EDUCATION)
     matrix = MarkovMatrix(published("R"))
     counts = np.array(
-        [np.bincount(matrix.draw(codes, np.random.default_rng(seed)), minlength=6) for seed in range(400)]
+        [
+            np.bincount(matrix.draw(codes, np.random.default_rng(seed).random(len(codes))), minlength=6)
+            for seed in range(400)
+        ]
     )
     deviations = counts.std(axis=0, ddof=1) / np.sqrt(len(counts))
     assert (np.abs(counts.mean(axis=0) - EDUCATION) <= 3.5 * deviations).all()
@@ -131,7 +134,7 @@ def test_without_nearness_a_matrix_is_that_of_an_endless_one():
 
 def test_draws_without_a_matrix_follow_its_rows():
     chances = Retaining(np.array([0.1, 0.6, 0.3]), 0.4)
-    drawn = chances.draw(np.repeat([0, 1, 2], 20_000), np.random.default_rng(5)).reshape(3, -1)
+    drawn = chances.draw(np.repeat([0, 1, 2], 20_000), np.random.default_rng(5).random(60_000)).reshape(3, -1)
     shares = [np.bincount(row, minlength=3) / 20_000 for row in drawn]
     np.testing.assert_allclose(shares, chances.probabilities, atol=4 * 0.5 / np.sqrt(20_000))
 
@@ -159,4 +162,9 @@ def test_joined_cells_are_counted_and_many_cells_refused_by_name():
     large = stratum_of([1] * several, variables=(Variable("commune", "nominal", categories=names),))
     with pytest.raises(InputError, match="commune: 2001 categories or combinations occur"):
         transition(PramParams(nearness=0.2), large, Moves())
-    assert transition(PramParams(), large, Moves()).draw(large.codes, np.random.default_rng(1)).max() < several
+    assert (
+        transition(PramParams(), large, Moves())
+        .draw(large.codes, np.random.default_rng(1).random(len(large.codes)))
+        .max()
+        < several
+    )

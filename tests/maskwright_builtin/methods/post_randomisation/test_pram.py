@@ -73,7 +73,9 @@ def test_the_second_stage_of_two_categories_by_hand():
 
 def test_draws_follow_the_rows():
     matrix = np.array([[0.25, 0.75, 0.0], [0.0, 1.0, 0.0], [0.5, 0.0, 0.5]])
-    drawn = MarkovMatrix(matrix).draw(np.repeat([0, 1, 2], 8000), np.random.default_rng(4)).reshape(3, -1)
+    drawn = (
+        MarkovMatrix(matrix).draw(np.repeat([0, 1, 2], 8000), np.random.default_rng(4).random(24_000)).reshape(3, -1)
+    )
     shares = [np.bincount(row, minlength=3) / 8000 for row in drawn]
     np.testing.assert_allclose(shares, matrix, atol=4 * 0.5 / np.sqrt(8000))
     assert (np.array(shares)[matrix == 0.0] == 0.0).all()

@@ -115,8 +115,14 @@ class XPathWriter:
             case IsMissing(variable):
                 blank = or_([_blank(variable), *self._codes(variable)])
                 return blank if holds else not_(blank)
-            case MissingAs(VariableReference(name), meaning):
-                raise Inexpressible(f"what {meaning!r} is written as in {name} stands in the declarations of the data")
+            case MissingAs(variable, meaning):
+                if meaning not in self.grids.empty.get(variable.name, ()):
+                    raise Inexpressible(
+                        f"what {meaning!r} is written as in {variable.name} stands in the declarations of the data: "
+                        "give them (`--pipeline`), and in the rule the code as the cells have it"
+                    )
+                coded = is_coded(variable, (meaning,), self.grids)
+                return coded if holds else not_(coded)
             case IsNumber(variable):
                 spoken = self.told(node, Comparison("==", _number(variable), _number(variable)))
                 return spoken if holds else not_(spoken)

@@ -1,0 +1,55 @@
+"""Weights of members that were multiplied as those of their groups were: they are not published as they were."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.commands.levels.steps import takes_records
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from maskwright.commands.levels.planning import PlannedLevels
+    from maskwright.release.record.run_record import RunRecord
+
+
+def with_changed_weights(
+    record: RunRecord, whole: PlannedLevels, left: PlannedLevels, rows: Mapping[str, NDArray[np.int64]]
+) -> RunRecord:
+    """Record that tells which weights of the lower level changed where groups were taken away.
+
+    The steps of the lower level get these weights as they are published, so that its own record cannot tell.
+
+    Parameters
+    ----------
+    record : RunRecord
+        Of all levels.
+    whole, left : PlannedLevels
+        On all groups, and on those that are left.
+    rows : mapping of level name to ndarray of shape (n,), int64
+        Groups that are left, where steps of the upper level took some away.
+    """
+    top, low = whole.arrived.linked.names
+    if top not in rows:
+        return record
+    before, after = whole.arrived.linked.taken(rows[top])[low].data, left.arrived.linked[low].data
+    found = whole.steps[top]
+    step = next(number for own, number in zip(found.steps, found.numbers, strict=True) if takes_records(own))
+    shares = {
+        column.name: float(100 * np.mean(column.values == before[column.name].values))
+        for column in after
+        if column.variable.role == "weight" and column.variable.is_numeric
+        and not np.array_equal(column.values, before[column.name].values, equal_nan=True)
+    }  # fmt: skip
+    variables = tuple(
+        each.model_copy(update={"masked_by": step, "unchanged": shares[each.name]}) if each.name in shares else each
+        for each in record.variables
+    )
+    untouched = tuple(name for name in record.plan.untouched if name not in shares)
+    return record.model_copy(
+        update={"variables": variables, "plan": record.plan.model_copy(update={"untouched": untouched})}
+    )

@@ -1,0 +1,173 @@
+"""Files of the masked data that hold records of several parts: what was written of the parts, joined and cut anew.
+
+Where files are of so many records, or of the records of one value, their borders say nothing of the original's parts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.commands.parted.finishing import FOUND, Finish, validated
+from maskwright.commands.parted.sheet import Stored
+from maskwright.commands.parted.written_part import name_of, write_part, written_files, written_part
+from maskwright.commands.reading import load
+from maskwright.commands.running.read_back import read_as_meant
+from maskwright.data.parts.finding import hive_of, stamp_of
+from maskwright.data.parts.model import FoundPart
+from maskwright.data.parts.natural_order import natural_key
+from maskwright.foundation.progress import silent
+from maskwright.plugins.parts_reading import files_source
+from maskwright.plugins.parts_writing import WRITTEN, WrittenPart
+from maskwright.plugins.registry import find_source
+from maskwright.release.in_parts import RECORDS_OF_PART
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from maskwright.commands.parted.sheet import Sheet
+    from maskwright.commands.parted.task_run import PartedRun
+    from maskwright.data.dataset import Dataset
+    from maskwright.edits.evaluation.check import Outcome
+
+JOINED = "join"
+"""Stage whose tasks write these files."""
+
+
+@dataclass(frozen=True)
+class JoinedFile:
+    """A file of the masked data, and what it is made of.
+
+    Attributes
+    ----------
+    name : str
+        Within the masked data.
+    pieces : tuple of str
+        Files that hold its records, one after the other, and perhaps others before and behind.
+    start, records : int
+        The first of its records in these, and how many there are.
+    """
+
+    name: str
+    pieces: tuple[str, ...]
+    start: int
+    records: int
+
+
+@dataclass(frozen=True, eq=False)
+class Joining:
+    """What joining takes.
+
+    Attributes
+    ----------
+    finish : Finish
+        As the parts were finished.
+    masked : Dataset
+        Variables of the published file, without records.
+    files : tuple of JoinedFile
+    """
+
+    finish: Finish
+    masked: Dataset
+    files: tuple[JoinedFile, ...]
+
+
+def joined_files(pieces: Sequence[tuple[str, str, int]], ending: str, most: int | None) -> tuple[JoinedFile, ...]:
+    """Files that the pieces of all parts make, in the order of their names.
+
+    Parameters
+    ----------
+    pieces : sequence of (name within the masked data, path, records)
+        In the order of the parts; those of one name belong together.
+    ending : str
+        Of the names of files.
+    most : int or None
+        Records of a file; if there are more of one name, they are cut into ``part-1``, ``part-2`` and so on. None: each
+        name is one file.
+    """
+    of_name: dict[str, list[tuple[str, int]]] = {}
+    for name, path, records in pieces:
+        of_name.setdefault(name, []).append((path, records))
+    found = []
+    for name, own in of_name.items():
+        ends = np.cumsum([records for _, records in own])
+        starts = ends - [records for _, records in own]
+        size = int(ends[-1]) if most is None else most
+        for number, first in enumerate(range(0, int(ends[-1]), size), 1):
+            last = min(first + size, int(ends[-1]))
+            taken = np.flatnonzero((starts < last) & (ends > first)).tolist()
+            called = name if most is None else f"{name.rpartition('/')[0]}/part-{number}{ending}"
+            paths = tuple(own[at][0] for at in taken)
+            found.append(JoinedFile(called, paths, first - int(starts[taken[0]]), last - first))
+    return tuple(sorted(found, key=lambda each: natural_key(each.name)))
+
+
+def join(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+    """Write one file; a task.
+
+    Parameters
+    ----------
+    told : Stored
+        A `Sheet`.
+    about : Stored
+        A `Joining`.
+    folder : Path
+        Gets the file, and ``finished`` (an `Outcome`).
+    key : str
+        Position of the file.
+    """
+    sheet: Sheet = told.read()
+    task: Joining = about.read()
+    file = task.files[int(key)]
+    pipeline = sheet.pipeline
+    said = hive_of(file.name)
+    found = tuple(
+        FoundPart(f"{number}/{Path(path).name}", path, Path(path).stat().st_size, stamp_of(path), said)
+        for number, path in enumerate(file.pieces)
+    )
+    target = written_part(folder, pipeline, task.masked.variables)
+    pieces = replace(target, source=files_source(find_source(target.source.name), found))
+    data = load(pieces, identifiers=True, may_lack="anything", again=True)
+    data = replace(data, columns=tuple(data[name] for name in task.masked.names if name in data))
+    if file.records < len(data):
+        data = data.taken(np.arange(file.start, file.start + file.records))
+    part = WrittenPart(file.name, file.records, said=said)
+    layout = replace(data.layout, details={**data.layout.details, WRITTEN: (part,)})
+    data = replace(data, layout=layout, origin=None)
+    held = write_part(data, data, pipeline, folder)
+    read_as_meant(target, data, held, silent)
+    outcome, _ = validated(folder, sheet, task.finish, data, reported=True)
+    Stored.of(outcome, folder / FOUND)
+    return {"records": file.records, "written": written_files(data, pipeline)}
+
+
+def join_parts(run: PartedRun, told: Stored, finish: Finish, masked: Dataset) -> list[tuple[int, Outcome]]:
+    """Write the files that hold records of several parts: verdicts on each, and the number of its first record.
+
+    Parameters
+    ----------
+    run : PartedRun
+        Whose parts are finished: from here on, these files are.
+    told : Stored
+        A `Sheet`.
+    finish : Finish
+    masked : Dataset
+        Variables of the published file, without records.
+    """
+    output = run.pipeline.output
+    pieces = [
+        (name, str(run.scratch / run.finished / receipt.key / name_of(run.pipeline, name)), records)
+        for receipt in run.done[run.finished]
+        for name, records in receipt.facts["written"]
+    ]
+    most = RECORDS_OF_PART if isinstance(output.parts, tuple) else None
+    files = joined_files(pieces, output.source.suffixes[0], most)
+    about = run.store(JOINED, Joining(finish, masked, files))
+    keys = [str(position) for position in range(len(files))]
+    run.run(JOINED, "Joining records of several parts, and validating again", join, keys, told, about)
+    run.joined = JOINED
+    firsts = np.cumsum([0, *(each.records for each in files)]).tolist()
+    return list(zip(firsts, run.read(JOINED, FOUND), strict=False))

@@ -1,0 +1,163 @@
+"""Means and covariances of several variables from exact sums: the same however records are cut and ordered."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from maskwright.data.sketches.exact_sum import AT_ONCE, SPLIT, UNIT, exact_sum
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+
+def exact_sum_of_products(one: NDArray[np.float64], other: NDArray[np.float64]) -> int:
+    """Sum of products of finite numbers, in units of 2^-1074.
+
+    A product is two numbers without rounding (Dekker 1971, Numerische Mathematik 18, 224-242), for products between
+    1e-290 and 1e290; of others the last bits are lost.
+
+    Parameters
+    ----------
+    one, other : ndarray of shape (n,), float64
+    """
+    total = 0
+    for start in range(0, len(one), AT_ONCE):
+        a, b = one[start : start + AT_ONCE], other[start : start + AT_ONCE]
+        product = a * b
+        whole = len(a) and np.abs(product).max() * len(a) <= 2.0**53
+        if whole and np.all(a == np.rint(a)) and np.all(b == np.rint(b)):
+            total += int(product.sum()) << UNIT
+            continue
+        (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
+        rest = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+        total += exact_sum(product) + exact_sum(rest)
+    return total
+
+
+def _halves(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    raised = SPLIT * values
+    high = raised - (raised - values)
+    return high, values - high
+
+
+@dataclass(frozen=True)
+class ExactMoments:
+    """Sums of records without missing cells: of their values, and of the products of these; they add up exactly.
+
+    Attributes
+    ----------
+    n : int
+        Number of records.
+    totals : tuple of p int
+        In units of 2^-1074.
+    products : tuple of p (p + 1) / 2 int
+        Of each variable with itself and those after it, in the same units.
+    low, high : tuple of p float
+        Smallest and largest values; infinite where there is no record.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maskwright import ExactMoments
+    >>> values = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 9.0]])
+    >>> parts = ExactMoments.of(values[:1]), ExactMoments.of(values[1:])
+    >>> whole = parts[0] + parts[1]
+    >>> whole.mean.tolist(), whole.covariance.tolist()
+    ([3.0, 5.0], [[4.0, 7.0], [7.0, 13.0]])
+    """
+
+    n: int
+    totals: tuple[int, ...]
+    products: tuple[int, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    @classmethod
+    def of(cls, values: NDArray[np.float64]) -> Self:
+        """Moments of finite numbers.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n, p), float64
+        """
+        n, p = values.shape
+        columns = [np.ascontiguousarray(values[:, j]) for j in range(p)]
+        return cls(
+            n, tuple(exact_sum(column) for column in columns),
+            tuple(exact_sum_of_products(columns[i], columns[j]) for i in range(p) for j in range(i, p)),
+            tuple(float(column.min(initial=math.inf)) for column in columns),
+            tuple(float(column.max(initial=-math.inf)) for column in columns),
+        )  # fmt: skip
+
+    def __add__(self, other: ExactMoments) -> ExactMoments:
+        return ExactMoments(
+            self.n + other.n,
+            tuple(one + two for one, two in zip(self.totals, other.totals, strict=True)),
+            tuple(one + two for one, two in zip(self.products, other.products, strict=True)),
+            tuple(map(min, self.low, other.low)),
+            tuple(map(max, self.high, other.high)),
+        )
+
+    @property
+    def p(self) -> int:
+        """Number of variables."""
+        return len(self.totals)
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """Means, correctly rounded; shape (p,), 0 where there is no record."""
+        return np.array([float(Fraction(total, self.n << UNIT)) if self.n else 0.0 for total in self.totals])
+
+    @property
+    def covariance(self) -> NDArray[np.float64]:
+        """Covariances with divisor n - 1, correctly rounded; shape (p, p), 0 for fewer than two records."""
+        found = np.zeros((self.p, self.p))
+        if self.n < 2:
+            return found
+        places = ((i, j) for i in range(self.p) for j in range(i, self.p))
+        for (i, j), product in zip(places, self.products, strict=True):
+            above = Fraction(product, 1 << UNIT) - Fraction(self.totals[i] * self.totals[j], self.n << (2 * UNIT))
+            found[i, j] = found[j, i] = float(above / (self.n - 1))
+        return found
+
+    def among(self, places: Sequence[int]) -> ExactMoments:
+        """The same of some of the variables.
+
+        Parameters
+        ----------
+        places : sequence of int
+            Ascending.
+        """
+        of_pair = dict(zip(((i, j) for i in range(self.p) for j in range(i, self.p)), self.products, strict=True))
+        return ExactMoments(
+            self.n, tuple(self.totals[i] for i in places),
+            tuple(of_pair[i, j] for at, i in enumerate(places) for j in places[at:]),
+            tuple(self.low[i] for i in places), tuple(self.high[i] for i in places),
+        )  # fmt: skip
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, the sums as texts of whole numbers."""
+        return {
+            "n": self.n, "totals": [hex(each) for each in self.totals],
+            "products": [hex(each) for each in self.products],
+            "low": [each.hex() for each in self.low], "high": [each.hex() for each in self.high],
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> Self:
+        """What `to_json` gave.
+
+        Parameters
+        ----------
+        said : mapping
+        """
+        sums = [tuple(int(each, 16) for each in said[name]) for name in ("totals", "products")]
+        ends = [tuple(float.fromhex(each) for each in said[name]) for name in ("low", "high")]
+        return cls(int(said["n"]), *sums, *ends)

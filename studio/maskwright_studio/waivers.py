@@ -1,0 +1,247 @@
+"""Waivers of the pipeline: which doubts each covers now, and which of these were not there when it was given.
+
+A waiver names a doubt and what it is about, not its text: a doubt of the same name that comes later is waived too. The
+studio keeps what a waiver covered when its reason was written, and asks again for what it covers besides.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import maskwright as mw
+from maskwright_studio.pipeline_history import keep_waivers, kept_waivers
+from maskwright_studio.proposals import MARK, value_at
+from maskwright_studio.refusal import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from maskwright_studio.pipeline_file import PipelineFile
+
+SUBJECTS = ("variable", "edit", "step", "measure")
+
+
+@dataclass(frozen=True)
+class Covered:
+    """A doubt that a waiver covers.
+
+    Attributes
+    ----------
+    doubt : dict
+        As the plan or the record of a run has it.
+    is_new : bool
+        It was not there when the waiver was given in the studio.
+    """
+
+    doubt: dict[str, Any]
+    is_new: bool
+
+
+@dataclass(frozen=True)
+class Waiver:
+    """A waiver as a page shows it.
+
+    Attributes
+    ----------
+    at : int
+        Its position in the pipeline, from 0.
+    name : str
+        Of the doubts.
+    about : str
+        What it names beside it, such as ``step 1``; '' for nothing.
+    because : str
+    covers : tuple of Covered
+    """
+
+    at: int
+    name: str
+    about: str
+    because: str
+    covers: tuple[Covered, ...]
+
+    @property
+    def is_asked_again(self) -> bool:
+        """Whether it covers what was not there when it was given."""
+        return any(each.is_new for each in self.covers)
+
+
+def entries(text: str) -> list[dict[str, Any]]:
+    """Waivers of a pipeline as its text has them.
+
+    Parameters
+    ----------
+    text : str
+
+    Raises
+    ------
+    maskwright.InputError
+        It is no YAML.
+    """
+    found = value_at(mw.read_settings(text.removeprefix(MARK)), ("waive",))
+    return [each for each in found or () if isinstance(each, dict)]
+
+
+def waivers(pipeline: PipelineFile, doubts: Iterable[dict[str, Any]]) -> list[Waiver]:
+    """Waivers of a pipeline, each with the doubts that it covers; the first that covers a doubt waives it.
+
+    Parameters
+    ----------
+    pipeline : PipelineFile
+    doubts : iterable of dict
+        Of its plan, or of the record of a run.
+    """
+    try:
+        given = entries(pipeline.text)
+    except mw.InputError:
+        return []
+    kept = kept_waivers(pipeline.path)
+    covered: list[list[dict[str, Any]]] = [[] for _ in given]
+    for doubt in doubts:
+        at = next((at for at, entry in enumerate(given) if covers(entry, doubt)), None)
+        if at is not None:
+            covered[at].append(doubt)
+    found = []
+    for at, entry in enumerate(given):
+        known = kept.get(_key(entry))
+        shown = tuple(Covered(each, known is not None and _told(each) not in known) for each in covered[at])
+        about = next((f"{key} {_joined(entry[key])}" for key in SUBJECTS if key in entry), "")
+        found.append(Waiver(at, str(entry.get("doubt", "")), about, str(entry.get("because", "")), shown))
+    return found
+
+
+def entry_of(pipeline: PipelineFile, at: object) -> dict[str, Any]:
+    """Waiver of a pipeline at a position that a form names.
+
+    Parameters
+    ----------
+    pipeline : PipelineFile
+    at : object
+        From 0.
+
+    Raises
+    ------
+    Refusal
+        There is none.
+    """
+    given = entries(pipeline.text)
+    if not str(at).isdecimal() or int(str(at)) >= len(given):
+        raise Refusal("the pipeline has no such waiver", "Reload the page.")
+    return given[int(str(at))]
+
+
+def grouped(doubts: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Doubts that nothing waives, those together that one waiver covers.
+
+    Parameters
+    ----------
+    doubts : iterable of dict
+        Of a plan, or of the record of a run.
+    """
+    found: dict[str, list[dict[str, Any]]] = {}
+    for each in doubts:
+        if each["because"] is None:
+            found.setdefault(number_of(each), []).append(each)
+    return list(found.values())
+
+
+def is_waived(doubt: dict[str, Any], text: str) -> bool:
+    """Whether the text of a pipeline waives a doubt that an earlier run had; one that is no YAML waives nothing.
+
+    Parameters
+    ----------
+    doubt : dict
+    text : str
+    """
+    try:
+        given = entries(text)
+    except mw.InputError:
+        return False
+    return any(covers(entry, doubt) for entry in given)
+
+
+def covers(entry: dict[str, Any], doubt: dict[str, Any]) -> bool:
+    """Whether an entry of ``waive:`` covers a doubt: by its name or id, and what it is about.
+
+    Parameters
+    ----------
+    entry, doubt : dict
+    """
+    return entry.get("doubt") in (doubt["doubt"], doubt["id"]) and (
+        doubt["about"] == "file" or str(doubt["subject"]) in _listed(entry.get(doubt["about"]))
+    )
+
+
+def waiver_of(doubt: dict[str, Any], because: str) -> dict[str, object]:
+    """Entry of the pipeline that waives a doubt.
+
+    Parameters
+    ----------
+    doubt : dict
+        As the plan or the record of a run has it.
+    because : str
+
+    Raises
+    ------
+    Refusal
+        There is no reason.
+    """
+    reason = because.strip()
+    if not reason.strip(" ."):
+        raise Refusal("a doubt is waived with a reason", "Say why it may be published all the same.")
+    entry: dict[str, object] = {"doubt": doubt["doubt"]}
+    if doubt["about"] != "file":
+        entry[doubt["about"]] = int(doubt["subject"]) if doubt["about"] == "step" else doubt["subject"]
+    return entry | {"because": reason}
+
+
+def remember(pipeline: PipelineFile, entry: dict[str, Any], doubts: Sequence[dict[str, Any]]) -> None:
+    """Keep which doubts a waiver covers as its reason is given, or holds for what came since.
+
+    Parameters
+    ----------
+    pipeline : PipelineFile
+    entry : dict
+        As the pipeline has it, or is to have it.
+    doubts : sequence of dict
+        All that are known: of the plan, or of a run.
+    """
+    told = {_told(each) for each in doubts if covers(entry, each)}
+    kept = kept_waivers(pipeline.path)
+    known = told | set(kept.pop(_key(entry), ()))
+    try:
+        keep_waivers(pipeline.path, kept | {_key(entry): sorted(known)})
+    except OSError as error:
+        raise Refusal(f"what this waiver covers could not be kept: {error.strerror}") from None
+
+
+def number_of(doubt: dict[str, Any]) -> str:
+    """What tells a kind of doubt about one thing from the others of a plan; one waiver covers all of it.
+
+    Parameters
+    ----------
+    doubt : dict
+    """
+    return f"{doubt['id']} {doubt['subject']}"
+
+
+def _key(entry: dict[str, Any]) -> str:
+    """Name of a waiver: another reason makes another one."""
+    said = json.dumps({key: str(value) for key, value in entry.items()}, sort_keys=True)
+    return hashlib.sha256(said.encode()).hexdigest()
+
+
+def _told(doubt: dict[str, Any]) -> str:
+    """Name of a doubt with its text, of which no word is kept."""
+    said = " ".join((doubt["id"], str(doubt["subject"]), doubt["message"]))
+    return hashlib.sha256(said.encode()).hexdigest()
+
+
+def _joined(subject: object) -> str:
+    return ", ".join(_listed(subject))
+
+
+def _listed(subjects: object) -> list[str]:
+    return [str(each) for each in subjects] if isinstance(subjects, list) else [str(subjects)]

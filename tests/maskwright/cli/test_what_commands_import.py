@@ -1,0 +1,96 @@
+"""``plan`` and ``measure`` import the libraries, and compile the kernels, of what is asked of them, and no others."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from maskwright.commands.demo import write_demo
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OF_READING = {
+    "maskwright", "maskwright_builtin", "maskwright_studio",
+    "numpy", "pyarrow", "pandas", "dateutil", "six", "lxml",  # pandas by PyArrow, lxml for the name of a class
+    "pydantic", "pydantic_core", "pydantic_settings", "annotated_types", "typing_extensions", "typing_inspection",
+    "yaml", "lark", "pluggy", "cloudpickle", "rich", "cython_runtime",
+}  # fmt: skip
+"""Packages without which no file and no pipeline is read here."""
+
+OF_COMPILING = {"numba", "llvmlite", "scipy"}
+
+IMPORTED = """
+import contextlib, io, json, sys
+before = set(sys.modules)
+from maskwright.cli.main import main
+with contextlib.redirect_stdout(io.StringIO()):
+    main(sys.argv[1:])
+kernels = []
+if "numba" in sys.modules:
+    from numba.core.dispatcher import Dispatcher
+    kernels = [f"{each.py_func.__module__}.{each.py_func.__name__}" for name, module in list(sys.modules.items())
+               if name.startswith("maskwright") for each in vars(module).values()
+               if isinstance(each, Dispatcher) and each.signatures]
+print(json.dumps([sorted(set(sys.modules) - before), sorted(set(kernels))]))
+"""
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example survey, not masked."""
+    return write_demo(tmp_path_factory.mktemp("demo"), 200).pipeline
+
+
+def imported(*words: object) -> tuple[set[str], list[str]]:
+    """Modules that a command imports in a process of its own, and kernels that it compiles or loads."""
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTED, *map(str, words)], capture_output=True, text=True, check=True
+    )
+    modules, kernels = json.loads(done.stdout)
+    return set(modules), kernels
+
+
+def foreign(modules: set[str]) -> set[str]:
+    """Packages of these modules that do not come with Python; a leading underscore is a part of another one."""
+    roots = {name.partition(".")[0] for name in modules}
+    return {name for name in roots - sys.stdlib_module_names if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("words", [(), ("--no-data",), ("--assume-records", "1000000")])
+def test_a_plan_imports_nothing_that_masks_or_compiles(demo: Path, words: tuple[str, ...]) -> None:
+    modules, kernels = imported("plan", demo, "--json", *words)
+    assert foreign(modules) <= OF_READING
+    assert kernels == []
+    elsewhere = (
+        "maskwright.commands.levels", "maskwright.commands.parted", "maskwright.experiments", "maskwright.testing",
+        "maskwright.masking.adjusting", "maskwright.edits.localisation",
+    )  # fmt: skip
+    assert [name for name in modules if name.startswith(elsewhere)] == []
+
+
+@pytest.mark.parametrize(
+    ("measure", "kernels"),
+    [
+        ("sse", []),
+        ("pil", []),
+        ("interval_disclosure", ["attribute_disclosure.rank_intervals_kernel.disclosed_by_rank"]),
+        ("distance_record_linkage", ["record_linkage.kd_tree._cut", "record_linkage.kd_tree.search"]),
+    ],
+)
+def test_a_measure_imports_and_compiles_what_it_computes_with(demo: Path, measure: str, kernels: list[str]) -> None:
+    data = demo.parent / "survey.xml"
+    modules, compiled = imported("measure", data, data, "--measure", measure, "--json")
+    assert compiled == [f"maskwright_builtin.measures.{name}" for name in kernels]
+    of_numba = {"coverage", "charset_normalizer"} | OF_COMPILING
+    assert foreign(modules) <= OF_READING | (of_numba if kernels else set())
+    elsewhere = (
+        "maskwright.masking.mask", "maskwright.masking.adjusting", "maskwright.masking.protecting",
+        "maskwright.commands.running", "maskwright.commands.parted", "maskwright.experiments",
+        "maskwright.edits.localisation",
+    )  # fmt: skip
+    assert [name for name in modules if name.startswith(elsewhere)] == []

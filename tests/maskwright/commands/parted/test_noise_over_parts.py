@@ -1,0 +1,65 @@
+"""Noise in proportion to the spread of the whole file, over parts: the values of a run in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from parted_world import pipeline, read_parts, survey, write_parts
+
+import maskwright as mw
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAMES = ["wages", "tax", "gross", "hours"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("noise")
+    frame = survey(3_000)[NAMES]
+    # Numbers that are no whole ones, far from 0, of which one part has none.
+    frame["ratio"] = 1e6 + frame.wages / 7
+    frame.loc[:600, "ratio"] = np.nan
+    for parts in (2, 4):
+        write_parts(frame, found / f"in-{parts}", parts)
+    return found
+
+
+def ran(folder: Path, name: str, method: str, params: dict[str, Any], parts: int, execution: dict[str, Any]) -> Any:
+    step = {"method": method, "params": params, "variables": [*NAMES, "ratio"]}
+    settings = pipeline(folder / f"in-{parts}", folder / name, protect=[step], edits=[], measure=["sse"])
+    settings["data"] = {"source": str(folder / f"in-{parts}"), "variables": {"ratio": {"decimals": 9}}}
+    mw.run(settings | {"execution": execution})
+    return read_parts(folder / name, parts)
+
+
+@pytest.mark.parametrize("method", ["additive_noise", "correlated_noise"])
+def test_noise_is_that_of_a_run_in_memory_for_any_parts(folder: Path, method: str) -> None:
+    pool = {"engine": "processes", "workers": 2, "block_size": 500}
+    in_memory = ran(folder, f"{method}-memory", method, {"p": 0.3}, 4, {})
+    four = ran(folder, f"{method}-4", method, {"p": 0.3}, 4, pool)
+    two = ran(folder, f"{method}-2", method, {"p": 0.3}, 2, {"engine": "local"})
+    pd.testing.assert_frame_equal(four, in_memory, check_exact=True)
+    pd.testing.assert_frame_equal(two, in_memory, check_exact=True)
+
+
+def test_correlated_noise_keeps_correlations_and_equalities_with_missing_cells(folder: Path) -> None:
+    masked = ran(folder, "kept", "correlated_noise", {"p": 0.5}, 4, {"engine": "local"})
+    original = read_parts(folder / "in-4", 4)
+    both = original.corr(), masked.corr()
+    assert np.abs(both[0] - both[1]).to_numpy().max() < 0.1
+    # An equality of whole numbers holds but for the rounding to them.
+    assert (masked.wages + masked.tax - masked.gross).abs().max() <= 2
+    assert masked.hours.isna().equals(original.hours.isna())
+    spread = masked.std() / original.std()
+    assert spread.to_numpy() == pytest.approx(np.sqrt(1 + 0.5**2), rel=0.05)
+
+
+@pytest.mark.parametrize("method", ["additive_noise", "correlated_noise"])
+def test_corrected_noise_is_refused_by_name(folder: Path, method: str) -> None:
+    with pytest.raises(mw.InputError, match=f"step 1: {method} sees all records at once"):
+        ran(folder, "none", method, {"correction": "mean"}, 4, {"engine": "local"})

@@ -1,0 +1,196 @@
+"""What plan, record and report of levels say of each variable is what was done to it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from maskwright.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COUNTRIES = {"AT": "Austria", "BE": "Belgium", "CH": "Switzerland", "DE": "Germany"}
+NATIONS = {"FR": "French", "IT": "Italian", "PL": "Polish"}
+OF_HOUSEHOLD = ["hid", "cc", "cname", "size", "total", "rent", "any_foreign"]
+OTHERS = ["cc", "cname", "size", "any_foreign", "nat", "natname", "foreign", "overhead"]
+BROKEN = (5, 65)
+RULE = 'if any_foreign == 1 then any(person where nat != "FR")'
+
+
+def survey(households: int = 120) -> pd.DataFrame:
+    rng = np.random.default_rng(7)
+    sizes = rng.integers(1, 5, households)
+    country = rng.choice(list(COUNTRIES), households, p=[0.5, 0.3, 0.14, 0.06])
+    rent = rng.integers(100, 2000, households)
+    home = np.repeat(np.arange(households), sizes)
+    frame = pd.DataFrame({
+        "hid": home + 1, "cc": country[home], "size": sizes[home], "rent": rent[home],
+        "pno": np.concatenate([np.arange(size) + 1 for size in sizes]),
+        "nat": rng.choice(list(NATIONS), len(home), p=[0.8, 0.17, 0.03]),
+        "wage": rng.integers(0, 9000, len(home)), "benefit": rng.integers(0, 900, len(home)),
+        "overhead": rng.integers(1, 9, len(home)),
+    })  # fmt: skip
+    frame["cname"], frame["natname"] = frame["cc"].map(COUNTRIES), frame["nat"].map(NATIONS)
+    frame["foreign"] = (frame["nat"] != "FR").astype(int)
+    frame["any_foreign"] = frame.groupby("hid")["foreign"].transform("max")
+    frame["income"] = frame["wage"] + frame["benefit"]
+    frame["ref"] = (frame["pno"] > 1).astype(int)
+    frame["total"] = frame.groupby("hid")["income"].transform("sum") + 3 * frame["hid"].isin(BROKEN)
+    return frame
+
+
+def pipeline(folder: Path, form: str, steps: list[dict[str, Any]], **variables: dict[str, str]) -> Path:
+    frame = survey()
+    levels: dict[str, Any] = {
+        "household": {"key": "hid"}, "person": {"key": "pno", "in": "household", "pointers": {"ref": "pno"}}
+    }  # fmt: skip
+    data: dict[str, Any] = {"levels": levels, "variables": {name: {"role": "other"} for name in OTHERS} | variables}
+    if form == "linked":
+        frame[OF_HOUSEHOLD].drop_duplicates().to_csv(folder / "h.csv", index=False)
+        frame.drop(columns=OF_HOUSEHOLD[1:]).to_csv(folder / "p.csv", index=False)
+        levels["household"]["source"], levels["person"]["source"] = "h.csv", "p.csv"
+    else:
+        frame.to_csv(folder / "f.csv", index=False)
+        data["source"], levels["household"]["variables"] = "f.csv", OF_HOUSEHOLD[1:]
+    out = {"household": "hm.csv", "person": "pm.csv"} if form == "linked" else "fm.csv"
+    content = {
+        "maskwright": 1, "data": data,
+        "edits": ["sum(person.income) == total", "wage + benefit == income", "count(person) == size", RULE],
+        "on_input_violation": "drop", "protect": steps,
+        "output": {"data": out, "record": "run.json", "public_record": "about.json", "report": "report.html"},
+        "seed": 42,
+    }  # fmt: skip
+    path = folder / f"{form}.yaml"
+    path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    return path
+
+
+MASKING: list[dict[str, Any]] = [
+    {"method": "microaggregation", "variables": ["total", "rent"], "params": {"k": 3}},
+    {"method": "microaggregation", "variables": ["wage", "benefit", "income"], "params": {"k": 3}},
+]
+EMPTYING: list[dict[str, Any]] = [
+    {"method": "local_suppression", "variables": ["cc"], "params": {"k": 10, "keys": ["cc"]}},
+    {"method": "local_suppression", "variables": ["nat"], "params": {"k": 15, "keys": ["nat"]}},
+]
+
+
+def emptied(folder: Path, form: str, name: str) -> int:
+    """Cells of a variable that are empty in the released rows: of the household, one for each household."""
+    file = {"flat": "fm.csv", "linked": "hm.csv" if name in OF_HOUSEHOLD else "pm.csv"}[form]
+    rows = pd.read_csv(folder / file, dtype=str)
+    return int((rows.drop_duplicates("hid") if name in OF_HOUSEHOLD else rows)[name].isna().sum())
+
+
+@pytest.mark.parametrize("form", ["flat", "linked"])
+def test_the_record_says_what_was_done_to_each_variable(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = pipeline(tmp_path, form, MASKING + EMPTYING)
+    assert main(["run", str(path)]) == 0, capsys.readouterr().err
+    shown = " ".join(capsys.readouterr().out.split())
+    about = json.loads((tmp_path / "about.json").read_text(encoding="utf-8"))
+    done = {each["name"]: each["done"] for each in about["variables"]}
+    count = {
+        name: emptied(tmp_path, form, name) for name in ("cc", "cname", "nat", "natname", "foreign", "any_foreign")
+    }
+    assert min(count.values()) > 0
+    assert done == {
+        "hid": "new random values", "pno": "renumbered in the new order", "ref": "renumbered with pno",
+        "total": "computed by edit 'edit-1' from masked values (step 1)", "rent": "microaggregation (step 1)",
+        "wage": "microaggregation (step 2)", "benefit": "microaggregation (step 2)",
+        "income": "microaggregation (step 2)", "size": "unchanged", "overhead": "unchanged",
+        "any_foreign": f"{count['any_foreign']} cells emptied beside suppressed ones of nat",
+        "cc": f"{count['cc']} cells emptied by local_suppression (step 3)",
+        "cname": f"{count['cname']} cells emptied beside suppressed ones of cc",
+        "nat": f"{count['nat']} cells emptied by local_suppression (step 4)",
+        "natname": f"{count['natname']} cells emptied beside suppressed ones of nat",
+        "foreign": f"{count['foreign']} cells emptied beside suppressed ones of nat",
+    }  # fmt: skip
+    unchanged = ["overhead", "size"]
+    assert sorted(each["name"] for each in about["variables"] if not each["masked"]) == unchanged
+    assert "published unmasked: size (other), overhead (other)" in shown
+    assert f"foreign: {done['foreign']}" in shown
+    assert done["cname"] in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("form", ["flat", "linked"])
+def test_violations_are_counted_in_the_file_as_it_came(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", str(pipeline(tmp_path, form, MASKING))]) == 0
+    record = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+    before = {each["name"]: each["violations_on_arrival"] for each in record["edits"]}
+    assert before == {**dict.fromkeys(before, 0), "edit-1": len(BROKEN)}
+    assert record["levels"]["household"] == {"records": 118, "original_records": 120}
+    assert "(2 violations in the original)" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_label_of_a_suppressed_code_is_no_variable_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["plan", str(pipeline(tmp_path, "flat", MASKING + EMPTYING)), "--json"])
+    notices = [each for each in json.loads(capsys.readouterr().out)["notices"] if "unmasked" in each]
+    told = survey().loc[lambda frame: ~frame["hid"].isin(BROKEN), ["foreign", "overhead"]]
+    alone = int((told.value_counts() == 1).sum())
+    assert any("(foreign, overhead)" in each and each.startswith(f"{alone} ") for each in notices) or alone == 0
+    assert not [each for each in notices if "cname" in each or "natname" in each]
+
+
+def test_a_label_that_a_step_names_beside_its_keys_has_a_way_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    step = {
+        "method": "local_suppression",
+        "variables": ["cc", "cname", "any_foreign"],
+        "params": {"k": 10, "keys": ["cc"]},
+    }
+    steps = [*MASKING, step]
+    main(["plan", str(pipeline(tmp_path, "flat", steps, natname={"role": "quasi_identifier"})), "--json"])
+    doubts = json.loads(capsys.readouterr().out)["doubts"]
+    ways = {each["subject"]: each["remedy"] for each in doubts if each["doubt"] == "step-changed-nothing"}
+    assert "`cname: {role: other}`" in ways["cname"]
+    assert "the same as cc" in ways["cname"]
+    assert "leave it out of the step" in ways["any_foreign"]
+    # What the way out says works.
+    assert main(["run", str(pipeline(tmp_path, "flat", [*MASKING, {**step, "variables": ["cc"]}]))]) == 0
+    assert emptied(tmp_path, "flat", "cname") == emptied(tmp_path, "flat", "cc") > 0
+
+
+def test_the_plan_names_derived_variables_and_what_a_sample_takes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sampling = {"method": "sampling", "variables": ["total", "overhead"], "params": {"fraction": 0.5}}
+    letting = [{**step, "params": {"k": 3, "k_guarantee": "report"}} for step in MASKING]
+    path = pipeline(tmp_path, "flat", [sampling, *letting])
+    stated = yaml.safe_load(path.read_text(encoding="utf-8"))
+    stated["output"]["codebook"] = "book.csv"
+    path.write_text(yaml.safe_dump(stated, sort_keys=False), encoding="utf-8")
+    main(["plan", str(path), "--json"])
+    plan = json.loads(capsys.readouterr().out)
+    groups = {step["step"]: [group["variables"] for group in step["groups"]] for step in plan["steps"]}
+    assert (groups[2], groups[3]) == ([["rent"], ["total"]], [["wage", "benefit", "income"]])
+    assert plan["steps"][1]["groups"][1]["computed"] == ["total"]
+    assert plan["grid"]["total"] == 0
+    assert "overhead" in plan["untouched"]
+    main(["plan", str(path)])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "takes whole household records, with all their person records" in shown
+    assert "total (computed)" in shown
+    assert main(["run", str(path)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "· whole household records, with all their person records" in said
+    assert "· total (computed)" in said
+    assert said.partition("published unmasked: ")[2].endswith("and 2 more")
+    about = json.loads((tmp_path / "about.json").read_text(encoding="utf-8"))
+    done = {each["name"]: each["done"] for each in about["variables"]}
+    book = (tmp_path / "book.csv").read_text(encoding="utf-8")
+    assert "Renumbered with pno." in book
+    assert book.count("Published as it was.") == sum(each.startswith("unchanged") for each in done.values())
+    assert (done["overhead"], done["rent"]) == ("unchanged", "microaggregation (step 2)")
