@@ -40,7 +40,8 @@ def run(
     mw.run({
         "maskwright": 1, "seed": 1, "measure": [], "edits": [rule], "protect": steps,
         "data": {"source": str(folder / "persons.csv"), "variables": {
-            "age": {"type": "integer", "role": "quasi_identifier", **(age_as or {})}, "isco": ISCO, "pay": {**PAY, **pay},
+            "age": {"type": "integer", "role": "quasi_identifier", **(age_as or {})},
+            "isco": ISCO, "pay": {**PAY, **pay},
         }},
         "output": {"data": str(folder / "masked.csv")},
     })  # fmt: skip

@@ -300,7 +300,7 @@ _ON_REGION = (
     "data.variables={age: {role: other}, wage: {role: other}}",
 )
 
-_AS_IS = ("data.variables={age: {release: as is}, wage: {release: as is}}",)
+_AS_IS = ("data.variables={age: {release: as is}, wage: {release: as is}, region: {release: as is}}",)
 """A step that takes records away masks nothing."""
 
 METHODS = (
