@@ -1,7 +1,6 @@
 """Random layouts and random changes: what is applied is what was meant, in the lines concerned; the rest is refused."""
 
 import copy
-import difflib
 from collections import Counter
 
 import pytest
@@ -203,13 +202,14 @@ def changes(draw, value):
 
 def lines_changed(old, new):
     """Lines of the old text that are gone, and of the new one that came, between the first and the last difference."""
-    one, other = old.splitlines(keepends=True), new.splitlines(keepends=True)
-    blocks = [
-        each for each in difflib.SequenceMatcher(a=one, b=other, autojunk=False).get_opcodes() if each[0] != "equal"
-    ]
-    if not blocks:
-        return 0, 0
-    return blocks[-1][2] - blocks[0][1], blocks[-1][4] - blocks[0][3]
+    one, other = (text.removeprefix("\ufeff").splitlines(keepends=True) for text in (old, new))
+    before = alike_at_the_start(one, other)
+    after = alike_at_the_start(one[before:][::-1], other[before:][::-1])
+    return len(one) - before - after, len(other) - before - after
+
+
+def alike_at_the_start(one, other):
+    return next((at for at, pair in enumerate(zip(one, other)) if pair[0] != pair[1]), min(len(one), len(other)))
 
 
 def comments_of(text):
