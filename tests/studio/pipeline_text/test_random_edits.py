@@ -209,7 +209,8 @@ def lines_changed(old, new):
 
 
 def alike_at_the_start(one, other):
-    return next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), min(len(one), len(other)))
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (line, its) in pairs if line != its), min(len(one), len(other)))
 
 
 def comments_of(text):
