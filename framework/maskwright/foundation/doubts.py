@@ -184,7 +184,8 @@ _CATALOGUE = (
         "follows-from-published",
         "variable",
         "The original values of a masked variable can be computed, or read off, what is published as it is: a label of "
-        "the code, a total and its other parts or what members add up to, a date of birth, the order of a file that is "
+        "the code, a total and its other parts or what members add up to, a date of birth, the number itself rounded "
+        "or in other units, a tax or a rank in the same order, a price and an amount, the order of a file that is "
         "sorted by it.",
         "Mask the variables that give it away too, or leave them out (`role: identifier`); publish the records in "
         "random order.",

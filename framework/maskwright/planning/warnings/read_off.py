@@ -12,6 +12,7 @@ from maskwright.data.dates import calendar
 from maskwright.data.dependencies import Dependencies
 from maskwright.data.record_order import is_in_blocks
 from maskwright.foundation.doubts import Doubt
+from maskwright.planning.warnings.told_numbers import told_by_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,8 +44,9 @@ def read_off_doubts(
     """Doubts about masked variables that published ones determine, whether an edit says so or not.
 
     Looked for are, of categories, functional dependencies on one variable (`maskwright.data.dependencies`), and, of
-    numbers, a constant sum, difference or quotient with one published number, a sum or difference of two, and an age
-    beside a date. Where cells are only suppressed, dependencies are looked at when they are.
+    numbers, a constant sum, difference or quotient with one published number, a sum or difference of two, an age beside
+    a date, and what `told_by_numbers` looks for: the same order, weighted sums, products. Where cells are only
+    suppressed, dependencies are looked at when they are.
 
     Parameters
     ----------
@@ -163,14 +165,15 @@ def _relation(column: Column, numbers: Mapping[str, NDArray[np.float64]], tied: 
             related = related or _has_constant_quotient(own, other)
         if related:
             return name
-    plain = [name for name in numbers if not name.startswith("the year of ")]
+    plain = {name: each for name, each in numbers.items() if not name.startswith("the year of ")}
     for one, another in itertools.combinations(plain, 2):
         if any({itself, one, another} <= names for names in tied):
             continue
         first, second = numbers[one], numbers[another]
         if any(_is_zero(own - each, own) for each in (first - second, second - first, first + second)):
             return f"{one} and {another}"
-    return None
+    found = told_by_numbers(values, plain, [names - {itself} for names in tied if itself in names])
+    return None if found is None else " and ".join(found)
 
 
 def _has_constant_quotient(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,9 +33,10 @@ def _people() -> pd.DataFrame:
 
 
 def _doubted(frame: pd.DataFrame, method: str, **arguments: object) -> str:
-    declared = {name: {"release": "as is"} for name in frame} | {"nace": {"type": "nominal", "role": "confidential"}}
+    declared = {name: {"release": "as is"} for name in frame}
     declared |= {name: {"role": "confidential"} for name in arguments["variables"]}  # type: ignore[attr-defined]
-    declared |= {"nace": {"type": "nominal", "role": "confidential"}}
+    if "nace" in frame:
+        declared |= {"nace": {"type": "nominal", "role": "confidential"}}
     with pytest.raises(mw.OpenDoubts) as caught:
         mw.protect(frame, method, seed=1, declared=declared, **arguments)  # type: ignore[arg-type, misc, type-var]
     return " ".join(problem.message for problem in caught.value.problems)
@@ -135,3 +137,55 @@ def test_new_random_values_of_a_household_tell_nothing_of_where_it_was() -> None
     params = {"recode": {"town": {"abc": ["a", "b", "c"], "def": ["d", "e", "f"]}}}
     masked = mw.protect(frame, "recoding", declared=declared, params=params, cluster="home", seed=1, variables=["town"])
     assert set(masked["town"].astype(str)) == {"abc", "def"}
+
+
+def _firms() -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    net, rest, third = (np.round(rng.lognormal(7, 0.8, N), 2) for _ in range(3))
+    count, price = rng.integers(1, 9, N), np.round(rng.uniform(4, 30, N), 2)
+    return pd.DataFrame({"net": net, "rest": rest, "third": third, "count": count, "price": price})
+
+
+TOLD = {
+    "rounded": (lambda firms: firms["net"].round(-1), ["rounded"]),
+    "thousands": (lambda firms: (firms["net"] / 1000).round(2), ["thousands"]),
+    "taxed": (lambda firms: (firms["net"] * 1.081).round(), ["taxed"]),
+    "tariff": (lambda firms: 100 + 0.2 * firms["net"], ["tariff"]),
+    "logarithm": (lambda firms: np.log(firms["net"]).round(3), ["logarithm"]),
+    "place": (lambda firms: firms["net"].rank(ascending=False), ["place"]),
+    "a_head": (lambda firms: (firms["net"] / firms["count"]).round(), ["a_head", "count"]),
+    "value": (lambda firms: (firms["net"] * firms["price"]).round(), ["value", "price"]),
+    "total": (lambda firms: (firms["net"] + firms["rest"] + firms["third"]).round(), ["rest", "third", "total"]),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_a_number_is_told_nearly_exactly_by_others(name: str) -> None:
+    made, beside = TOLD[name]
+    firms = _firms()
+    frame = firms.assign(**{name: made(firms)})[["net", *{*beside, name}]]
+    said = _doubted(frame, "microaggregation", variables=["net"], params={"k": 3})
+    (told,) = re.findall(r"net: it can be read off (.*?), published as it is", said)
+    assert sorted(told.split(" and ")) == sorted(beside)
+
+
+@pytest.mark.parametrize("off", [0.05, 0.2])
+def test_numbers_that_go_along_and_tell_no_value_are_no_doubt(off: float) -> None:
+    """Turnover and wages go along, and neither tells the other to a few in a hundred."""
+    firms = _firms()
+    rng = np.random.default_rng(4)
+    near = (firms["net"] + firms["rest"]) * rng.lognormal(0, off, N)
+    frame = firms.assign(near=near, alike=firms["net"] * rng.lognormal(0, off, N))
+    declared = {name: {"release": "as is"} for name in frame.columns if name != "net"}
+    masked = mw.protect(frame, "microaggregation", variables=["net"], seed=1, declared=declared, params={"k": 3})
+    assert not np.array_equal(masked["net"], frame["net"])
+
+
+def test_years_that_are_near_each_other_tell_no_year() -> None:
+    """Half of one in a hundred of a year is ten years."""
+    rng = np.random.default_rng(5)
+    entry = rng.integers(1990, 2015, N)
+    frame = pd.DataFrame({"entry": entry, "leave": entry + rng.integers(0, 9, N)})
+    declared = {"leave": {"release": "as is"}}
+    masked = mw.protect(frame, "microaggregation", variables=["entry"], seed=1, declared=declared, params={"k": 60})
+    assert not np.array_equal(masked["entry"], frame["entry"])

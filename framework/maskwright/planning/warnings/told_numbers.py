@@ -1,0 +1,231 @@
+"""Numbers that other numbers tell nearly exactly: rounded, in other units, in the same order, as a sum or a product."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.stats import rankdata
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.float64]
+
+HOLDS = 0.95
+"""Share of the records in which a relation has to hold."""
+
+FEWEST = 20
+"""Records that have to be there for a relation to be one."""
+
+NEAR = 0.005
+"""Share of a number, or of the range of most of them where that is less, up to which a sum or product may be off."""
+
+MOST = (0.1, 0.9)
+"""Quantiles between which most of the numbers lie: years and dates are large, and near to each other."""
+
+NEAR_RANKS = 0.002
+"""Share of the records that a number may stand from the place that another one gives it."""
+
+NEAR_PLACE = 0.02
+"""Share of a number by which the one at the place that another gives it may be off: what is rounded has few places."""
+
+FEWEST_VALUES = 5
+"""Different values of a number: what few values say is so by chance."""
+
+RECORDS_A_NUMBER = 10
+"""Records that have to be there for each number of a sum."""
+
+MOST_NUMBERS = 30
+"""Numbers of which sums and products are made: those that go along most with what is looked for."""
+
+LOOKED_AT = 2_000
+"""Records that are looked at, of those with the most usual value of a number, and of the others."""
+
+TRIMMED = 0.9
+"""Share of the records that a fit is taken from, those that it fits best."""
+
+TRIMS = 6
+"""Times that the records that fit best are chosen again."""
+
+
+def told_by_numbers(
+    own: Numbers, numbers: Mapping[str, Numbers], tied: Collection[Collection[str]] = ()
+) -> tuple[str, ...] | None:
+    """Published numbers from which a number can be computed or, by its place in their order, read nearly exactly.
+
+    Looked for are, in this order, a number in the same or in the opposite order (rounded, in other units, a tax, a
+    rank), a weighted sum of numbers and a constant, and a product of powers of numbers (a price and an amount), the
+    latter two to within `NEAR`. All of them have to hold in `HOLDS` of the records.
+
+    Parameters
+    ----------
+    own : ndarray of shape (n,), float64
+        NaN where missing.
+    numbers : mapping of str to ndarray of shape (n,), float64
+        By name, NaN where missing.
+    tied : collection of collections of str, optional
+        Names of numbers that are not looked for together: something else is done about them.
+
+    Returns
+    -------
+    tuple of str or None
+        Names, in the order of `numbers`; None: nothing that was looked for.
+    """
+    if not _can_be_told(own):
+        return None
+    usual = _is_usual(own)
+    rows = np.sort(np.concatenate([_some(usual), _some(np.isfinite(own) & ~usual)]))
+    own, numbers = own[rows], {name: each[rows] for name, each in numbers.items()}
+    for name, other in numbers.items():
+        if not _are_tied([name], tied) and in_one_order(own, other):
+            return (name,)
+    for fit in (_Sum, _Product):
+        left = dict(numbers)
+        while found := fit(own, left).names():
+            if not _are_tied(found, tied):
+                return found
+            # What an edit says may hide what is nowhere said.
+            del left[found[0]]
+    return None
+
+
+def in_one_order(one: Numbers, other: Numbers) -> bool:
+    """Whether the other number puts nearly all records in the order of the one, or in the opposite one.
+
+    Parameters
+    ----------
+    one, other : ndarray of shape (n,), float64
+        NaN where missing. Records that have the most usual value of both say nothing, as where nobody has any.
+    """
+    there = np.isfinite(one) & np.isfinite(other)
+    there[there] &= ~(_is_usual(one[there]) & _is_usual(other[there]))
+    first, second = one[there], other[there]
+    if len(first) < FEWEST or min(len(np.unique(first)), len(np.unique(second))) < FEWEST_VALUES:
+        return False
+    place, other_place, in_order = rankdata(first), rankdata(second), np.sort(first)
+    room = NEAR_PLACE * np.minimum(np.abs(first), np.ptp(np.quantile(first, MOST)))
+    for told in (other_place, len(first) + 1 - other_place):
+        near = np.abs(place - told) <= max(1.0, NEAR_RANKS * len(first))
+        near |= np.abs(first - np.interp(told, np.arange(1, len(first) + 1), in_order)) <= room
+        if np.mean(near) >= HOLDS:
+            return True
+    return False
+
+
+class _Sum:
+    """A number as a weighted sum of others and a constant, by least squares on the records that it fits best.
+
+    Parameters
+    ----------
+    own : ndarray of shape (n,), float64
+    numbers : mapping of str to ndarray of shape (n,), float64
+    """
+
+    def __init__(self, own: Numbers, numbers: Mapping[str, Numbers]) -> None:
+        self._own, kept = self._on_scale(own, numbers)
+        self._names = _nearest(self._own, kept)
+        table = np.column_stack([kept[name] for name in self._names]) if self._names else np.empty((len(own), 0))
+        rows = _some(np.isfinite(self._own) & np.isfinite(table).all(axis=1))
+        self._own, table = self._own[rows], table[rows]
+        spread = np.ptp(table, axis=0) if len(rows) else np.ones(table.shape[1])
+        self._table = np.column_stack([table / np.where(spread > 0, spread, 1.0), np.ones(len(rows))])
+
+    def names(self) -> tuple[str, ...]:
+        """The fewest numbers found that tell it; none: they do not."""
+        chosen = list(range(len(self._names)))
+        if not chosen or len(self._own) < max(FEWEST, RECORDS_A_NUMBER * (len(chosen) + 1)):
+            return ()
+        # Where nearly everybody has the same, a constant fits.
+        if not self._range() or self._fits([]) or not self._fits(chosen):
+            return ()
+        # Those that go along with it least are left out first.
+        for place in reversed(range(len(self._names))):
+            without = [each for each in chosen if each != place]
+            if self._fits(without):
+                chosen = without
+        return tuple(self._names[each] for each in chosen)
+
+    def _on_scale(self, own: Numbers, numbers: Mapping[str, Numbers]) -> tuple[Numbers, dict[str, Numbers]]:
+        return np.where(own == 0, np.nan, own), {name: each for name, each in numbers.items() if _is_there(each, own)}
+
+    def _room(self) -> Numbers:
+        return NEAR * np.minimum(np.abs(self._own), self._range())
+
+    def _range(self) -> float:
+        return float(np.ptp(np.quantile(self._own, MOST)))
+
+    def _fits(self, chosen: Sequence[int]) -> bool:
+        table = self._table[:, [*chosen, -1]]
+        rows = np.arange(len(table))
+        # Records that do not follow at all must not bend the fit: it is taken again without those that it fits least.
+        room = self._room()
+        for _ in range(TRIMS):
+            weights = np.linalg.lstsq(table[rows] / room[rows, None], self._own[rows] / room[rows], rcond=None)[0]
+            off = np.abs(table @ weights - self._own) / room
+            if float(np.mean(off <= 1.0)) >= HOLDS:
+                return True
+            rows = np.argpartition(off, int(TRIMMED * len(off)) - 1)[: int(TRIMMED * len(off))]
+        return False
+
+
+class _Product(_Sum):
+    """A number as a product of powers of others: a sum of logarithms."""
+
+    def _on_scale(self, own: Numbers, numbers: Mapping[str, Numbers]) -> tuple[Numbers, dict[str, Numbers]]:
+        kept = {name: _logarithms(each) for name, each in numbers.items()}
+        return _logarithms(own), {name: each for name, each in kept.items() if _is_there(each, own)}
+
+    def _room(self) -> Numbers:
+        return np.full(len(self._own), NEAR * min(1.0, self._range()))
+
+
+def _can_be_told(own: Numbers) -> bool:
+    known = own[np.isfinite(own)]
+    return len(known) >= FEWEST and len(np.unique(known)) >= FEWEST_VALUES and bool(np.mean(_is_usual(known)) < HOLDS)
+
+
+def _is_usual(values: Numbers) -> NDArray[np.bool_]:
+    """Records with the value that most have."""
+    distinct, counts = np.unique(values, return_counts=True)
+    return values == distinct[np.argmax(counts)] if len(values) else np.zeros(0, dtype=np.bool_)
+
+
+def _some(there: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Records, at most `LOOKED_AT`, from all over the file."""
+    rows = np.flatnonzero(there)
+    return rows[np.linspace(0, max(len(rows) - 1, 0), min(len(rows), LOOKED_AT)).astype(np.int64)]
+
+
+def _is_there(values: Numbers, own: Numbers) -> bool:
+    """Whether a number is there beside nearly all of another one, and is no constant."""
+    asked = values[np.isfinite(own) & (own != 0)]
+    known = asked[np.isfinite(asked)]
+    return len(known) >= HOLDS * len(asked) and len(known) > 0 and bool(np.ptp(known) > 0)
+
+
+def _logarithms(values: Numbers) -> Numbers:
+    return np.log(values, out=np.full(len(values), np.nan), where=values > 0)
+
+
+def _nearest(own: Numbers, numbers: Mapping[str, Numbers]) -> list[str]:
+    """Names of the numbers that go along with one most, the nearest first: no more than its records can tell apart."""
+    known = np.isfinite(own)
+    place = rankdata(own[known])
+    along = dict(_correlations(place, {name: each[known] for name, each in numbers.items()}))
+    most = min(MOST_NUMBERS, int(np.count_nonzero(known)) // RECORDS_A_NUMBER - 1)
+    return sorted(along, key=lambda name: -along[name])[: max(most, 0)]
+
+
+def _correlations(place: Numbers, numbers: Mapping[str, Numbers]) -> Iterator[tuple[str, float]]:
+    for name, values in numbers.items():
+        there = np.isfinite(values)
+        one, other = place[there], rankdata(values[there])
+        if len(one) and np.ptp(one) and np.ptp(other):
+            yield name, abs(float(np.corrcoef(one, other)[0, 1]))
+
+
+def _are_tied(names: Sequence[str], tied: Collection[Collection[str]]) -> bool:
+    return any(set(names) <= set(each) for each in tied)
