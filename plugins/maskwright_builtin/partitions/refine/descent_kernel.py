@@ -82,6 +82,9 @@ def best_exchange(
     Over all offsets not longer than r that is lowest for y of length r along v + (h - 1) u: members are looked at where
     that is below the best change so far.
 
+    A member that comes is at least as far from the record's mean as the two means are apart, less its offset. The
+    longer that is, the lower the change can be: again members are looked at where the longest may do.
+
     Parameters
     ----------
     points : ndarray of shape (n, p), float64
@@ -160,6 +163,13 @@ def best_exchange(
                     best = constant + c0
                     kind, partner_group, partner = SWAP, there, block * LANES + lane
         if other_size > k and size < room:
+            # For few members it takes as long to ask as to look at them.
+            if k > LANES:
+                gained, lost = size / (size + 1.0), other_size / (other_size - 1.0)
+                apart = max(distance - 2.0 * product + squares, 0.0)
+                above = gained * (apart + radius) - lost * radius - best
+                if above >= 0.0 and above * above * CAUTION >= 4.0 * gained * gained * apart * radius:
+                    continue
             for slot in range(members):
                 arriving = leaving_there = 0.0
                 for j in range(p):

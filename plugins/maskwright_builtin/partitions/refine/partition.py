@@ -25,6 +25,13 @@ KICKS = {"fast": (0, 0, 0), "normal": (20, 5, 2), "thorough": (500, 500, 500)}
 NEIGHBOURS = (15, 8, 8)
 """Nearest records of each one, for the same numbers of records."""
 
+LONG_FROM = 50
+"""Kicks per group of a long search, in which more kicks gain more, in the same time, than more neighbours."""
+
+KICKED_NEIGHBOURS, KICKED_NEIGHBOURS_OF_SMALL, SMALL_UP_TO = 8, 10, 4
+"""Its kicks deal with the groups of so many nearest records, or of half of them all if that is more; and so many for
+such a small k, for which a kick costs little."""
+
 UNTRAPPED_FROM = 100
 """Kicks per group from which a coarse start ends lower: MDAV's clusters of outliers are hard to leave."""
 
@@ -75,7 +82,8 @@ class RefineParams(BaseModel, extra="forbid", frozen=True):
     neighbours: Annotated[int, Field(ge=1, le=100, strict=True)] | Literal["auto"] = Field(
         default="auto",
         description="Nearest records of each one, with whose groups it may deal. More cost time and memory and gain "
-        "little. 'auto': 15 for up to 10,000 records, 8 for more.",
+        "little. 'auto': 15 for up to 10,000 records, 8 for more. From 50 kicks per group on, kicks go by the "
+        "nearest half, at least 8 (10 up to k = 4).",
     )
     annealing: bool | Literal["auto"] = Field(
         default="auto",
@@ -271,7 +279,12 @@ def refined_labels(
     if kicks_per_group == 0:
         return state.of.astype(np.int64)
     rest = _span(progress, share + 0.1 * (1.0 - share), 1.0)
-    return _kicked(points, near, k, kicks_per_group, annealed, rng, state, visit, rest)
+    nearest = neighbours
+    if kicks_per_group >= LONG_FROM:
+        usual = KICKED_NEIGHBOURS_OF_SMALL if k <= SMALL_UP_TO else KICKED_NEIGHBOURS
+        nearest = max(min(neighbours, usual), neighbours // 2)
+    asked = np.ascontiguousarray(near[:, :nearest])
+    return _kicked(points, asked, k, kicks_per_group, annealed, rng, state, visit, rest)
 
 
 def _combined(
