@@ -162,7 +162,7 @@ def risks_of_classes(
             "largest": float(risk.max(initial=0.0)),
             "above": [int(records[risk > bound].sum()) for bound in bounds_of(params.bound)],
             "cut": int(records[cut].sum()),
-            "bands": [row[1] for row in risk_table(risk, records=records).rows],
+            "bands": [cell for row in risk_table(risk, records=records).rows for cell in row[1:]],
         }
     return facts
 
