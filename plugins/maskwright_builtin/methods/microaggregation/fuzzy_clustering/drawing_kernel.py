@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright_builtin.methods.microaggregation.fuzzy_clustering.memberships_kernel import BLOCK, LANES, share, squares
+from maskwright_builtin.methods.microaggregation.fuzzy_clustering.distances_kernel import squares
+from maskwright_builtin.methods.microaggregation.fuzzy_clustering.memberships_kernel import BLOCK, LANES, share
 from maskwright_builtin.numerics.compilation import compiled
 from maskwright_builtin.numerics.distances import squared_distance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.memberships_kernel import Floats
+    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.distances_kernel import Floats
 
 
 @compiled
