@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from maskwright_builtin.numerics.compilation import compiled
+from maskwright_builtin.numerics.compilation import compiled_uncounted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TOGETHER = 5
 
 
-@compiled
+@compiled_uncounted
 def _first_coordinates(
     coordinates: Floats, count: int, one: Floats, other: Floats, start: int, stop: int, a: Floats, b: Floats
 ) -> None:
@@ -67,7 +67,7 @@ def _first_coordinates(
         b[i] = ((e0 * e0 + e1 * e1) + (e2 * e2 + e3 * e3)) + e4 * e4
 
 
-@compiled
+@compiled_uncounted
 def squares(
     coordinates: Floats, one: Floats, other: Floats, start: int, stop: int, of_one: Floats, of_other: Floats
 ) -> None:
@@ -104,7 +104,7 @@ def squares(
             b[i] += ((e0 * e0 + e1 * e1) + (e2 * e2 + e3 * e3)) + e4 * e4
 
 
-@compiled
+@compiled_uncounted
 def smallest(distances: Floats, lanes: NDArray[Any]) -> float:
     """Return the least squared distance. All are >= 0, so that their bits are in order as integers, which are faster.
 

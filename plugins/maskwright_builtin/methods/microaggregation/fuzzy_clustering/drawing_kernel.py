@@ -49,7 +49,7 @@ def draw(
     padded = coordinates.shape[1]
     distances = np.empty((2, padded), dtype=records.dtype)
     shares = np.zeros(padded, dtype=records.dtype)
-    lanes = np.empty(LANES)
+    lanes, scratch = np.empty(LANES), np.empty(BLOCK, dtype=records.dtype)
     for first in range(0, n, 2):
         last = min(first + 1, n - 1)
         for start in range(0, padded, BLOCK):
@@ -58,7 +58,7 @@ def draw(
                 distances[0], distances[1],
             )  # fmt: skip
         for row in range(first, last + 1):
-            _, total = share(distances[row - first], c, kind, exponent, floor, shares, least_lanes, lanes)
+            _, total = share(distances[row - first], c, kind, exponent, floor, shares, least_lanes, lanes, scratch)
             for i in range(padded):
                 expected[i] += shares[i] / total
             target = uniforms[row] * total

@@ -12,13 +12,14 @@ import numpy as np
 
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering.distances_kernel import squares
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering.memberships_kernel import (
+    BLOCK,
     ENTROPY,
     INTEGER_POWER,
     LANES,
     share,
     share_squared,
 )
-from maskwright_builtin.numerics.compilation import compiled
+from maskwright_builtin.numerics.compilation import compiled, compiled_uncounted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +33,7 @@ TILE = 32
 """Records of a tile; a multiple of four, because `_three` and `_two` are written out for as many."""
 
 
-@compiled
+@compiled_uncounted
 def _weigh(shares: Floats, ratios: Floats, kind: int) -> None:
     """Write unnormalised memberships' powers u ** m, or u with entropy, in place of the ratios."""
     if kind == ENTROPY:
@@ -44,7 +45,7 @@ def _weigh(shares: Floats, ratios: Floats, kind: int) -> None:
             ratios[i] = shares[i] * ratios[i]
 
 
-@compiled
+@compiled_uncounted
 def _three(
     columns: Floats, j: int, first: int, weights: Floats, start: int, stop: int, a: Floats, b: Floats, c: Floats
 ) -> None:
@@ -72,7 +73,7 @@ def _three(
             c[i] += (z0 * u0 + z1 * u1) + (z2 * u2 + z3 * u3)
 
 
-@compiled
+@compiled_uncounted
 def _two(x: Floats, y: Floats, first: int, weights: Floats, start: int, stop: int, a: Floats, b: Floats) -> None:
     """Do the same for two columns."""
     r = first
@@ -92,20 +93,20 @@ def _two(x: Floats, y: Floats, first: int, weights: Floats, start: int, stop: in
             b[i] += (y0 * u0 + y1 * u1) + (y2 * u2 + y3 * u3)
 
 
-@compiled
+@compiled_uncounted
 def _add(part: Floats, sums: NDArray[np.float64]) -> None:
     for i in range(sums.shape[0]):
         sums[i] += part[i]
 
 
-@compiled
-def _add_weighted(columns: Floats, weights: Floats, sums: NDArray[np.float64]) -> None:
-    """Add a tile's weighted contents, as columns of shape (q, TILE), to the sums of all centroids."""
+@compiled_uncounted
+def _add_weighted(columns: Floats, weights: Floats, sums: NDArray[np.float64], parts: Floats) -> None:
+    """Add a tile's weighted contents, as columns of shape (q, TILE), to the sums of all centroids.
+
+    A tile is summed apart, in `parts`: a loop that writes binary64 works on binary32 at half the speed.
+    """
     q, padded = sums.shape
-    # A tile is summed apart: a loop that writes binary64 works on binary32 at half the speed.
-    a, b, c = (
-        np.empty(WIDE, dtype=weights.dtype), np.empty(WIDE, dtype=weights.dtype), np.empty(WIDE, dtype=weights.dtype)
-    )  # fmt: skip
+    a, b, c = parts[0], parts[1], parts[2]
     for start in range(0, padded, WIDE):
         stop = min(start + WIDE, padded)
         for j in range(0, q - 2, 3):
@@ -122,6 +123,67 @@ def _add_weighted(columns: Floats, weights: Floats, sums: NDArray[np.float64]) -
             _add(a, sums[q - rest, start:stop])
             if rest == 2:
                 _add(b, sums[q - 1, start:stop])
+
+
+@compiled_uncounted
+def _by_tiles(
+    records: Floats,
+    contents: Floats,
+    coordinates: Floats,
+    c: int,
+    kind: int,
+    exponent: float,
+    floor: float,
+    sums: NDArray[np.float64],
+    least_lanes: NDArray[Any],
+    weights: Floats,
+    shares: Floats,
+    columns: Floats,
+    parts: Floats,
+    scratch: Floats,
+    lanes: NDArray[np.float64],
+) -> float:
+    """Do the work of `accumulate`, with scratch for it.
+
+    `weights` are distances of a tile, then weights up to a factor of the record. `columns` are the numbers of a column
+    beside each other, and last a column of ones for the weights; times the factor.
+    """
+    n, q = contents.shape
+    padded = coordinates.shape[1]
+    m = 1.0 + 1.0 / exponent
+    objective = 0.0
+    for first in range(0, n, TILE):
+        count = min(TILE, n - first)
+        for start in range(0, padded, WIDE):
+            stop = min(start + WIDE, padded)
+            for row in range(0, count, 2):
+                # Where there is no other record, the last one is its own partner, to no effect.
+                other = records[min(first + row + 1, n - 1)]
+                squares(coordinates, records[first + row], other, start, stop, weights[row], weights[row + 1])
+        for row in range(count):
+            if kind == INTEGER_POWER and exponent == 1.0:
+                least, total = share_squared(weights[row], floor, least_lanes, lanes, scratch)
+                factor = 1.0 / (total * total)
+                objective += least / total
+            else:
+                least, total = share(weights[row], c, kind, exponent, floor, shares, least_lanes, lanes, scratch)
+                _weigh(shares, weights[row], kind)
+                if kind == ENTROPY:
+                    factor = 1.0 / total
+                    objective += least - np.log(total) / exponent
+                else:
+                    factor = total**-m
+                    objective += least * total ** (1.0 - m)
+            scale = records.dtype.type(factor)
+            for j in range(q):
+                columns[j, row] = contents[first + row, j] * scale
+            columns[q, row] = scale
+        # Missing to a whole tile: what the weights are does not matter.
+        for j in range(q + 1):
+            for row in range(count, TILE):
+                columns[j, row] = 0
+        _add_weighted(columns, weights, sums, parts)
+    return objective
 
 
 @compiled
@@ -159,43 +221,12 @@ def accumulate(
         Sum over the records of u ** m times squared distance; with entropy, u times squared distance plus
         u log(u) / lambda.
     """
-    n, q = contents.shape
     padded = coordinates.shape[1]
-    # Distances, then weights up to a factor of the record.
-    weights = np.zeros((TILE, padded), dtype=records.dtype)
-    shares = np.zeros(padded, dtype=records.dtype)
-    # Numbers of a column beside each other, and a column of ones for the weights; times the factor.
-    columns = np.zeros((q + 1, TILE), dtype=records.dtype)
-    lanes = np.empty(LANES)
-    m = 1.0 + 1.0 / exponent
-    objective = 0.0
-    for first in range(0, n, TILE):
-        count = min(TILE, n - first)
-        for start in range(0, padded, WIDE):
-            stop = min(start + WIDE, padded)
-            for row in range(0, count, 2):
-                # Where there is no other record, the last one is its own partner, to no effect.
-                other = records[min(first + row + 1, n - 1)]
-                squares(coordinates, records[first + row], other, start, stop, weights[row], weights[row + 1])
-        for row in range(count):
-            if kind == INTEGER_POWER and exponent == 1.0:
-                least, total = share_squared(weights[row], floor, least_lanes, lanes)
-                factor = 1.0 / (total * total)
-                objective += least / total
-            else:
-                least, total = share(weights[row], c, kind, exponent, floor, shares, least_lanes, lanes)
-                _weigh(shares, weights[row], kind)
-                if kind == ENTROPY:
-                    factor = 1.0 / total
-                    objective += least - np.log(total) / exponent
-                else:
-                    factor = total**-m
-                    objective += least * total ** (1.0 - m)
-            scale = records.dtype.type(factor)
-            for j in range(q):
-                columns[j, row] = contents[first + row, j] * scale
-            columns[q, row] = scale
-        # Missing to a whole tile: what the weights are does not matter.
-        columns[:, count:] = 0
-        _add_weighted(columns, weights, sums)
-    return objective
+    dtype = records.dtype
+    weights, shares = np.zeros((TILE, padded), dtype=dtype), np.zeros(padded, dtype=dtype)
+    columns = np.zeros((contents.shape[1] + 1, TILE), dtype=dtype)
+    parts, scratch, lanes = np.empty((3, WIDE), dtype=dtype), np.empty(BLOCK, dtype=dtype), np.empty(LANES)
+    return _by_tiles(
+        records, contents, coordinates, c, kind, exponent, floor, sums, least_lanes, weights, shares, columns, parts,
+        scratch, lanes,
+    )  # fmt: skip

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering.distances_kernel import smallest
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering.elementary_functions import exp2, log2
-from maskwright_builtin.numerics.compilation import compiled
+from maskwright_builtin.numerics.compilation import compiled_uncounted
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from maskwright_builtin.methods.microaggregation.fuzzy_clustering.distances_kernel import Floats
@@ -29,7 +28,7 @@ BLOCK = 512
 INTEGER_POWER, POWER, ENTROPY = 0, 1, 2
 
 
-@compiled
+@compiled_uncounted
 def _add_lanes(block: Floats, sums: Floats) -> None:
     """Write the sums of the eight runs of `LANES` numbers of a block, added one after the other."""
     n0, n1, n2 = block[:LANES], block[LANES : 2 * LANES], block[2 * LANES : 3 * LANES]
@@ -40,7 +39,7 @@ def _add_lanes(block: Floats, sums: Floats) -> None:
         sums[lane] = (((four + n4[lane]) + n5[lane]) + n6[lane]) + n7[lane]
 
 
-@compiled
+@compiled_uncounted
 def _total_of_lanes(lanes: NDArray[np.float64]) -> float:
     # Four chains of additions: one would wait for each of them.
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
@@ -52,10 +51,9 @@ def _total_of_lanes(lanes: NDArray[np.float64]) -> float:
     return (a + b) + (c + d)
 
 
-@compiled
-def total_of(numbers: Floats, lanes: NDArray[np.float64]) -> float:
+@compiled_uncounted
+def total_of(numbers: Floats, lanes: NDArray[np.float64], sums: Floats) -> float:
     """Sum in an order that does not depend on the processor: blocks in their own precision, then all in binary64."""
-    sums = np.empty(LANES, dtype=numbers.dtype)
     for lane in range(LANES):
         lanes[lane] = 0.0
     for start in range(0, numbers.shape[0], BLOCK):
@@ -73,10 +71,9 @@ def total_of(numbers: Floats, lanes: NDArray[np.float64]) -> float:
     return _total_of_lanes(lanes)
 
 
-@compiled
-def _raise(ratios: Floats, exponent: int, result: Floats) -> None:
-    """Write whole powers of the ratios, by squaring; `exponent` >= 2."""
-    squared = np.empty(BLOCK, dtype=ratios.dtype)
+@compiled_uncounted
+def _raise(ratios: Floats, exponent: int, result: Floats, squared: Floats) -> None:
+    """Write whole powers of the ratios, by squaring; `exponent` >= 2, `squared` is scratch of a block."""
     for start in range(0, ratios.shape[0], BLOCK):
         stop = min(start + BLOCK, ratios.shape[0])
         given, base, out = ratios[start:stop], squared[: stop - start], result[start:stop]
@@ -98,7 +95,7 @@ def _raise(ratios: Floats, exponent: int, result: Floats) -> None:
                     base[i] *= base[i]
 
 
-@compiled
+@compiled_uncounted
 def share(
     distances: Floats,
     c: int,
@@ -108,6 +105,7 @@ def share(
     shares: Floats,
     least_lanes: NDArray[Any],
     lanes: NDArray[np.float64],
+    scratch: Floats,
 ) -> tuple[float, float]:
     """Turn squared distances of one record into unnormalised memberships, the nearest centroid's being 1.
 
@@ -129,6 +127,8 @@ def share(
     least_lanes : ndarray of shape (LANES,), int64 or int32
         Scratch, as wide as `distances`.
     lanes : ndarray of shape (LANES,), float64
+        Scratch.
+    scratch : ndarray of shape (BLOCK,), dtype of `distances`
         Scratch.
 
     Returns
@@ -160,16 +160,16 @@ def share(
             shares[i] = distances[i]
         if kind == INTEGER_POWER:
             if exponent > 1.0:
-                _raise(distances, int(exponent), shares)
+                _raise(distances, int(exponent), shares, scratch)
         else:
             for i in range(c):
                 ratio64 = float(distances[i])
                 value = exp2(max(exponent * log2(max(ratio64, 1e-300)), -1000.0))
                 shares[i] = value if ratio64 > 0.0 else 0.0
-    return least, total_of(shares, lanes)
+    return least, total_of(shares, lanes, scratch[:LANES])
 
 
-@compiled
+@compiled_uncounted
 def _block_of_squares(block: Floats, least: float, floor: float, sums: Floats) -> None:
     """Write the squares of the ratios of a whole block of distances, and the sums of the ratios as `_add_lanes` does.
 
@@ -191,9 +191,9 @@ def _block_of_squares(block: Floats, least: float, floor: float, sums: Floats) -
         sums[lane] = ((((((r0 + r1) + r2) + r3) + r4) + r5) + r6) + r7
 
 
-@compiled
+@compiled_uncounted
 def share_squared(
-    distances: Floats, floor: float, least_lanes: NDArray[Any], lanes: NDArray[np.float64]
+    distances: Floats, floor: float, least_lanes: NDArray[Any], lanes: NDArray[np.float64], scratch: Floats
 ) -> tuple[float, float]:
     """Turn squared distances of one record into squares of the memberships that `share` finds for m = 2.
 
@@ -201,7 +201,7 @@ def share_squared(
     ----------
     distances : ndarray of shape (padded c,)
         Infinite beyond c. On return squares of the ratios of the least to each.
-    floor, least_lanes, lanes
+    floor, least_lanes, lanes, scratch
         As in `share`.
 
     Returns
@@ -215,10 +215,10 @@ def share_squared(
     if least == 0.0:
         for i in range(distances.shape[0]):
             distances[i] = 1 if distances[i] == 0 else 0
-        return least, total_of(distances, lanes)
+        return least, total_of(distances, lanes, scratch[:LANES])
     nearest, lowest = distances.dtype.type(least), distances.dtype.type(floor)
     nothing = distances.dtype.type(0)
-    sums = np.empty(LANES, dtype=distances.dtype)
+    sums = scratch[:LANES]
     for lane in range(LANES):
         lanes[lane] = 0.0
     for start in range(0, distances.shape[0], BLOCK):
