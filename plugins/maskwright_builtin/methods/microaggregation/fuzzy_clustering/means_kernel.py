@@ -1,7 +1,7 @@
 """One pass over the records for a set of centroids, compiled: memberships are used as they arise and never kept.
 
-Records are taken `TILE` at a time. Their distances to all centroids, then their memberships, stand in scratch of
-`TILE` rows.
+Records are taken a tile at a time. Their distances to all centroids, then their memberships, stand in scratch of as
+many rows.
 """
 
 from __future__ import annotations
@@ -29,8 +29,12 @@ if TYPE_CHECKING:
 WIDE = 1024
 """Centroids worked on together."""
 
-TILE = 32
-"""Records of a tile; a multiple of four, because `_three` and `_two` are written out for as many."""
+TILE = 256
+"""Bytes of a column in a tile of records: 64 in binary32, 32 in binary64. `_three` and `_two` take four at once."""
+
+APART = 16
+"""Numbers between rows of scratch: rows a multiple of 4096 bytes apart would compete for the same places of the nearest
+cache."""
 
 
 @compiled_uncounted
@@ -101,16 +105,17 @@ def _add(part: Floats, sums: NDArray[np.float64]) -> None:
 
 @compiled_uncounted
 def _add_weighted(columns: Floats, weights: Floats, sums: NDArray[np.float64], parts: Floats) -> None:
-    """Add a tile's weighted contents, as columns of shape (q, TILE), to the sums of all centroids.
+    """Add a tile's weighted contents, as columns of shape (q, records), to the sums of all centroids.
 
     A tile is summed apart, in `parts`: a loop that writes binary64 works on binary32 at half the speed.
     """
     q, padded = sums.shape
+    tile = columns.shape[1]
     a, b, c = parts[0], parts[1], parts[2]
     for start in range(0, padded, WIDE):
         stop = min(start + WIDE, padded)
         for j in range(0, q - 2, 3):
-            for first in range(0, TILE, 4):
+            for first in range(0, tile, 4):
                 _three(columns, j, first, weights, start, stop, a, b, c)
             _add(a, sums[j, start:stop])
             _add(b, sums[j + 1, start:stop])
@@ -118,7 +123,7 @@ def _add_weighted(columns: Floats, weights: Floats, sums: NDArray[np.float64], p
         rest = q % 3
         if rest > 0:
             # One that is left is its own partner, to no effect.
-            for first in range(0, TILE, 4):
+            for first in range(0, tile, 4):
                 _two(columns[q - rest], columns[q - 1], first, weights, start, stop, a, b)
             _add(a, sums[q - rest, start:stop])
             if rest == 2:
@@ -150,10 +155,11 @@ def _by_tiles(
     """
     n, q = contents.shape
     padded = coordinates.shape[1]
+    tile = columns.shape[1]
     m = 1.0 + 1.0 / exponent
     objective = 0.0
-    for first in range(0, n, TILE):
-        count = min(TILE, n - first)
+    for first in range(0, n, tile):
+        count = min(tile, n - first)
         for start in range(0, padded, WIDE):
             stop = min(start + WIDE, padded)
             for row in range(0, count, 2):
@@ -162,12 +168,14 @@ def _by_tiles(
                 squares(coordinates, records[first + row], other, start, stop, weights[row], weights[row + 1])
         for row in range(count):
             if kind == INTEGER_POWER and exponent == 1.0:
-                least, total = share_squared(weights[row], floor, least_lanes, lanes, scratch)
+                least, total = share_squared(weights[row, :padded], floor, least_lanes, lanes, scratch)
                 factor = 1.0 / (total * total)
                 objective += least / total
             else:
-                least, total = share(weights[row], c, kind, exponent, floor, shares, least_lanes, lanes, scratch)
-                _weigh(shares, weights[row], kind)
+                least, total = share(
+                    weights[row, :padded], c, kind, exponent, floor, shares, least_lanes, lanes, scratch
+                )
+                _weigh(shares, weights[row, :padded], kind)
                 if kind == ENTROPY:
                     factor = 1.0 / total
                     objective += least - np.log(total) / exponent
@@ -180,7 +188,7 @@ def _by_tiles(
             columns[q, row] = scale
         # Missing to a whole tile: what the weights are does not matter.
         for j in range(q + 1):
-            for row in range(count, TILE):
+            for row in range(count, tile):
                 columns[j, row] = 0
         _add_weighted(columns, weights, sums, parts)
     return objective
@@ -223,9 +231,10 @@ def accumulate(
     """
     padded = coordinates.shape[1]
     dtype = records.dtype
-    weights, shares = np.zeros((TILE, padded), dtype=dtype), np.zeros(padded, dtype=dtype)
-    columns = np.zeros((contents.shape[1] + 1, TILE), dtype=dtype)
-    parts, scratch, lanes = np.empty((3, WIDE), dtype=dtype), np.empty(BLOCK, dtype=dtype), np.empty(LANES)
+    tile = TILE // records.itemsize
+    weights, shares = np.zeros((tile, padded + APART), dtype=dtype), np.zeros(padded, dtype=dtype)
+    columns = np.zeros((contents.shape[1] + 1, tile), dtype=dtype)
+    parts, scratch, lanes = np.empty((3, WIDE + APART), dtype=dtype), np.empty(BLOCK, dtype=dtype), np.empty(LANES)
     return _by_tiles(
         records, contents, coordinates, c, kind, exponent, floor, sums, least_lanes, weights, shares, columns, parts,
         scratch, lanes,
