@@ -12,7 +12,7 @@ from maskwright import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-SMALLEST_CHUNK, LARGEST_CHUNK, CHUNKS = 256, 8192, 64
+SMALLEST_CHUNK, LARGEST_CHUNK, CHUNKS = 512, 8192, 64
 
 # How far below the nearest centroid's a membership, or a weight, may be before it counts as 0: decimal digits, and
 # exponents of e. Below are numbers with few digits, which are slow besides.
