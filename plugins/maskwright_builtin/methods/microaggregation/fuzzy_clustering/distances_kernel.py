@@ -105,6 +105,42 @@ def squares(
 
 
 @compiled_uncounted
+def inverse_squares(
+    coordinates: Floats, one: Floats, other: Floats, start: int, stop: int, of_one: Floats, of_other: Floats
+) -> None:
+    """Write inverses of what `squares` writes, infinite where a record and a centroid coincide.
+
+    With the last coordinates, whose additions leave the processor time to divide.
+
+    Parameters
+    ----------
+    coordinates, one, other, start, stop, of_one, of_other
+        As in `squares`.
+    """
+    j = coordinates.shape[0] - TOGETHER
+    a, b = of_one[start:stop], of_other[start:stop]
+    unit = of_one.dtype.type(1)
+    if j <= 0:
+        squares(coordinates, one, other, start, stop, of_one, of_other)
+        for i in range(a.shape[0]):
+            a[i] = unit / a[i]
+            b[i] = unit / b[i]
+        return
+    squares(coordinates[:j], one, other, start, stop, of_one, of_other)
+    x0, x1, x2, x3, x4 = one[j], one[j + 1], one[j + 2], one[j + 3], one[j + 4]
+    y0, y1, y2, y3, y4 = other[j], other[j + 1], other[j + 2], other[j + 3], other[j + 4]
+    v0, v1 = coordinates[j, start:stop], coordinates[j + 1, start:stop]
+    v2, v3 = coordinates[j + 2, start:stop], coordinates[j + 3, start:stop]
+    v4 = coordinates[j + 4, start:stop]
+    for i in range(a.shape[0]):
+        c0, c1, c2, c3, c4 = v0[i], v1[i], v2[i], v3[i], v4[i]
+        d0, d1, d2, d3, d4 = x0 - c0, x1 - c1, x2 - c2, x3 - c3, x4 - c4
+        e0, e1, e2, e3, e4 = y0 - c0, y1 - c1, y2 - c2, y3 - c3, y4 - c4
+        a[i] = unit / (a[i] + (((d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3)) + d4 * d4))
+        b[i] = unit / (b[i] + (((e0 * e0 + e1 * e1) + (e2 * e2 + e3 * e3)) + e4 * e4))
+
+
+@compiled_uncounted
 def smallest(distances: Floats, lanes: NDArray[Any]) -> float:
     """Return the least squared distance. All are >= 0, so that their bits are in order as integers, which are faster.
 
@@ -117,3 +153,14 @@ def smallest(distances: Floats, lanes: NDArray[Any]) -> float:
         least = min(least, bits[i])
     lanes[0] = least
     return float(lanes[:1].view(distances.dtype)[0])
+
+
+@compiled_uncounted
+def largest(numbers: Floats, lanes: NDArray[Any]) -> float:
+    """Return the largest of numbers >= 0, found as `smallest` finds the least."""
+    bits = numbers.view(lanes.dtype)
+    most = bits[0]
+    for i in range(1, bits.shape[0]):
+        most = max(most, bits[i])
+    lanes[0] = most
+    return float(lanes[:1].view(numbers.dtype)[0])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright_builtin.methods.microaggregation.fuzzy_clustering.distances_kernel import squares
+from maskwright_builtin.methods.microaggregation.fuzzy_clustering.distances_kernel import inverse_squares, squares
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering.memberships_kernel import (
     BLOCK,
     ENTROPY,
@@ -157,6 +157,7 @@ def _by_tiles(
     padded = coordinates.shape[1]
     tile = columns.shape[1]
     m = 1.0 + 1.0 / exponent
+    twofold = kind == INTEGER_POWER and exponent == 1.0
     objective = 0.0
     for first in range(0, n, tile):
         count = min(tile, n - first)
@@ -165,9 +166,14 @@ def _by_tiles(
             for row in range(0, count, 2):
                 # Where there is no other record, the last one is its own partner, to no effect.
                 other = records[min(first + row + 1, n - 1)]
-                squares(coordinates, records[first + row], other, start, stop, weights[row], weights[row + 1])
+                if twofold:
+                    inverse_squares(
+                        coordinates, records[first + row], other, start, stop, weights[row], weights[row + 1]
+                    )
+                else:
+                    squares(coordinates, records[first + row], other, start, stop, weights[row], weights[row + 1])
         for row in range(count):
-            if kind == INTEGER_POWER and exponent == 1.0:
+            if twofold:
                 least, total = share_squared(weights[row, :padded], floor, least_lanes, lanes, scratch)
                 factor = 1.0 / (total * total)
                 objective += least / total

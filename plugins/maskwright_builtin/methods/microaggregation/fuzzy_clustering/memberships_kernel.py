@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from maskwright_builtin.methods.microaggregation.fuzzy_clustering.distances_kernel import smallest
+import numpy as np
+
+from maskwright_builtin.methods.microaggregation.fuzzy_clustering.distances_kernel import largest, smallest
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering.elementary_functions import exp2, log2
 from maskwright_builtin.numerics.compilation import compiled_uncounted
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from maskwright_builtin.methods.microaggregation.fuzzy_clustering.distances_kernel import Floats
@@ -171,17 +172,14 @@ def share(
 
 @compiled_uncounted
 def _block_of_squares(block: Floats, least: float, floor: float, sums: Floats) -> None:
-    """Write the squares of the ratios of a whole block of distances, and the sums of the ratios as `_add_lanes` does.
-
-    All in one pass, because divisions leave the processor time for the rest.
-    """
+    """Write the squares of the ratios of a whole block of inverse distances, and their sums as `_add_lanes` does."""
     nearest, lowest, nothing = block.dtype.type(least), block.dtype.type(floor), block.dtype.type(0)
     n0, n1, n2 = block[:LANES], block[LANES : 2 * LANES], block[2 * LANES : 3 * LANES]
     n3, n4, n5 = block[3 * LANES : 4 * LANES], block[4 * LANES : 5 * LANES], block[5 * LANES : 6 * LANES]
     n6, n7 = block[6 * LANES : 7 * LANES], block[7 * LANES :]
     for lane in range(LANES):
-        r0, r1, r2, r3 = nearest / n0[lane], nearest / n1[lane], nearest / n2[lane], nearest / n3[lane]
-        r4, r5, r6, r7 = nearest / n4[lane], nearest / n5[lane], nearest / n6[lane], nearest / n7[lane]
+        r0, r1, r2, r3 = nearest * n0[lane], nearest * n1[lane], nearest * n2[lane], nearest * n3[lane]
+        r4, r5, r6, r7 = nearest * n4[lane], nearest * n5[lane], nearest * n6[lane], nearest * n7[lane]
         r0, r1 = r0 if r0 > lowest else nothing, r1 if r1 > lowest else nothing
         r2, r3 = r2 if r2 > lowest else nothing, r3 if r3 > lowest else nothing
         r4, r5 = r4 if r4 > lowest else nothing, r5 if r5 > lowest else nothing
@@ -193,14 +191,15 @@ def _block_of_squares(block: Floats, least: float, floor: float, sums: Floats) -
 
 @compiled_uncounted
 def share_squared(
-    distances: Floats, floor: float, least_lanes: NDArray[Any], lanes: NDArray[np.float64], scratch: Floats
+    inverses: Floats, floor: float, least_lanes: NDArray[Any], lanes: NDArray[np.float64], scratch: Floats
 ) -> tuple[float, float]:
-    """Turn squared distances of one record into squares of the memberships that `share` finds for m = 2.
+    """Turn inverse squared distances of one record into squares of the memberships that `share` finds for m = 2.
 
     Parameters
     ----------
-    distances : ndarray of shape (padded c,)
-        Infinite beyond c. On return squares of the ratios of the least to each.
+    inverses : ndarray of shape (padded c,)
+        0 beyond c; infinite where the record and a centroid coincide. On return squares of the ratios of the least
+        distance to each.
     floor, least_lanes, lanes, scratch
         As in `share`.
 
@@ -211,18 +210,19 @@ def share_squared(
     total : float
         Sum of the ratios.
     """
-    least = smallest(distances, least_lanes)
+    # Ratios are products with it: that of the nearest is 1 up to its rounding.
+    least = 1.0 / largest(inverses, least_lanes)
     if least == 0.0:
-        for i in range(distances.shape[0]):
-            distances[i] = 1 if distances[i] == 0 else 0
-        return least, total_of(distances, lanes, scratch[:LANES])
-    nearest, lowest = distances.dtype.type(least), distances.dtype.type(floor)
-    nothing = distances.dtype.type(0)
+        for i in range(inverses.shape[0]):
+            inverses[i] = 1 if inverses[i] == np.inf else 0
+        return least, total_of(inverses, lanes, scratch[:LANES])
+    nearest, lowest = inverses.dtype.type(least), inverses.dtype.type(floor)
+    nothing = inverses.dtype.type(0)
     sums = scratch[:LANES]
     for lane in range(LANES):
         lanes[lane] = 0.0
-    for start in range(0, distances.shape[0], BLOCK):
-        part = distances[start : min(start + BLOCK, distances.shape[0])]
+    for start in range(0, inverses.shape[0], BLOCK):
+        part = inverses[start : min(start + BLOCK, inverses.shape[0])]
         if part.shape[0] == BLOCK:
             _block_of_squares(part, least, floor, sums)
         else:
@@ -231,7 +231,7 @@ def share_squared(
             for first in range(0, part.shape[0], LANES):
                 run = part[first : first + LANES]
                 for lane in range(LANES):
-                    ratio = nearest / run[lane]
+                    ratio = nearest * run[lane]
                     ratio = ratio if ratio > lowest else nothing
                     run[lane] = ratio * ratio
                     sums[lane] += ratio
