@@ -44,6 +44,7 @@ def pipeline(folder: Path, form: str, **changes: Any) -> Path:
     settings = yaml.safe_load((folder / f"{form}.yaml").read_text(encoding="utf-8"))
     settings |= {"protect": STEPS, "measure": ["pil"], "seed": 7}
     settings.pop("thresholds", None)
+    settings.pop("waive", None)
     settings["output"] = {"data": OUTPUTS[form], "key_map": f"keys_{form}.csv", "record": f"run_{form}.json"}
     settings |= changes
     path = folder / f"own_{form}.yaml"

@@ -54,6 +54,7 @@ def pipeline(folder: Path, form: str, **changes: Any) -> Path:
     settings["data"]["variables"] = flat["data"]["variables"]
     settings |= {"protect": STEPS, "measure": [], "seed": 7, "edits": RULES["yaml"]}
     settings.pop("thresholds", None)
+    settings.pop("waive", None)
     settings |= changes
     path = folder / f"own_{form}.yaml"
     path.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")

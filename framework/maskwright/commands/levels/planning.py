@@ -328,7 +328,7 @@ def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
     planned = plan_levels(described, arrived, reporter, clock)
     arrived = planned.arrived
     measures = measures_of_levels(described, arrived, planned)
-    doubts = (*arrived.doubts, *planned.doubts)
+    doubts = (*arrived.doubts, *planned.doubts, *measures.doubts)
     notices = (*arrived.notices, *planned.notices, *measures.notices)
     judgement = judge(doubts, described.waivers)
     told = {

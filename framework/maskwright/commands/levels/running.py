@@ -113,7 +113,7 @@ class _LevelsRun:
 
     def run(self) -> RunRecord:
         described = self.described
-        before = (*self.arrived.doubts, *self.planned.doubts)
+        before = (*self.arrived.doubts, *self.planned.doubts, *self.measures.doubts)
         notices = (*self.arrived.notices, *self.planned.notices, *self.measures.notices)
         self._tell((*self.release.notices, *notices))
         refuse_doubts(described, judge(before, described.waivers))
