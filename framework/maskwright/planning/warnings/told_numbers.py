@@ -206,7 +206,7 @@ def _is_there(values: Numbers, own: Numbers) -> bool:
 
 
 def _ranks(values: Numbers) -> Numbers:
-    """Places in ascending order from 1; equal values share the middle of theirs. SciPy's own takes a second to import."""
+    """Places in ascending order from 1; equal values share the middle of theirs. Importing SciPy takes a second."""
     _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
     middle: Numbers = np.cumsum(counts) - (counts - 1) / 2
     return middle[group]
