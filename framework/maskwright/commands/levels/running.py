@@ -348,6 +348,7 @@ class _LevelsRun:
         return record.model_copy(
             update={
                 "doubts": doubt_records(judgement),
+                "left_out": {name: count for name, count in self.arrived.dropped.items() if count},
                 "localisation": None if mended is None else LocalisationRecord.model_validate(mended.record),
                 "release": ReleasedForm(order="kept" if kept else "random", new_keys=keys),
                 "notices": tuple(dict.fromkeys((*notices, *record.notices))),
