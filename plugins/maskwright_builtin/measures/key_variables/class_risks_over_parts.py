@@ -15,8 +15,8 @@ from maskwright_builtin.key_counts.negative_binomial_risk import (
     sampling_fraction,
     zero_weights,
 )
-from maskwright_builtin.measures.common.distinct_rows import distinct_rows
 from maskwright_builtin.measures.key_variables.class_sizes_over_parts import (
+    classes_by_set,
     classes_wanted,
     keys_of_part,
     weighted_classes,
@@ -25,7 +25,7 @@ from maskwright_builtin.measures.key_variables.key_sets import KeySetsParams, li
 from maskwright_builtin.measures.key_variables.records_in_bands import RISK_BANDS, risk_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -131,17 +131,6 @@ def people_of_part(
     return weighted_classes(comparison, asked, part, np.ones(len(comparison.masked)) if weights is None else weights)
 
 
-def _classes(
-    columns: Mapping[str, NDArray[np.generic]], asked: Facts | None
-) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float64]]]:
-    """Of each set of keys the records of its classes, and the people they stand for."""
-    assert asked is not None
-    found, _ = distinct_rows(columns, ("set", "one", "other"))
-    for number, name in enumerate(asked["keys"]):
-        own = found["set"] == number
-        yield name, found["records"][own].astype(np.int64), found["weight"][own].astype(np.float64)
-
-
 def risks_of_classes(
     columns: Mapping[str, NDArray[np.generic]], params: IndividualRiskParams, asked: Facts | None
 ) -> Facts:
@@ -154,7 +143,7 @@ def risks_of_classes(
     asked : mapping
     """
     facts = {}
-    for name, records, people in _classes(columns, asked):
+    for name, records, people in classes_by_set(columns, asked):
         fraction, cut = sampling_fraction(records, people)
         risk = (individual_risk if params.formula == "exact" else approximate_risk)(records, fraction)
         facts[name] = {
@@ -212,7 +201,7 @@ def people_of_classes(columns: Mapping[str, NDArray[np.generic]], params: KMapPa
             "below": int(records[people < params.k].sum()),
             "risk": float((100.0 * records / people).sum()),
         }
-        for name, records, people in _classes(columns, asked)
+        for name, records, people in classes_by_set(columns, asked)
     }
 
 

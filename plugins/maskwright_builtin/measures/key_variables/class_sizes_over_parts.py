@@ -14,7 +14,7 @@ from maskwright_builtin.measures.key_variables.key_sets import KeySetsParams, li
 from maskwright_builtin.measures.key_variables.records_in_bands import size_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Literal
 
     from numpy.typing import NDArray
@@ -144,6 +144,24 @@ def weighted_classes(
     return columns, (columns["one"].astype(np.uint64) % np.uint64(part.tasks)).astype(np.int64)
 
 
+def classes_by_set(
+    columns: Mapping[str, NDArray[np.generic]], asked: Mapping[str, Any] | None
+) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float64]]]:
+    """Of each set of keys the records of its classes in one task, and the sums of their weights.
+
+    Parameters
+    ----------
+    columns : mapping of name to ndarray
+        Of the parts, as `weighted_classes` gives them.
+    asked : mapping
+    """
+    assert asked is not None
+    found, _ = distinct_rows(columns, ("set", "one", "other"))
+    for number, name in enumerate(asked["keys"]):
+        own = found["set"] == number
+        yield name, found["records"][own].astype(np.int64), found["weight"][own].astype(np.float64)
+
+
 def counted_classes(
     columns: Mapping[str, NDArray[np.generic]],
     params: KeySetsParams,  # noqa: ARG001
@@ -158,11 +176,8 @@ def counted_classes(
     asked : mapping
     """
     assert asked is not None
-    found, _ = distinct_rows(columns, ("set", "one", "other"))
     facts: Facts = {}
-    for number, name in enumerate(asked["keys"]):
-        own = found["set"] == number
-        records, weight = found["records"][own].astype(np.int64), found["weight"][own].astype(np.float64)
+    for name, records, weight in classes_by_set(columns, asked):
         sizes, classes = np.unique(records, return_counts=True)
         facts[name] = {"sizes": sizes.tolist(), "classes": classes.tolist()}
         if asked["weighted"]:
