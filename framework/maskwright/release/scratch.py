@@ -99,6 +99,9 @@ def scratch_folder(parent: Path, output: Path, identity: str, *, resume: bool, r
     of_output = f"{PREFIX}{_short(str(output), 8)}-"
     own = parent / f"{of_output}{_short(identity, 16)}"
     try:
+        # A name that was mistyped is a folder on another disk than was meant.
+        if not parent.exists() and not output.is_relative_to(parent):
+            reporter.notice(f"there was no folder {parent}: it is made for what the tasks write on the way")
         parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         held = _left(parent, of_output, own, resume=resume, reporter=reporter)
         if held is None:

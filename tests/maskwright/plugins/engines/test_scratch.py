@@ -66,6 +66,15 @@ def test_it_is_private_and_gone_at_the_end(scratch, tmp_path, told):
     assert not told.notices
 
 
+def test_a_folder_that_is_made_is_said(tmp_path, told):
+    """A name may be mistyped; the folder of the masked data is no other one."""
+    where, output = tmp_path / "elsewhere", tmp_path / "out" / "masked.parquet"
+    for parent in (where, where, output.parent):
+        with scratch_folder(parent, output, "1", resume=False, reporter=told):
+            pass
+    assert told.notices == [f"there was no folder {where}: it is made for what the tasks write on the way"]
+
+
 @pytest.mark.parametrize("error", [ValueError("x"), InputError("x"), KeyboardInterrupt()])
 def test_errors_and_interrupts_leave_nothing(scratch, tmp_path, error):
     left_by(scratch, error)
