@@ -22,6 +22,10 @@ def nearest_name(name: str, valid: Iterable[str]) -> str | None:
     lowered = {candidate.lower(): candidate for candidate in names}
     if name.lower() in lowered:
         return lowered[name.lower()]
+    # Rules and measures say household.income; a variable is called income wherever else it is named.
+    after_level = name.rpartition(".")[2]
+    if after_level in names:
+        return after_level
     found = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     return found[0] if found else None
 
