@@ -242,7 +242,7 @@ def _resolved_levels(section: Node, options: ReadingOptions, pipeline: Path) -> 
     found = resolve_data(section, folder, problems).levels
     if problems:
         raise InputError(in_order(problems, str(pipeline)))
-    return None if found is None else replace(found, uses=(*found.uses, *uses_of_declared(options)))
+    return None if found is None else replace(found, uses=uses_of_declared(options))
 
 
 def uses_of_declared(options: ReadingOptions) -> tuple[VariableUse, ...]:

@@ -6,18 +6,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from maskwright.data.declaration import VariableDeclaration
-from maskwright.data.levels.declaration import LevelDeclaration
+from maskwright.data.levels.declaration import LevelDeclaration, LevelPlaces
 from maskwright.edits.rule_language.grammar import parse_expression
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import scalar
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import texts, without
-from maskwright.pipeline.resolved import LevelSources, VariableUse
+from maskwright.pipeline.resolved import LevelSources
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
+    from maskwright.foundation.errors import Place
     from maskwright.foundation.yaml_document import Node
     from maskwright.pipeline.resolved import DataSource
 
@@ -58,7 +59,7 @@ def resolve_levels(
     if len(problems) > before:
         return None
     sources = {name: replace(each, variables=_with_keys(each.variables, declared)) for name, each in sources.items()}
-    return LevelSources(declared, sources, form, tuple(_uses(levels)))
+    return LevelSources(declared, sources, form, {name: _places(level) for name, level in levels.items()})
 
 
 def _declared(section: Node, problems: list[Problem]) -> dict[str, LevelDeclaration] | None:
@@ -137,15 +138,18 @@ def structure_problems(declared: Mapping[str, LevelDeclaration], node: Node) -> 
     return [Problem(said, node.place, EXAMPLE)]
 
 
-def _uses(levels: Mapping[str, Node]) -> Iterator[VariableUse]:
-    """Names of variables that the declarations give, with their places."""
-    for name, level in levels.items():
-        nodes = [] if (key := level.get("key")) is None else [key]
-        pointers = level.get("pointers")
-        nodes += [] if pointers is None else [each for each, _ in pointers.entries]
-        for several in (level.get("variables"), level.get("order")):
-            nodes += () if several is None else several.elements
-        yield from (VariableUse(node.raw, node.place, f"level {name}: ") for node in nodes)
+def _places(level: Node) -> LevelPlaces:
+    """Where the declaration of a level names variables."""
+    nodes = [] if (key := level.get("key")) is None else [key]
+    pointers = level.get("pointers")
+    pairs = () if pointers is None else pointers.entries
+    nodes += [pointer for pointer, _ in pairs]
+    for several in (level.get("variables"), level.get("order")):
+        nodes += () if several is None else several.elements
+    found: dict[str, Place] = {}
+    for node in nodes:
+        found.setdefault(node.raw, node.place)
+    return LevelPlaces(found, {pointer.raw: target.place for pointer, target in pairs})
 
 
 def _condition_problems(declared: Mapping[str, LevelDeclaration], node: Node) -> list[Problem]:

@@ -19,7 +19,8 @@ from maskwright.edits.levels.structure_edits import with_structure_edits
 from maskwright.edits.levels.written_rules import as_stated
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Progress, Reporter, silent
-from maskwright.pipeline.names import names_in, unknown_uses
+from maskwright.pipeline.names import unknown_uses
+from maskwright.pipeline.names_of_levels import names_of_files, wrong_level_names
 from maskwright.pipeline.parts_section import source_of
 from maskwright.plugins.registry import find_edit_reader
 from maskwright.release.check_nested import check_nested
@@ -141,9 +142,11 @@ def linked_sources(levels: LevelSources, progress: Progress) -> LinkedData:
 
 def _unknown_names(levels: LevelSources) -> list[Problem]:
     """A problem for each name that is declared and that no file has, as far as it takes little to find out."""
-    found = [names_in(source) for source in levels.sources.values()]
-    names = [name for own in found for name in own or ()]
-    return [] if None in found else unknown_uses(levels.uses, list(dict.fromkeys(names)))
+    names = names_of_files(levels)
+    if names is None:
+        return []
+    every = list(dict.fromkeys(name for own in names.values() for name in own))
+    return [*wrong_level_names(levels, names), *unknown_uses(levels.uses, every)]
 
 
 def _refuse_original(original: Path | None, form: str) -> None:
