@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from maskwright.pipeline.resolved import DataSource
 
 EXAMPLE = "levels: {household: {key: hhid, variables: [region]}, person: {key: pno, in: household}}"
+POINTERS = "The variable that points, and then the key that it names: pointers: {spouse: pno, mother: pno}."
 
 
 def resolve_levels(
@@ -71,7 +72,12 @@ def _declared(section: Node, problems: list[Problem]) -> dict[str, LevelDeclarat
         return None
     declared = {}
     for key, level in node.entries:
-        found = read_model(LevelDeclaration, texts(level, ("variables", "order")), problems)
+        own: list[Problem] = []
+        found = read_model(LevelDeclaration, texts(level, ("variables", "order")), own)
+        pointers = level.get("pointers")
+        if pointers is not None and not pointers.is_mapping:
+            own = [replace(each, hint=POINTERS) if each.message.startswith("pointers:") else each for each in own]
+        problems.extend(own)
         if found is not None:
             declared[key.raw] = found
     if len(problems) == before:
@@ -133,6 +139,9 @@ def structure_problems(declared: Mapping[str, LevelDeclaration], node: Node) -> 
     said_of = zip(names, above, strict=True)
     shown = ", ".join(name + (f" (in {each})" if each and len(names) == 2 else "") for name, each in said_of)
     said = f"levels are two, the upper one first, and the lower one `in` it; {number} declared: {shown}"
+    if len(names) == 2 and above == [names[1], None]:
+        hint = f"Write the level {names[1]} first: {names[0]} is `in` it."
+        return [Problem(said, node.place, hint)]
     if len(names) > 2:
         return [Problem(said, node.place, "Leave out the level that no step masks, and keep its key as a variable.")]
     return [Problem(said, node.place, EXAMPLE)]
@@ -181,6 +190,12 @@ def _form_problems(
         if form != "flat" and level.variables is not None:
             message = f"level {name}: `variables` is for one flat file; here each level has its own"
             problems.append(Problem(message, node.place))
+    files = [level.source for level in declared.values()]
+    if form == "linked" and None not in files and len(set(files)) < len(files):
+        node = list(levels.values())[-1]
+        hint = "Name the file of each level; of one flat file, `source` stands above `levels`."
+        place = (node.get("source") or node).place
+        problems.append(Problem(f"the levels {' and '.join(declared)} have the same `source`", place, hint))
     if form == "linked" and own is not None and own.value is not None:
         problems.append(Problem("each level has its own `source`: remove this one", own.place))
     return problems

@@ -41,7 +41,11 @@ def further_level_problems(
         return problems
     problems += wrong_level_names(levels, files)
     problems += unknown_uses((*uses, *levels.uses), list(dict.fromkeys(each for own in files.values() for each in own)))
-    meant = as_meant(levels, files).declared
+    whole = as_meant(levels, files)
+    if wrong_level_names(whole, files):
+        # Which names rules may use is not known: each that they use rightly would be told as wrong.
+        return problems
+    meant = whole.declared
     try:
         own = _variables(levels, files, meant)
         bind(edits, Structure(tuple(

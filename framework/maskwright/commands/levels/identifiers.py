@@ -68,7 +68,8 @@ def refuse_rules_on_identifiers(edits: EditSet, levels: LevelSources) -> None:
     wrong = [] if names is None else wrong_level_names(levels, names)
     if names is not None and wrong:
         # A misspelt pointer is told where it is declared, not in every edit that names it rightly.
-        raise InputError([*wrong, *_refused(edits, as_meant(levels, names))])
+        meant = as_meant(levels, names)
+        raise InputError([*wrong, *(() if wrong_level_names(meant, names) else _refused(edits, meant))])
     raise EditError(problems)
 
 

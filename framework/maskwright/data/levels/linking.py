@@ -166,11 +166,12 @@ def unknown_of_files(
     """
     top, bottom = declared
     said = places_of or {}
-    every = {each for own in names.values() for each in own}
     unknown = [
         problem
-        for name, level in declared.items()
-        for problem in unknown_names(name, level, names[name], files[name], every, said.get(name, NO_PLACES))
+        for (name, level), other in zip(declared.items(), (bottom, top), strict=True)
+        for problem in unknown_names(
+            name, level, names[name], files[name], {other: names[other]}, said.get(name, NO_PLACES)
+        )
     ]
     own = {name: set(level.stated_names) for name, level in declared.items()}
     if unknown and own[top] <= set(names[bottom]) and own[bottom] <= set(names[top]):

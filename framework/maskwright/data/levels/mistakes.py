@@ -46,7 +46,7 @@ def unknown_names(
     declared: LevelDeclaration,
     names: Sequence[str],
     file: str | None = None,
-    every: Collection[str] = (),
+    elsewhere: Mapping[str, Collection[str]] | None = None,
     places_of: LevelPlaces = NO_PLACES,
 ) -> Iterator[Problem]:
     """Variables that a level names and its file does not have.
@@ -59,8 +59,8 @@ def unknown_names(
         Of the variables of the file.
     file : str, optional
         None: there is only one.
-    every : collection of str
-        Variables of the files of all levels: a file is told with its name where another one has what it lacks.
+    elsewhere : mapping of level name to collection of str, optional
+        Variables of the other level, which may have what this one lacks.
     places_of : LevelPlaces
     """
     for each in dict.fromkeys(declared.stated_names):
@@ -68,10 +68,13 @@ def unknown_names(
             continue
         said = f"level {level}: {unknown_name('variable', each, names)}"
         place = places_of.names.get(each)
-        if file is None or (place is not None and each not in every):
-            yield Problem(said, place, None if file is None else f"It is looked for in {file}.")
+        having = [name for name, own in (elsewhere or {}).items() if each in own]
+        if having:
+            yield Problem(f"{file}: {said}", place, f"It is a variable of the level {having[0]}.")
+        elif file is None or place is None:
+            yield Problem(said if file is None else f"{file}: {said}", place)
         else:
-            yield Problem(f"{file}: {said}", place)
+            yield Problem(said, place, f"It is looked for in {file}.")
 
 
 def without_key_of_group(
