@@ -17,7 +17,6 @@ from maskwright.commands.levels.mending import MendedLevels, mended_levels
 from maskwright.commands.reading import load
 from maskwright.commands.running.arrive import Clock, identifier_notices, read_rules
 from maskwright.data.levels.linking import levels_of_flat, linked_levels
-from maskwright.data.levels.mistakes import wrong_pointers
 from maskwright.edits.date_arithmetic import with_dates
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check import Outcome
@@ -32,7 +31,7 @@ from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import silent, stage
 from maskwright.pipeline.names import in_order, names_in, unknown_uses
-from maskwright.pipeline.names_of_levels import further_level_problems
+from maskwright.pipeline.names_of_levels import further_level_problems, wrong_level_names
 from maskwright.pipeline.plugins_section import choice_notices
 from maskwright.planning.applicable_edits import declared_bounds
 from maskwright.planning.warnings.publication_warnings import refuse_arithmetic_on_text
@@ -197,7 +196,7 @@ def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:
     InputError
     """
     names = {name: source.name for name, source in levels.sources.items()}
-    problems = _unknown_uses(levels, files, levels.uses)
+    problems = _unknown(levels, files, levels.uses)
     if problems:
         raise InputError(problems)
     if levels.form == "flat":
@@ -275,25 +274,27 @@ def check_linked(linked: LinkedData, bound: BoundEdits, original: LinkedData | N
     return Outcome(sum(map(len, linked)), named, levels={level.name: len(level) for level in linked})
 
 
-def _unknown_uses(levels: LevelSources, files: Mapping[str, Dataset], uses: Sequence[VariableUse]) -> list[Problem]:
-    """A problem for each use of a name that no file has; identifiers are in a file, and not read from it."""
-    names = [name for each in files.values() for name in each.names]
+def _unknown(levels: LevelSources, files: Mapping[str, Dataset], uses: Sequence[VariableUse]) -> list[Problem]:
+    """A problem for each name, of the levels or used, that no file has; identifiers are in a file, and not read."""
+
+    def wrong(names: Mapping[str, tuple[str, ...]]) -> list[Problem]:
+        every = list(dict.fromkeys(name for own in names.values() for name in own))
+        return [*wrong_level_names(levels, names), *unknown_uses(uses, every)]
+
+    names = {name: file.names for name, file in files.items()}
     # A file is looked at a second time only for a name that was not read: the names of an XML file take a whole pass.
-    if unknown_uses(uses, names):
-        for source in levels.sources.values():
+    if wrong(names):
+        for level, source in levels.sources.items():
             named = names_in(source) or ()
-            names += [name for name, each in source.variables.items() if each.role == "identifier" and name in named]
-    return unknown_uses(uses, list(dict.fromkeys(names)))
+            hidden = (name for name, each in source.variables.items() if each.role == "identifier" and name in named)
+            names[level] = tuple(dict.fromkeys((*names[level], *hidden)))
+    return wrong(names)
 
 
 def _refuse_unknown(described: Pipeline, files: Mapping[str, Dataset]) -> None:
     assert described.levels is not None
-    named = [use for use in (*described.uses, *described.levels.uses) if not is_composition(use.name)]
-    problems = _unknown_uses(described.levels, files, named)
+    problems = _unknown(described.levels, files, [use for use in described.uses if not is_composition(use.name)])
     if problems:
-        names = [name for each in files.values() for name in each.names]
-        levels = described.levels.declared.items()
-        problems += [each for name, level in levels for each in wrong_pointers(name, level, names)]
         raise InputError(in_order(problems, described.file))
 
 

@@ -12,8 +12,9 @@ from maskwright.edits.expression import (
     nodes,
     variable_names,
 )
-from maskwright.foundation.errors import EditError, Problem
+from maskwright.foundation.errors import EditError, InputError, Problem
 from maskwright.pipeline.names import names_in
+from maskwright.pipeline.names_of_levels import as_meant, names_of_files, wrong_level_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -58,16 +59,23 @@ def refuse_rules_on_identifiers(edits: EditSet, levels: LevelSources) -> None:
 
     Raises
     ------
-    EditError
+    InputError
     """
-    problems = [
-        Problem(
-            said, edit.place, f"{way}, or leave the edit to `maskwright validate`, which judges it on the original."
-        )
-        for edit, said, way in _said(edits, levels)
-    ]
-    if problems:
-        raise EditError(problems)
+    problems = _refused(edits, levels)
+    if not problems:
+        return
+    names = names_of_files(levels)
+    wrong = [] if names is None else wrong_level_names(levels, names)
+    if names is not None and wrong:
+        # A misspelt pointer is told where it is declared, not in every edit that names it rightly.
+        meant = as_meant(levels, names)
+        raise InputError([*wrong, *(() if wrong_level_names(meant, names) else _refused(edits, meant))])
+    raise EditError(problems)
+
+
+def _refused(edits: EditSet, levels: LevelSources) -> list[Problem]:
+    leave = "or leave the edit to `maskwright validate`, which judges it on the original."
+    return [Problem(said, edit.place, f"{way}, {leave}") for edit, said, way in _said(edits, levels)]
 
 
 def notices_on_identifiers(edits: EditSet, levels: LevelSources) -> list[str]:

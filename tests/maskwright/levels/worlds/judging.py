@@ -148,7 +148,14 @@ class Release:
 
     def wrong(self) -> list[str]:
         """Everything that is wrong, in words."""
-        return [*self._edits(), *self._structure(), *self._untouched(), *self._cells_taken(), *self._grids(), *self._classes()]
+        return [
+            *self._edits(),
+            *self._structure(),
+            *self._untouched(),
+            *self._cells_taken(),
+            *self._grids(),
+            *self._classes(),
+        ]
 
     # -- what the pipeline said -------------------------------------------------------------------------------------
 
