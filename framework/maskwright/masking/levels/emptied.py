@@ -354,8 +354,11 @@ def _counts(result: MaskingResult, besides: Mapping[str, NDArray[np.bool_]]) -> 
 def _both(one: Readable, other: Readable) -> Readable:
     """What can be read off by either."""
     names = dict.fromkeys((*one.left, *other.left))
-    by = {name: tuple(dict.fromkeys((*one.by.get(name, ()), *other.by.get(name, ())))) for name in names}
-    return Readable({}, joined_cells(one.left, other.left), by)
+    by, said = (
+        {name: tuple(dict.fromkeys((*first.get(name, ()), *second.get(name, ())))) for name in names}
+        for first, second in ((one.by, other.by), (one.said, other.said))
+    )
+    return Readable({}, joined_cells(one.left, other.left), by, said=said)
 
 
 def _doubts(

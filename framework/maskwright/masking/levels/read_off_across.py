@@ -63,11 +63,12 @@ class AcrossReader:
         self._published = published
         self._wanted = frozenset(name for _, name in wanted)
         self._last = {name for _, name in last}
-        self._never = {name for _, name in never} | set(told_by_size(shown, published[self._top]))
+        of_size = set(told_by_size(shown, published[self._top]))
+        self._never = {name for _, name in never} | of_size
         self._known: tuple[frozenset[str], _Joined] | None = None
         sole = sole_values(shown, published[self._low])
         self._by_members = (
-            CountReader(shown, published, self._wanted, self._never),
+            CountReader(shown, published, self._wanted, self._never, of_size),
             SoleReader(shown, sole, self._wanted, self._never),
         )
         self._references = tuple(self._joined_of(each) for each in _references(sole))
@@ -103,6 +104,7 @@ class AcrossReader:
         """
         left: Cells = {}
         by: dict[str, tuple[str, ...]] = {}
+        said: dict[str, tuple[str, ...]] = {}
         for joined in (self._joined(hidden), *self._references):
             read = joined.reader.left(joined.hidden(hidden), joined.real)
             left = _with(left, joined.cells(read.left))
@@ -110,9 +112,9 @@ class AcrossReader:
         for reader in self._by_members:
             for source, (cells, words) in reader.left(hidden).items():
                 left = _with(left, {source: cells})
-                by[source[1]] = (*by.get(source[1], ()), *words)
+                said[source[1]] = (*said.get(source[1], ()), *words)
         return {
-            level: Readable({}, {name: gone for (where, name), gone in left.items() if where == level}, by)
+            level: Readable({}, {name: gone for (where, name), gone in left.items() if where == level}, by, said=said)
             for level in (self._top, self._low)
         }
 

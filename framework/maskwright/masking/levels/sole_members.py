@@ -141,7 +141,7 @@ class SoleReader:
         for each, gone, told in self._told(hidden):
             if each.name in self._wanted and told.any():
                 before = found.get((self._low, each.name), (np.zeros(len(gone), dtype=np.bool_), ()))[0]
-                words = (f"{each.name} of the other {self._low} records",)
+                words = (f"{each.name} of the other {self._low} records says that nobody else has the value",)
                 found[self._low, each.name] = (before | (gone & told[self._groups]), words)
         return found
 

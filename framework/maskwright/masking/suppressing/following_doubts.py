@@ -61,15 +61,8 @@ def following_doubts(
             yield Doubt("suppressed-cells-follow", name, said, known, total, hint=hint)
         if name in read_off.left:
             count = int(read_off.left[name].sum())
-            yield Doubt(
-                "suppressed-cells-follow",
-                name,
-                f"{count} of {total} suppressed cells can be read off other records, which show the same value where "
-                f"{'; or '.join(read_off.by[name])} is equal",
-                count,
-                total,
-                hint=f"Leave {name} out of the keys and recode it, or leave out of the release what gives it away.",
-            )
+            yield Doubt("suppressed-cells-follow", name, _read_off(name, count, total, read_off), count, total,
+                        hint=_instead(name, read_off))  # fmt: skip
         told = by_edits.told.get(name, np.False_) | read_off.told.get(name, np.False_)
         if count := int(np.sum(told)):
             said = (
@@ -95,6 +88,20 @@ def following_doubts(
                 total,
                 hint="State the test in the subset that is understood, or give it `severity: warning`.",
             )
+
+
+def _read_off(name: str, count: int, total: int, read_off: Readable) -> str:
+    """``3 of 12 suppressed cells can be read off other records, which show the same value where town is equal``."""
+    shown, said = read_off.by.get(name, ()), "; or ".join(read_off.said.get(name, ()))
+    how = f", which show the same value where {'; or '.join(shown)} is equal" if shown else ""
+    how += f"{'; or' if how else ''}: {said}" if said else ""
+    return f"{count} of {total} suppressed cells can be read off other records{how}"
+
+
+def _instead(name: str, read_off: Readable) -> str:
+    """What to do; what counting gives, or the same variable of others, is not left out."""
+    said = f"Leave {name} out of the keys and recode it"
+    return f"{said}, or leave out of the release what gives it away." if read_off.by.get(name) else f"{said}."
 
 
 def lost_code_doubts(lost: Mapping[str, NDArray[np.bool_]], edits: EditSet) -> Iterator[Doubt]:

@@ -36,7 +36,9 @@ class Readable:
     left : mapping of name to ndarray of shape (n,), bool
         Suppressed cells that can be read off all the same: what gives them away is not suppressed.
     by : mapping of name to tuple of str
-        What gives these away, in words.
+        Variables that give these away: other records with the same values show them.
+    said : mapping of name to tuple of str
+        What gives them away otherwise, in words.
     told : mapping of name to ndarray of shape (n,), bool
         Suppressed cells that follow from what is empty beside them.
     """
@@ -45,6 +47,7 @@ class Readable:
     left: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     told: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    said: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class Reader:
