@@ -14,11 +14,13 @@ from maskwright.foundation.progress import stage
 from maskwright.masking.equivalence_classes import smallest_classes
 from maskwright.masking.levels.housemates import Complements, complement_across
 from maskwright.masking.levels.read_off_across import AcrossReader, told_by_size
+from maskwright.masking.suppressing.beside import asked_to_suppress
 from maskwright.masking.suppressing.complementary import Complement, complement, without_cells
 from maskwright.masking.suppressing.following_doubts import following_doubts
 from maskwright.masking.suppressing.presence import not_applicable, when_present
 from maskwright.masking.suppressing.read_off import Readable, Reader
 from maskwright.masking.suppressing.steps import joined_cells, lost_codes
+from maskwright.masking.suppressing.ways import joined_ways
 from maskwright.planning.model import key_names
 
 if TYPE_CHECKING:
@@ -354,11 +356,8 @@ def _counts(result: MaskingResult, besides: Mapping[str, NDArray[np.bool_]]) -> 
 def _both(one: Readable, other: Readable) -> Readable:
     """What can be read off by either."""
     names = dict.fromkeys((*one.left, *other.left))
-    by, said = (
-        {name: tuple(dict.fromkeys((*first.get(name, ()), *second.get(name, ())))) for name in names}
-        for first, second in ((one.by, other.by), (one.said, other.said))
-    )
-    return Readable({}, joined_cells(one.left, other.left), by, said=said)
+    by = {name: joined_ways(one.by.get(name, {}), other.by.get(name, {})) for name in names}
+    return Readable({}, joined_cells(one.left, other.left), by)
 
 
 def _doubts(
@@ -379,4 +378,5 @@ def _doubts(
         told = {variable: gone for (where, variable), gone in found.told.items() if where == name}
         given_up = frozenset(variable for where, variable in found.given_up if where == name)
         by_edits = Complement({}, known, undecided, told, given_up)
-        yield from following_doubts(hidden[name], by_edits, left, EditSet(()), level.shown)
+        asked = () if level.plan is None else asked_to_suppress(level.plan)
+        yield from following_doubts(hidden[name], by_edits, left, EditSet(()), level.shown, asked)

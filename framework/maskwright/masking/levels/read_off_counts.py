@@ -5,9 +5,6 @@ Beside a suppressed member's cell that variable goes; beside a suppressed cell o
 Where it went itself beside a member's, it stays unknown without that. Single values tell as whole variables do:
 ``kind`` "with one lodger", where the other kinds say nothing. It goes beside all suppressed cells then, or its absence
 would tell.
-
-What only says how many members there are tells how many have another than a rare value, whatever the members are like:
-that is taken to say something where it would not say it of members that are shuffled.
 """
 
 from __future__ import annotations
@@ -17,7 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from maskwright.data.dependencies import EXCEPTIONS, ValueCodes, determines, exceptions
+from maskwright.masking.levels.counting_out import KnownNumber, counted_out, told_by_others
+from maskwright.masking.suppressing.cell_states import reads_suppressed
 from maskwright.masking.suppressing.single_values import telling_values
+from maskwright.masking.suppressing.ways import Way, joined_ways
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -43,28 +43,39 @@ class _Number(NamedTuple):
     ----------
     members : ndarray of shape (groups,), int64
         -1 in groups without members.
-    shuffled : ndarray of shape (groups,), int64
-        As many, were the members shuffled.
     says : ndarray of shape (groups,), bool
         Where it says more than that nobody has the value, or nobody another one.
-    value : int
-        Its code.
-    of_others : bool
-        Whether it is the number of those who have another value.
-    other : (str, int) or None
-        Another variable, and the code of it that they have too.
     """
 
     members: NDArray[np.int64]
-    shuffled: NDArray[np.int64]
     says: NDArray[np.bool_]
-    value: int
-    of_others: bool = False
-    other: tuple[str, int] | None = None
 
-    def facts(self) -> tuple[_Number, _Number]:
-        """Whether there are any, and how many there are."""
-        return self._replace(members=np.minimum(self.members, 1), shuffled=np.minimum(self.shuffled, 1)), self
+
+class _Kind(NamedTuple):
+    """Members of some kind, by group.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (groups,), int64
+        -1 in groups without members.
+    capped : bool
+        1 stands for any number of members.
+    is_of : ndarray of shape (values,), bool
+        Values of the variable that they have.
+    beside : tuple of str and int, or None
+        Another variable, and the value of it that they have besides.
+    shuffled : ndarray of shape (groups,), int64
+        As many, were the members shuffled.
+    told : ndarray of shape (groups,), bool, or None
+        Groups in which the number, or what it tells, is told; None: in all.
+    """
+
+    counts: NDArray[np.int64]
+    capped: bool
+    is_of: NDArray[np.bool_]
+    beside: tuple[str, int] | None = None
+    shuffled: NDArray[np.int64] | None = None
+    told: NDArray[np.bool_] | None = None
 
 
 class CountReader:
@@ -80,8 +91,8 @@ class CountReader:
         Variables that steps suppressed, the others went beside them.
     never : collection of str
         Variables that are not suppressed.
-    of_size : collection of str
-        Those of the upper level that say no more than how many members there are.
+    by_counting : collection of str
+        Those of the upper level that counting the members tells: leaving them out of the release hides nothing.
     """
 
     def __init__(
@@ -90,10 +101,12 @@ class CountReader:
         published: Mapping[str, Collection[str]],
         wanted: Collection[str],
         never: Collection[str],
-        of_size: Collection[str],
+        by_counting: Collection[str] = (),
     ) -> None:
-        self._of_size = frozenset(of_size)
         self._top, self._low = shown.names
+        self._data = shown[self._low].data
+        self._nobody = np.zeros(len(self._data), dtype=np.bool_)
+        self._by_counting = frozenset(by_counting)
         self._codes = {level.name: ValueCodes(level.data) for level in shown}
         self._published, self._wanted, self._never = published, frozenset(wanted), frozenset(never)
         groups = shown[self._low].groups
@@ -122,74 +135,129 @@ class CountReader:
                 more[source] = more.get(source, np.False_) | lacking
         return more
 
-    def left(
-        self, hidden: Mapping[Source, NDArray[np.bool_]]
-    ) -> dict[Source, tuple[NDArray[np.bool_], tuple[str, ...]]]:
-        """Cells beside which a variable stays that says of them, and what it is called.
+    def left(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> dict[Source, dict[Way, NDArray[np.bool_]]]:
+        """Suppressed cells that follow from a variable that stays, and how.
+
+        That a variable says something of the members is not enough: of two empty cells, that one of them is the head's
+        says of neither whether it is.
 
         Parameters
         ----------
         hidden : mapping of (level, name) to ndarray of shape (n,), bool
         """
-        found: dict[Source, tuple[NDArray[np.bool_], tuple[str, ...]]] = {}
-        for level, name, other, gone in self._asked(hidden):
-            if other not in self._never:
-                continue
-            # Its absence tells nothing, since it is absent nowhere.
-            if level == self._top:
-                said, word = gone & self._tells(name, other)[1], f"{other} of its {self._low} records tells {name}"
-            else:
-                said = self._read(other, name, gone, hidden)
-                size = " (as counting them does)" if other in self._of_size else ""
-                word = f"{other} tells{size} how many {self._low} records of one {self._top} have a value of {name}"
-            if said.any():
-                before, words = found.get((level, name), (np.zeros(len(gone), dtype=np.bool_), ()))
-                found[level, name] = (before | said, (*words, word))
+        asked: dict[Source, list[str]] = {}
+        for level, name, other, _ in self._asked(hidden):
+            if other in self._never:
+                asked.setdefault((level, name), []).append(other)
+        found: dict[Source, dict[Way, NDArray[np.bool_]]] = {}
+        for (level, name), others in asked.items():
+            source, read = (level, name), np.zeros(len(hidden[level, name]), dtype=np.bool_)
+            # Each by itself, then all together.
+            for some in (*((each,) for each in others), *((tuple(others),) if len(others) > 1 else ())):
+                cells = (self._of_groups if level == self._top else self._of_members)(name, some, hidden)
+                if (cells & ~read).any():
+                    read |= cells
+                    found[source] = joined_ways(found.get(source, {}), {self._way(level, name, some): cells})
         return found
 
-    def _read(
-        self, group: str, member: str, gone: NDArray[np.bool_], hidden: Mapping[Source, NDArray[np.bool_]]
+    def _way(self, level: str, name: str, others: tuple[str, ...]) -> Way:
+        without = () if set(others) & self._by_counting else others
+        named = " and ".join(others)
+        if level == self._top:
+            return Way(f"{named} of the {self._low} records, by counting", without)
+        tell = "tells" if len(others) == 1 else "tell"
+        off = f"{named} of {self._top}, which {tell} how many have which {name}, and {name} of the other members"
+        return Way(off, without)
+
+    def _of_groups(
+        self, name: str, others: tuple[str, ...], hidden: Mapping[Source, NDArray[np.bool_]]
     ) -> NDArray[np.bool_]:
-        """Suppressed cells of members for which one value is left, where those who have it or another one are shown."""
-        own, read = self._codes[self._top].of(group), np.zeros(len(gone), dtype=np.bool_)
-        numbers, beside = self._numbers(member), tuple(self._beside(member))
-        tests = self._tests(2 * len(numbers))
-        for each in (*numbers, *beside):
-            tried = tests if each.other is None else tests * 2 * len(beside)
-            any_told, told = (self._is_told(group, fact, tried) for fact in each.facts())
-            known = np.full(self._counted, told)
-            if each.other is None and not told:
-                known |= telling_values(own, each.members, tried * self._counted) & each.says
-            if any_told or known.any():
-                read |= self._with_one_value_left(each, member, known, gone, hidden, any_told=any_told)
+        """Suppressed cells of groups that numbers of members show as other groups with as many have it."""
+        own, gone = self._codes[self._top].of(name), hidden[self._top, name]
+        read = np.zeros(self._counted, dtype=np.bool_)
+        for other in others:
+            blurred = np.bincount(self._groups, hidden.get((self._low, other), self._nobody), self._counted) > 0
+            for number in self._telling(name, other, own_is_given=False):
+                codes = np.where(blurred, -1, number.counts)
+                tells = np.True_ if number.told is None else number.told
+                read |= gone & (own >= 0) & tells & (told_by_others(codes, own, ~gone) == own)
         return read
 
-    def _with_one_value_left(
-        self,
-        number: _Number,
-        member: str,
-        known: NDArray[np.bool_],
-        gone: NDArray[np.bool_],
-        hidden: Mapping[Source, NDArray[np.bool_]],
-        *,
-        any_told: bool,
+    def _of_members(
+        self, name: str, others: tuple[str, ...], hidden: Mapping[Source, NDArray[np.bool_]]
     ) -> NDArray[np.bool_]:
-        codes = self._codes[self._low]
-        asked = gone & (codes.of(member) >= 0)
-        having = codes.of(member) == number.value
-        if number.other is not None:
-            name, value = number.other
-            beside = (codes.of(name) == value) & ~hidden.get((self._low, name), np.False_)
-            asked, having = asked & beside, having & beside
-        unlike = np.bincount(self._groups[asked & ~having], minlength=self._counted) > 0
-        sure = known & ~unlike
-        if any_told and number.of_others:
-            sure |= number.members == 0
-        elif any_told:
-            shown = np.bincount(self._groups[having & ~gone], minlength=self._counted) > 0
-            sure |= ~shown & (np.bincount(self._groups[asked], minlength=self._counted) == 1)
-        read: NDArray[np.bool_] = asked & having & sure[self._groups]
-        return read
+        """Suppressed cells of members that are counted out."""
+        values, gone = self._codes[self._low].of(name), hidden[self._low, name]
+        empty = gone | self._looks_suppressed(name)
+        numbers = []
+        for other in others:
+            own = self._codes[self._top].of(other)
+            own = np.where(hidden.get((self._top, other), np.False_), -1, own)
+            for number in self._telling(other, name, own_is_given=True):
+                seen_beside, may_be = np.ones(len(values), dtype=np.bool_), np.ones(len(values), dtype=np.bool_)
+                if number.beside is not None:
+                    second, value = number.beside
+                    unseen = hidden.get((self._low, second), self._nobody) | self._looks_suppressed(second)
+                    seen_beside = ~unseen & (self._codes[self._low].of(second) == value)
+                    may_be = seen_beside | unseen
+                has = (values >= 0) & number.is_of[values]
+                open_ = may_be & (empty | (has & ~seen_beside))
+                inside = has & ~empty & seen_beside
+                whole = np.bincount(self._groups, open_, self._counted) == 0
+                told = told_by_others(own, number.counts, whole)
+                told = told if number.told is None else np.where(number.told, told, -1)
+                numbers.append(KnownNumber(told, number.capped, number.is_of, inside, open_, seen_beside))
+        return counted_out(values, gone, self._groups, numbers)
+
+    def _telling(self, group: str, member: str, *, own_is_given: bool) -> Iterator[_Kind]:
+        """Numbers of members that tell a variable of the group, or are told by it in some groups at least."""
+        own = self._codes[self._top].of(group)
+        kinds = list(self._kinds(member))
+        tests = 2 * max(sum(map(len, self._published.values())), 1) ** 2 * max(len(kinds), 1)
+        for kind in kinds:
+            given, found = (own, kind.counts) if own_is_given else (kind.counts, own)
+            if determines(given, found, tests) and not self._is_by_chance(group, kind):
+                yield kind
+            elif kind.beside is None and (some := telling_values(given, found, tests * self._counted)).any():
+                yield kind._replace(told=some)
+
+    def _is_by_chance(self, group: str, kind: _Kind) -> bool:
+        """Whether what only says how many members there are would tell the number of any members nearly as well.
+
+        How many have another than a rare value is nearly how many there are, whatever the members are like.
+        """
+        if group not in self._by_counting or kind.shuffled is None:
+            return False
+        own = self._codes[self._top].of(group)
+        return exceptions(own, kind.counts) > EXCEPTIONS * exceptions(own, kind.shuffled)
+
+    def _kinds(self, member: str) -> Iterator[_Kind]:
+        distinct = self._codes[self._low].distinct(member)
+        codes = self._codes[self._low].of(member)
+        shuffled = self._shuffled(codes)
+        for value in range(distinct if 1 < distinct <= MOST_VALUES else 0):
+            is_of = np.arange(distinct) == value
+            for chosen in (is_of, ~is_of):
+                counts, by_chance = (self._counts((each >= 0) & chosen[each]) for each in (codes, shuffled))
+                yield _Kind(counts, False, chosen, None, by_chance)
+                yield _Kind(np.minimum(counts, 1), True, chosen, None, np.minimum(by_chance, 1))
+        for second, value, other, counts, by_chance in self._beside(member):
+            is_of = np.arange(distinct) == value
+            yield _Kind(counts, False, is_of, (second, other), by_chance)
+            yield _Kind(np.minimum(counts, 1), True, is_of, (second, other), np.minimum(by_chance, 1))
+
+    def _counts(self, members: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """How many of these members each group has; -1 in groups without members."""
+        nobody = np.bincount(self._groups, minlength=self._counted) == 0
+        return np.where(nobody, -1, np.bincount(self._groups[members], minlength=self._counted))
+
+    def _shuffled(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.random.default_rng(ORDER_OF_CHANCE).permutation(codes)
+
+    def _looks_suppressed(self, name: str) -> NDArray[np.bool_]:
+        """Members whose cell had no value and looks like a suppressed one."""
+        column = self._data[name]
+        return np.asarray(column.missing & reads_suppressed(column))
 
     def _asked(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> Iterator[tuple[str, str, str, NDArray[np.bool_]]]:
         """Suppressed variables, and those of the other level that say something of them."""
@@ -212,38 +280,31 @@ class CountReader:
         """
         if (group, member) not in self._known:
             own, numbers = self._codes[self._top].of(group), self._numbers(member)
-            facts = [fact for each in numbers for fact in each.facts()]
-            tests = self._tests(len(facts))
-            of_members = np.full(self._counted, any(self._is_told(group, each, tests) for each in facts))
-            of_group = np.full(self._counted, any(determines(each.members, own, tests) for each in facts))
+            each_number = [number for each in numbers for number in (np.minimum(each.members, 1), each.members)]
+            tests = 2 * max(sum(map(len, self._published.values())), 1) ** 2 * max(len(each_number), 1)
+            of_members, of_group = (
+                np.full(self._counted, any(determines(given, found, tests) for given, found in pairs))
+                for pairs in (((own, each) for each in each_number), ((each, own) for each in each_number))
+            )
             if member in self._wanted and not of_members.all():
                 for each in numbers:
                     of_members |= telling_values(own, each.members, tests * self._counted) & each.says
             if group in self._wanted and not of_group.all():
-                for each in facts:
-                    of_group |= telling_values(each.members, own, tests * self._counted)
+                for number in each_number:
+                    of_group |= telling_values(number, own, tests * self._counted)
             if (group in self._wanted and not of_group.all()) or (member in self._wanted and not of_members.all()):
-                pairs = [fact for each in self._beside(member) for fact in each.facts()]
+                pairs = [number for *_, each, _ in self._beside(member) for number in (np.minimum(each, 1), each)]
                 tests *= max(len(pairs), 1)
-                of_members = of_members | any(self._is_told(group, each, tests) for each in pairs)
-                of_group = of_group | any(determines(each.members, own, tests) for each in pairs)
+                of_members = of_members | any(determines(own, each, tests) for each in pairs)
+                of_group = of_group | any(determines(each, own, tests) for each in pairs)
             self._known[group, member] = of_members, of_group
         return self._known[group, member]
 
-    def _tests(self, facts: int) -> int:
-        return 2 * max(sum(map(len, self._published.values())), 1) ** 2 * max(facts, 1)
+    def _beside(self, member: str) -> Iterator[tuple[str, int, int, NDArray[np.int64], NDArray[np.int64]]]:
+        """Another variable, a value of this one and one of that, how many members have both, and have by chance.
 
-    def _is_told(self, group: str, number: _Number, tests: int) -> bool:
-        """Whether a variable of groups tells a number of members, and not as it would of any members."""
-        own = self._codes[self._top].of(group)
-        if not determines(own, number.members, tests):
-            return False
-        if group not in self._of_size:
-            return True
-        return exceptions(own, number.members) <= EXCEPTIONS * exceptions(own, number.shuffled)
-
-    def _beside(self, member: str) -> Iterator[_Number]:
-        """How many members have a value of this variable and one of another."""
+        The numbers are -1 in groups without members.
+        """
         codes, of_one = self._codes[self._low], self._codes[self._low].distinct(member)
         for other in self._published[self._low]:
             if other == member or not of_one > 1 or not 1 < codes.distinct(other) <= MOST_VALUES // of_one:
@@ -252,42 +313,26 @@ class CountReader:
             both[codes.of(member) < 0] = -1
             shuffled = self._shuffled(both)
             for value in np.unique(both[both >= 0]).tolist():
-                counts, by_chance = self._with_value(both, value), self._with_value(shuffled, value)
-                of_member, of_other = divmod(value, codes.distinct(other))
-                yield self._number(counts, by_chance, counts > 0)._replace(value=of_member, other=(other, of_other))
+                counts, by_chance = self._counts(both == value), self._counts(shuffled == value)
+                yield other, value // codes.distinct(other), value % codes.distinct(other), counts, by_chance
 
     def _numbers(self, member: str) -> tuple[_Number, ...]:
         """For each value of a member's variable: how many have it, and how many have another."""
         if member not in self._said:
             codes, values = self._codes[self._low].of(member), self._codes[self._low].distinct(member)
-            shuffled = self._shuffled(codes)
-            valued, valued_by_chance = (
-                np.bincount(self._groups[each >= 0], minlength=self._counted).astype(np.int64)
-                for each in (codes, shuffled)
-            )
+            nobody = np.bincount(self._groups, minlength=self._counted) == 0
+            valued = np.bincount(self._groups[codes >= 0], minlength=self._counted).astype(np.int64)
             found = []
             for value in range(values if 1 < values <= MOST_VALUES else 0):
-                counts, by_chance = self._with_value(codes, value), self._with_value(shuffled, value)
-                found.append(self._number(counts, by_chance, counts > 0)._replace(value=value))
-                if values > 2:
-                    others = valued - counts
-                    # Where all others have another value, nobody has this one.
-                    says = (others > 0) & (counts > 0)
-                    other = self._number(others, valued_by_chance - by_chance, says)
-                    found.append(other._replace(value=value, of_others=True))
+                counts = np.bincount(self._groups[codes == value], minlength=self._counted).astype(np.int64)
+                others = valued - counts
+                # Where all others have another value, nobody has this one.
+                both = _Number(counts, counts > 0), _Number(others, (others > 0) & (counts > 0))
+                for each in both if values > 2 else both[:1]:
+                    each.members[nobody] = -1
+                    found.append(each)
             self._said[member] = tuple(found)
         return self._said[member]
-
-    def _shuffled(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.random.default_rng(ORDER_OF_CHANCE).permutation(codes)
-
-    def _with_value(self, codes: NDArray[np.int64], value: int) -> NDArray[np.int64]:
-        """How many members of each group have it."""
-        return np.bincount(self._groups[codes == value], minlength=self._counted).astype(np.int64)
-
-    def _number(self, counts: NDArray[np.int64], by_chance: NDArray[np.int64], says: NDArray[np.bool_]) -> _Number:
-        nobody = np.bincount(self._groups, minlength=self._counted) == 0
-        return _Number(np.where(nobody, -1, counts), np.where(nobody, -1, by_chance), says, 0)
 
     def _across(self, level: str, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Cells of the other level beside these."""
