@@ -132,7 +132,7 @@ def emptied_cells(
                 own = {variable: gone for (where, variable), gone in cells.items() if where == name}
                 with stage(reporter, f"Reading suppressed cells off {name} records") as progress:
                     further, following = level.further(own, progress)
-                more, told = more | further, _joined(told, following)
+                more, told = _joined(more, further), _joined(told, following)
         if not more:
             # What went besides makes other classes of keys: every step is asked whether it still has what it promises.
             more, uncoded = _for_promises(levels, results, cells, uncoded)
