@@ -312,6 +312,15 @@ def _on_each(groups: Sequence[Sequence[str]]) -> str:
     return ", and ".join(f"on {', '.join(names)}" for names in groups)
 
 
+def how_classes_are_counted(record: RunRecord) -> str:
+    """What makes records equal where cells are empty, and what the size of a class is; of all figures of k of a run."""
+    missing = "A missing or emptied cell is a value of its own, one for each way in which it is written."
+    if len(record.levels) < 2:
+        return missing
+    top, low = list(record.levels)[:2]
+    return f"{missing} Classes of {low} records are counted in {top} records: one counts once, with all its members."
+
+
 ONLY_MASKED = "Counted are masked values alone: what is published unmasked tells more groups apart."
 """What k of groups leaves out."""
 
