@@ -57,6 +57,7 @@ def resolve_levels(
         sources[name] = found
     if form == "nested":
         sources = _inside_each_other(sources, declared, levels, problems)
+    problems += _identifier_problems(section, declared, sources)
     if len(problems) > before:
         return None
     sources = {name: replace(each, variables=_with_keys(each.variables, declared)) for name, each in sources.items()}
@@ -198,6 +199,26 @@ def _form_problems(
         problems.append(Problem(f"the levels {' and '.join(declared)} have the same `source`", place, hint))
     if form == "linked" and own is not None and own.value is not None:
         problems.append(Problem("each level has its own `source`: remove this one", own.place))
+    return problems
+
+
+def _identifier_problems(
+    section: Node, declared: Mapping[str, LevelDeclaration], sources: Mapping[str, DataSource]
+) -> list[Problem]:
+    """Pointers, and keys that are kept, which are declared as what is not published, and would be published."""
+    problems = []
+    for name, level in declared.items():
+        said = dict.fromkeys(level.pointers, "a pointer, which is published with the keys that it names")
+        said |= {level.key: "its key, and `keep_key: true` publishes it as it is"} if level.keep_key else {}
+        for variable, what in said.items():
+            stated = sources[name].variables.get(variable)
+            if stated is not None and stated.role == "identifier":
+                node = section.at(("variables", variable)) or section
+                hint = f"Take {variable} out of `pointers`: then it is dropped. Or give it no role."
+                if variable == level.key:
+                    hint = "Leave out `keep_key: true`: keys are published with new values."
+                message = f"{variable} is an identifier, which is not published; level {name} says that it is {what}"
+                problems.append(Problem(message, node.place, hint))
     return problems
 
 

@@ -189,3 +189,16 @@ output: {data: {household: oh.csv, person: op.csv}}
     first, second = plan[plan.index("Step 1") : plan.index("Step 2")], plan[plan.index("Step 2") :]
     assert "computed" not in first
     assert "total (computed)" in " ".join(second.split())
+
+
+def test_an_identifier_that_a_level_would_publish(said: Said) -> None:
+    """A pointer follows the new keys, and a key that is kept stays as it is: neither is left out, as was asked."""
+    found = said("    kids: {role: other}", "    kids: {role: other}\n    spouse: {role: identifier}")
+    assert "spouse is an identifier, which is not published; level person says that it is a pointer" in found
+    assert "Take spouse out of `pointers`: then it is dropped." in found
+    kept = PIPELINE.replace("key: hhid}", "key: hhid, keep_key: true}").replace(
+        "  variables:\n", "  variables:\n    hhid: {role: identifier}\n"
+    )
+    found = said(PIPELINE, kept)
+    assert "hhid is an identifier, which is not published; level household says that it is its key" in found
+    assert "Leave out `keep_key: true`: keys are published with new values." in found
