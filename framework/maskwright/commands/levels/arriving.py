@@ -10,7 +10,7 @@ import numpy as np
 from maskwright.commands.levels.composition import is_composition
 from maskwright.commands.levels.encodings import encoding_notices
 from maskwright.commands.levels.false_on_missing import FalseOnMissing, false_on_missing
-from maskwright.commands.levels.identifiers import dropped_identifiers, identifiers, refuse_rules_on_identifiers
+from maskwright.commands.levels.identifiers import dropped_identifiers, refuse_rules_on_identifiers, without_dropped
 from maskwright.commands.levels.last_word import binary_sum_notices, engine_rules
 from maskwright.commands.levels.left_out_groups import on_violation
 from maskwright.commands.levels.mending import MendedLevels, mended_levels
@@ -196,19 +196,13 @@ def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:
     InputError
     """
     names = {name: source.name for name, source in levels.sources.items()}
+    levels = without_dropped(levels, {name: file.names for name, file in files.items()})
     problems = _unknown(levels, files, levels.uses)
     if problems:
         raise InputError(problems)
     if levels.form == "flat":
         lowest = list(files)[-1]
-        dropped = identifiers(levels).difference(files[lowest].names)
-        declared = {
-            name: each
-            if each.variables is None
-            else each.model_copy(update={"variables": tuple(one for one in each.variables if one not in dropped)})
-            for name, each in levels.declared.items()
-        }
-        return levels_of_flat(files[lowest], declared, names[lowest])
+        return levels_of_flat(files[lowest], levels.declared, names[lowest])
     return linked_levels(files, levels.declared, names)
 
 

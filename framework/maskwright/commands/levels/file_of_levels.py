@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Literal, Protocol
 
 from maskwright.commands.levels.arriving import check_linked, edits_of_levels, linked_as
-from maskwright.commands.levels.identifiers import notices_on_identifiers
+from maskwright.commands.levels.identifiers import notices_on_identifiers, without_dropped
 from maskwright.commands.levels.svrl_report import placed_edits, write_linked_svrl
 from maskwright.commands.options import data_files, own_params, pipeline_levels, read_rule_files
 from maskwright.commands.reading import load
@@ -146,7 +146,7 @@ def _unknown_names(levels: LevelSources) -> list[Problem]:
     if names is None:
         return []
     every = list(dict.fromkeys(name for own in names.values() for name in own))
-    return [*wrong_level_names(levels, names), *unknown_uses(levels.uses, every)]
+    return [*wrong_level_names(without_dropped(levels, names), names), *unknown_uses(levels.uses, every)]
 
 
 def _refuse_original(original: Path | None, form: str) -> None:

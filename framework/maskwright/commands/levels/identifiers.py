@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.edits.expression import (
@@ -17,7 +18,7 @@ from maskwright.pipeline.names import names_in
 from maskwright.pipeline.names_of_levels import as_meant, names_of_files, wrong_level_names
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
@@ -46,6 +47,24 @@ def dropped_identifiers(levels: LevelSources) -> tuple[str, ...]:
             own = [name for name in own if name not in source.described_only or name in there]
         found |= dict.fromkeys(own)
     return tuple(found)
+
+
+def without_dropped(levels: LevelSources, names: Mapping[str, Collection[str]]) -> LevelSources:
+    """Copy whose levels do not name the identifiers that a file lacks: they are dropped from a release of the file.
+
+    Parameters
+    ----------
+    levels : LevelSources
+    names : mapping of level name to collection of str
+        Of the variables that its file is found to have.
+    """
+    hidden, declared = identifiers(levels), {}
+    for name, level in levels.declared.items():
+        dropped = hidden.difference(names[name])
+        stated = level.variables
+        kept = None if stated is None else tuple(each for each in stated if each not in dropped)
+        declared[name] = level.model_copy(update={"variables": kept})
+    return replace(levels, declared=declared)
 
 
 def refuse_rules_on_identifiers(edits: EditSet, levels: LevelSources) -> None:
