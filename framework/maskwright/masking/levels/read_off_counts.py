@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from maskwright.data.dependencies import EXCEPTIONS, ValueCodes, determines, exceptions
-from maskwright.masking.levels.counting_out import KnownNumber, counted_out, told_by_others
+from maskwright.masking.levels.counting_out import KnownNumber, counted_out
 from maskwright.masking.suppressing.cell_states import reads_suppressed
+from maskwright.masking.suppressing.counted_values import told_by_others
 from maskwright.masking.suppressing.single_values import telling_values
 from maskwright.masking.suppressing.ways import Way, joined_ways
 
