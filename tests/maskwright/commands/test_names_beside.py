@@ -61,7 +61,8 @@ def test_runs_of_several_forms_in_one_folder_leave_each_other_s_edits_alone(tmp_
     assert run(tmp_path, data, "{firm: s.linked.firms.csv, plant: s.linked.plants.csv}") == [
         "s.linked.plants.edits.yaml"
     ]
-    flat = "{source: plants.csv, variables: {founded: {role: quasi_identifier}, firm: {role: other}, plant: {role: other}}}"
+    variables = "founded: {role: quasi_identifier}, firm: {role: other}, plant: {role: other}"
+    flat = f"{{source: plants.csv, variables: {{{variables}}}}}"
     assert run(tmp_path, flat, "s.flat.csv") == ["s.flat.edits.yaml"]
 
 
