@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.commands.levels.broken_edits import ways_instead_of_failing
 from maskwright.commands.running.left_out import dropped_doubts, is_many
 from maskwright.data.levels.linking import with_most_frequent
 from maskwright.edits.analysis.analyse import analyse
@@ -87,8 +88,7 @@ def on_violation(
         raise EditViolation(
             Problem(
                 f"records of the original violate edits ({shown})",
-                hint="on_input_violation is 'fail'; 'mask' masks and mends them, 'drop' leaves out whole groups, "
-                "'localize' first adjusts the fewest fields",
+                hint=ways_instead_of_failing(linked, bound, [each.name for each in broken]),
             )
         )
     top = linked.levels[0]
