@@ -67,6 +67,18 @@ def range_notices(original: Dataset, masked: Dataset, names: Sequence[str], edit
     edits : EditSet
         That the masked data have to satisfy: a bound that one of them states is not advised.
     """
+    yield from range_sentences(range_counts(original, masked, names), edits)
+
+
+def range_counts(original: Dataset, masked: Dataset, names: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """How many masked values of each variable have left the range of the original, as `Extent.left_by` counts them.
+
+    Parameters
+    ----------
+    original, masked : Dataset
+    names : sequence of str
+        Masked variables; those that are published as categories are not looked at.
+    """
     left: dict[str, tuple[int, int]] = {}
     for name in names:
         before, after = original[name], masked[name]
@@ -75,7 +87,7 @@ def range_notices(original: Dataset, masked: Dataset, names: Sequence[str], edit
         known = before.values[~before.missing]
         extent = Extent.of(before.variable, float(known.min()), float(known.max()))
         left[name] = extent.left_by(after.values[~after.missing].astype(np.float64))
-    yield from range_sentences(left, edits)
+    return left
 
 
 def range_sentences(left: Mapping[str, tuple[int, int]], edits: EditSet) -> Iterator[str]:

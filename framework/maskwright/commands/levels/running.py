@@ -16,6 +16,7 @@ from maskwright.commands.levels.joined_keys import beside_their_groups
 from maskwright.commands.levels.last_word import BARE_TOTAL, EngineRules, asked_of_engine, engine_rules, last_word
 from maskwright.commands.levels.masking import MaskedLevels, mask_levels
 from maskwright.commands.levels.measuring import LevelMeasures, measures_of_levels
+from maskwright.commands.levels.out_of_range import range_notices_of_levels
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
 from maskwright.commands.levels.published import PublishedEdits, published_edits
 from maskwright.commands.levels.writing import LevelFiles
@@ -134,7 +135,8 @@ class _LevelsRun:
             arranged = replace(arranged, order=order)
         steps = self.planned.steps
         own = (in_pipeline(each, steps[name].numbers) for name, of in masked.results.items() for each in of.notices)
-        said = (*own, *masked.notices, *level_arrangement_notices(arranged), *alike_notices(masked, alike))
+        left = range_notices_of_levels(self.whole, masked)
+        said = (*own, *masked.notices, *left, *level_arrangement_notices(arranged), *alike_notices(masked, alike))
         self._tell(said)
         written = self._files.write_data(arranged)
         self.arrived.forget_cells_of_files()

@@ -4,7 +4,8 @@ The order of attempts, each only for the rows that still fail:
 
 1. project onto the edits the rows that violate one, round, compute the dependents; parts of a sum that does not move
    are rounded together (`maskwright.masking.adjusting.controlled_rounding`);
-2. look at neighbouring grid points;
+2. move the variables of products with a factor that stays (`maskwright.masking.adjusting.companion_products`);
+   look at neighbouring grid points;
 3. project again with room for rounding, and look at neighbours there;
 4. walk over the grid towards the edits (`maskwright.masking.adjusting.grid_search`);
 5. take the nearest of the donors, rows that are feasible (`maskwright.masking.adjusting.donors`);
@@ -26,6 +27,7 @@ import numpy as np
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import Progress, silent
 from maskwright.masking.adjusting.chunks import by_chunks
+from maskwright.masking.adjusting.companion_products import onto_companion_products
 from maskwright.masking.adjusting.conflicts import conflicts
 from maskwright.masking.adjusting.constraint_system import RELATIVE, ConstraintSystem, system_of, violated
 from maskwright.masking.adjusting.controlled_rounding import rounded_onto_sums
@@ -195,13 +197,15 @@ def adjust(
     touched = _with_rounding(
         {name: rows for name, rows in broken.items() if name in stated}, targets, edits, rounded, np.flatnonzero(left)
     )
+    onto_companion_products(search, rounded, rows.satisfied)
+    searched = ~rows.satisfied
     _search_further(search, rows, rng)
     if codes and not rows.satisfied.all():
         # Edits come first: where they hold at a code for "no value" only, that is told as a doubt.
         freely = GridSearch.of(system_of(beside, edits + standing, scale, sets or {}), edits, grid, held)
         rows.satisfied[:] |= freely.satisfied(rows.rounded, np.arange(len(values)))
         _search_further(freely, rows, rng)
-    search.polish(start, rounded, np.flatnonzero(left & rows.satisfied))
+    search.polish(start, rounded, np.flatnonzero(searched & rows.satisfied))
     progress(0.9)
     fallback = _take_nearest(search, rows, donors)
     without_multiples = _without_multiples(search, rows, fallback, donors, rng)
