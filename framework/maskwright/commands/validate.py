@@ -10,6 +10,7 @@ from maskwright.commands.decimal_commas import refuse_xpath_on_commas
 from maskwright.commands.levels.arriving import check_linked, edits_of_levels
 from maskwright.commands.levels.file_of_levels import file_of_levels
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files, uses_of_declared
+from maskwright.commands.published_as_categories import naming_recoded
 from maskwright.commands.reading import dataset_of, domain_of, load, with_missing_codes
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
 from maskwright.commands.validate_document import suggesting_a_whole_document
@@ -160,7 +161,11 @@ def validate_file(
             release = stack.enter_context(Release({"svrl": svrl}, frozenset({"svrl"})))
             stack.enter_context(writing(release.temporary("svrl")))
             stream = stack.enter_context(release.temporary("svrl").open("wb"))
-        with stage(reporter, f"Validating {data.name}") as progress, suggesting_a_whole_document(data, edits):
+        with (
+            stage(reporter, f"Validating {data.name}") as progress,
+            suggesting_a_whole_document(data, edits),
+            naming_recoded(options.pipeline),
+        ):
             if leveled is not None:
                 outcome = leveled.check(stream, fired, progress)
             else:

@@ -70,8 +70,10 @@ def written(folder: Path, moved: str | None = None, born: str | None = None) -> 
 def validated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Validated:
     monkeypatch.chdir(tmp_path)
 
-    def validate(form: str, *more: str, rules: str = "- wage >= 0\n- rent >= 0\n") -> tuple[int, str]:
-        pipeline = f"maskwright: 1\ndata:\n{LEVELS[form]}{VARIABLES}protect: []\n"
+    def validate(
+        form: str, *more: str, rules: str = "- wage >= 0\n- rent >= 0\n", steps: str = "protect: []"
+    ) -> tuple[int, str]:
+        pipeline = f"maskwright: 1\ndata:\n{LEVELS[form]}{VARIABLES}{steps}\n"
         (tmp_path / "pipeline.yaml").write_text(pipeline, encoding="utf-8")
         (tmp_path / "rules.yaml").write_text(rules, encoding="utf-8")
         capsys.readouterr()
@@ -166,3 +168,22 @@ def test_a_flat_file_is_told_the_same(
     capsys.readouterr()
     assert main([*given, "--variable", "wages={missing: [-8]}"]) == 2
     assert "--variable wages: no variable called 'wages'; did you mean 'wage'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("recoded", ["moved", "born"])
+def test_dates_that_steps_publish_as_categories_are_told_to_be_declared_so(
+    tmp_path: Path, validated: Validated, form: str, recoded: str
+) -> None:
+    written(tmp_path, **{recoded: "2004"})
+    steps = f"protect: [{{method: recoding, params: {{recode: {{{recoded}: year}}}}}}]"
+    way = f"--variable '{recoded}={{type: nominal}}'"
+    code, said = validated(form)
+    assert code == 2
+    assert way not in said
+    code, said = validated(form, steps=steps)
+    assert code == 2
+    hint = said.partition("are no dates of the form")[2]
+    assert way in " ".join(hint.split())
+    assert hint.index("--variable") < hint.index("eclare")
+    assert validated(form, "--variable", f"{recoded}={{type: nominal}}", steps=steps)[0] == 0
