@@ -39,6 +39,7 @@ from maskwright.masking.adjusting.kind_projection import onto_kinds
 from maskwright.masking.adjusting.missing_codes import codes_of, without_codes
 from maskwright.masking.adjusting.projection import feasible_points, nearest_feasible
 from maskwright.masking.adjusting.rounding import Grid
+from maskwright.masking.adjusting.touched_rows import with_rounding, with_taken_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,7 +69,8 @@ class Adjustment:
     infeasible : ndarray of shape (r,), bool
         No feasible point was found; `values` is the rounded row.
     touched : mapping of edit name to ndarray of shape (r,), bool
-        Rows that violated the edit before, or would have after plain rounding.
+        Rows that violated the edit before, or would have after plain rounding; where values were searched for because
+        of another edit, also those in which an equality took up what was moved.
     failing : mapping of edit name to int
         Infeasible rows that violate the edit after.
     conflicts : tuple of tuple of str
@@ -76,7 +78,8 @@ class Adjustment:
     cost : ndarray of shape (q,), float64
         Root mean square move of each variable over all rows, in standard deviations.
     points : ndarray of shape (r, q), float64
-        On every edit, before rounding to the grid.
+        On every edit, before rounding to the grid; the values themselves where these were searched for on the grid: a
+        search is adjustment, and may go farther than rounding ever does.
     derivations : Derivations
         Which variables were computed from which.
     without_multiples : ndarray of shape (r,), bool
@@ -193,8 +196,8 @@ def adjust(
     rounded = rounded_onto_sums(system, grid, points)
     rows = _Rows(start, points, rounded, search.satisfied(rounded, np.arange(len(values))), projected)
     progress(0.6)
-    left = ~rows.satisfied
-    touched = _with_rounding(
+    left, plain = ~rows.satisfied, rounded.copy()
+    touched = with_rounding(
         {name: rows for name, rows in broken.items() if name in stated}, targets, edits, rounded, np.flatnonzero(left)
     )
     onto_companion_products(search, rounded, rows.satisfied)
@@ -210,6 +213,9 @@ def adjust(
     fallback = _take_nearest(search, rows, donors)
     without_multiples = _without_multiples(search, rows, fallback, donors, rng)
     infeasible = ~(rows.satisfied | fallback)
+    found = np.flatnonzero((left | fallback) & ~infeasible)
+    touched = with_taken_up(touched, targets, edits, found, plain, rounded)
+    points[found] = rounded[found]
     progress(1.0)
     return Adjustment(
         values=rounded,
@@ -318,23 +324,6 @@ def _listed(system: ConstraintSystem) -> frozenset[str]:
         for membership in alternative.memberships
         for name in membership.variables
     )
-
-
-def _with_rounding(
-    broken: Mapping[str, NDArray[np.bool_]],
-    targets: Targets,
-    edits: EditSet,
-    rounded: NDArray[np.float64],
-    index: NDArray[np.int64],
-) -> dict[str, NDArray[np.bool_]]:
-    """Rows that violate each edit, with those among `index` that plain rounding takes off it."""
-    found = dict(broken)
-    for edit in edits:
-        off = index[~targets.satisfied(edit, rounded[index], index)]
-        if len(off):
-            found[edit.name] = found.get(edit.name, np.zeros(len(rounded), dtype=np.bool_)).copy()
-            found[edit.name][off] = True
-    return found
 
 
 def _compute(
