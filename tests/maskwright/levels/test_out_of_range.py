@@ -67,14 +67,17 @@ def run(folder: Path, form: str, steps: list[dict[str, Any]]) -> tuple[dict[str,
 
 def recounted(before: pd.DataFrame, after: pd.DataFrame) -> tuple[dict[str, int], dict[str, int]]:
     """Values below 0 where there was none, and others beyond the range, of each variable with such values."""
-    below, beyond = {}, {}
+    below: dict[str, int] = {}
+    beyond: dict[str, int] = {}
     for name in [*ROWS, *INCOMES]:
         own = after.drop_duplicates("hhid") if name in ROWS else after
         old, new = before[name].astype(float), own[name].astype(float)
         negative = (new < 0) & bool((old >= 0).all())
         outside = ((new < old.min()) | (new > old.max())) & ~negative
-        below[name], beyond[name] = int(negative.sum()), int(outside.sum())
-    return tuple({name: count for name, count in each.items() if count} for each in (below, beyond))  # type: ignore[return-value]
+        for counts, found in ((below, negative), (beyond, outside)):
+            if found.any():
+                counts[name] = int(found.sum())
+    return below, beyond
 
 
 def told(record: dict[str, Any], start: str) -> dict[str, int]:
