@@ -85,7 +85,7 @@ def leaks(folder, households):
 def leaks_of_a_run(folder, households):
     write_levels_demo(folder, households)
     settings = yaml.safe_load((folder / "flat.yaml").read_text(encoding="utf-8"))
-    for name in ("thresholds", "measure"):
+    for name in ("thresholds", "waive", "measure"):
         settings.pop(name, None)
     keys = ["region", "tenure"]
     step = {"method": "local_suppression", "variables": keys, "params": {"k": 20, "keys": keys}}

@@ -65,6 +65,7 @@ def run(folder, form, name, **changes):
     """Run the pipeline of a form with other settings; its record and its released persons."""
     settings = yaml.safe_load((folder / f"{form}.yaml").read_text(encoding="utf-8"))
     settings.pop("thresholds", None)
+    settings.pop("waive", None)
     data = f"{name}.csv" if form == "flat" else {"household": f"{name}_h.csv", "person": f"{name}_p.csv"}
     settings |= {"measure": ["sse"], "output": {"data": data, "key_map": f"{name}_keys.csv", "record": f"{name}.json"}}
     (folder / f"{name}.yaml").write_text(yaml.safe_dump(settings | changes, sort_keys=False), encoding="utf-8")
@@ -254,9 +255,11 @@ def scale(persons, folder, only):
     blocks = {"block_size": 20_000}
     settings = yaml.safe_load((folder / "flat.yaml").read_text(encoding="utf-8"))
     settings.pop("thresholds")
+    settings.pop("waive")
     settings |= {"measure": ["sse"], "execution": blocks}
     linked = yaml.safe_load((folder / "linked.yaml").read_text(encoding="utf-8")) | settings
     linked.pop("thresholds")
+    linked.pop("waive")
     linked["data"] = yaml.safe_load((folder / "linked.yaml").read_text(encoding="utf-8"))["data"]
     alone = settings | {"data": {"source": "persons.csv", "variables": linked["data"]["variables"]}}
     alone["data"]["variables"] = (

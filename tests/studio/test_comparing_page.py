@@ -100,12 +100,13 @@ output: long
 
 def test_a_cancelled_comparison_keeps_what_is_computed_and_no_temporaries(running, office, command):
     (office / "long.yaml").write_text(LONG, "utf-8")
+    (office / "other.yaml").write_text(LONG.replace("output: long", "output: other"), "utf-8")
     running.act("/map/compare", experiment="long.yaml")
     end = time.monotonic() + 600
     while "<li" not in running.ask("/part/map/cells?experiment=long.yaml")[2]:
         assert time.monotonic() < end
         time.sleep(0.02)
-    assert "still at work" in running.act("/map/compare", experiment="experiment.yaml")["say"]
+    assert "still at work" in running.act("/map/compare", experiment="other.yaml")["say"]
     assert "cancelled" in running.act("/run/cancel")["say"]
     shown = running.ask("/part/map/cells?experiment=long.yaml")[2]
     assert "The comparison was cancelled; what was computed until then is kept." in shown

@@ -85,4 +85,5 @@ def test_a_typed_rule_is_counted_on_its_level(running):
 
 
 def test_suggestions_say_where_they_are_had(running):
+    part(running, "rules/every")  # the data have been read
     assert "several levels" in running.ask("/part/rules/suggestions")[2]

@@ -18,6 +18,7 @@ from maskwright.pipeline.names import in_order
 from maskwright.pipeline.overrides import value_of
 from maskwright.pipeline.parts_section import source_of
 from maskwright.pipeline.resolve import HELP, text_of
+from maskwright.pipeline.resolved import VariableUse
 from maskwright.plugins.registry import find_edit_reader, find_source, plugins
 
 if TYPE_CHECKING:
@@ -124,10 +125,7 @@ def data_files(paths: Sequence[Path], options: ReadingOptions, rules: Sequence[P
     codebook = _codebook(section, options)
     if codebook is not None:
         declared = declared.with_entry("codebook", codebook)
-    if options.variables is not None:
-        declared = declared.with_entry("variables", options.variables)
-    if options.cluster is not None:
-        declared = declared.with_entry("cluster", _text(options.cluster))
+    declared = _declared_over(declared, options)
     sources = [source_of(str(path), file_format=options.file_format) for path in paths]
     models = [source.params for source in sources] + [find_edit_reader(path).params for path in rules]
     known = {name for model in models if model is not None for name in model.model_fields}
@@ -228,13 +226,57 @@ def pipeline_levels(options: ReadingOptions, data: Sequence[Path]) -> LevelSourc
 
 
 def _resolved_levels(section: Node, options: ReadingOptions, pipeline: Path) -> LevelSources | None:
+    """Levels as a pipeline says them, over which what the command line says is put."""
     problems: list[Problem] = []
+    folder = pipeline.absolute().parent
     codebook = _codebook(section, options)
     if codebook is not None:
         section = section.with_entry("codebook", codebook)
-    found = resolve_data(section, pipeline.absolute().parent, problems).levels
+    section = _declared_over(section, options)
+    if options.file_format is not None:
+        section = section.with_entry("format", _text(options.file_format))
+    known = _options_of_files(section, folder)
+    for name, node in options.values.items():
+        if name in known:
+            section = section.with_entry(name, node)
+    found = resolve_data(section, folder, problems).levels
     if problems:
         raise InputError(in_order(problems, str(pipeline)))
+    return None if found is None else replace(found, uses=uses_of_declared(options))
+
+
+def uses_of_declared(options: ReadingOptions) -> tuple[VariableUse, ...]:
+    """Names of the variables that the command line declares: each is to be in the data.
+
+    Parameters
+    ----------
+    options : ReadingOptions
+    """
+    entries = () if options.variables is None else options.variables.entries
+    return tuple(VariableUse(key.raw, node.place) for key, node in entries)
+
+
+def _declared_over(section: Node, options: ReadingOptions) -> Node:
+    """Section over which what the command line declares is put; of a variable it replaces all that was declared."""
+    stated = section.get("variables")
+    if options.variables is not None:
+        together = options.variables if stated is None or not stated.is_mapping else stated
+        for key, node in options.variables.entries:
+            together = together.with_entry(key.raw, node)
+        section = section.with_entry("variables", together)
+    if options.cluster is not None:
+        section = section.with_entry("cluster", _text(options.cluster, Place("--cluster")))
+    return section
+
+
+def _options_of_files(section: Node, folder: Path) -> set[str]:
+    """Names of the options that the formats of the files of a section with levels have."""
+    levels = section.get("levels")
+    parts = (section, *(() if levels is None else (level for _, level in levels.entries)))
+    found: set[str] = set()
+    for named in (part.get("source") for part in parts if part.is_mapping):
+        name = _format_of(section.with_entry("source", named), folder) if named is not None else None
+        found.update(() if name is None else find_source(name).params.model_fields)
     return found
 
 
@@ -313,5 +355,5 @@ def _values(texts: Iterable[str], flag: str, example: str) -> dict[str, Node]:
     return found
 
 
-def _text(text: str) -> Node:
-    return Node("scalar", Place(), text, text)
+def _text(text: str, place: Place | None = None) -> Node:
+    return Node("scalar", place or Place(), text, text)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from maskwright.data.date_texts import ISO
+from maskwright.foundation.file_names import split_name
 from maskwright.release.wording import count, plural
 
 if TYPE_CHECKING:
@@ -76,8 +77,8 @@ class LinkedFiles:
     @property
     def output(self) -> str:
         """Names of the masked files."""
-        named = {level: PurePosixPath(str(each["source"])) for level, each in self.levels.items()}
-        return _flow({level: f"{path.stem}-masked{path.suffix}" for level, path in named.items()})
+        named = {level: PurePosixPath(str(each["source"])).name for level, each in self.levels.items()}
+        return _flow({level: "-masked".join(split_name(name)) for level, name in named.items()})
 
 
 DECLARE = (
@@ -296,7 +297,8 @@ def _rest(found: Description, source: str, linked: LinkedFiles | None) -> Iterat
     if "*" in path.name or "?" in path.name or "[" in path.name:
         path = PurePosixPath(path.parent.name or "data")
     elif path.suffix:
-        masked = f"{path.stem}-masked{path.suffix}"
+        masked = "-masked".join(split_name(path.name))
+    begin = split_name(path.name)[0]
     yield f"measure: {_flow(measures)}"
     yield "# thresholds: {uniqueness: 5}  # nothing is released on the wrong side"
     yield ""
@@ -305,9 +307,9 @@ def _rest(found: Description, source: str, linked: LinkedFiles | None) -> Iterat
     yield ""
     yield "output:"
     yield f"  data: {_scalar(masked) if linked is None else linked.output}"
-    yield f"  report: {_scalar(f'{path.stem}-report.html')}"
-    yield f"  record: {_scalar(f'{path.stem}-run.json')}        # holds the seed: confidential"
-    yield f"  public_record: {_scalar(f'{path.stem}-about.json')}  # may be published with the data"
+    yield f"  report: {_scalar(f'{begin}-report.html')}"
+    yield f"  record: {_scalar(f'{begin}-run.json')}        # holds the seed: confidential"
+    yield f"  public_record: {_scalar(f'{begin}-about.json')}  # may be published with the data"
 
 
 def _with_new_household(found: Description) -> Description:

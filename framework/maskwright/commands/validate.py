@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from maskwright.commands.decimal_commas import refuse_xpath_on_commas
 from maskwright.commands.levels.arriving import check_linked, edits_of_levels
 from maskwright.commands.levels.file_of_levels import file_of_levels
-from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
+from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files, uses_of_declared
+from maskwright.commands.published_as_categories import naming_recoded
 from maskwright.commands.reading import dataset_of, domain_of, load, with_missing_codes
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
 from maskwright.commands.validate_document import suggesting_a_whole_document
@@ -24,6 +25,7 @@ from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.file_identity import reads_noted, refuse_to_overwrite
 from maskwright.foundation.progress import Reporter, stage
+from maskwright.pipeline.names import names_in, unknown_uses
 from maskwright.plugins.source import column_names
 from maskwright.release.check_file import check_file
 from maskwright.release.files import Release, writing
@@ -141,7 +143,7 @@ def validate_file(
     leveled = file_of_levels((data, *others_of_levels), edits, options, original, reporter)
     checked, *others = data_files((data, *([] if original is None else [original])), options, edits)
     with suggesting_a_whole_document(data, edits):
-        rules = _rules(edits, options, checked) if leveled is None else leveled.rules
+        rules = _rules_of_flat(edits, options, checked) if leveled is None else leveled.rules
     refuse_xpath_on_commas(rules, (checked,))
     for note in rules.notes:
         reporter.notice(note)
@@ -159,7 +161,11 @@ def validate_file(
             release = stack.enter_context(Release({"svrl": svrl}, frozenset({"svrl"})))
             stack.enter_context(writing(release.temporary("svrl")))
             stream = stack.enter_context(release.temporary("svrl").open("wb"))
-        with stage(reporter, f"Validating {data.name}") as progress, suggesting_a_whole_document(data, edits):
+        with (
+            stage(reporter, f"Validating {data.name}") as progress,
+            suggesting_a_whole_document(data, edits),
+            naming_recoded(options.pipeline),
+        ):
             if leveled is not None:
                 outcome = leveled.check(stream, fired, progress)
             else:
@@ -186,6 +192,15 @@ def validate_file(
     return replace(outcome, allow_unknown=allow_unknown)
 
 
+def _refuse_unknown_names(options: ReadingOptions, data: DataSource) -> None:
+    """Refuse to declare, on the command line, a variable that the file does not have."""
+    uses = uses_of_declared(options)
+    names = names_in(data) if uses else None
+    unknown = [] if names is None else unknown_uses(uses, names)
+    if unknown:
+        raise InputError(unknown)
+
+
 def _domain(originals: Sequence[DataSource], rules: EditSet, reporter: Reporter) -> Domain | None:
     """What occurs in the original file; None where none is named."""
     for file in originals:
@@ -194,8 +209,12 @@ def _domain(originals: Sequence[DataSource], rules: EditSet, reporter: Reporter)
     return None
 
 
-def _rules(edits: Sequence[Path], options: ReadingOptions, data: DataSource) -> EditSet:
-    """Rules of files; where one has a mistake, those about names that the data do not have are told with it."""
+def _rules_of_flat(edits: Sequence[Path], options: ReadingOptions, data: DataSource) -> EditSet:
+    """Rules of files; where one has a mistake, those about names that the data do not have are told with it.
+
+    A variable that the command line declares, and that the file does not have, is refused first.
+    """
+    _refuse_unknown_names(options, data)
     try:
         return read_rule_files(edits, options)
     except WrongRulesError as error:

@@ -151,6 +151,20 @@ def determines(
     return _exceptions(given, found, len(sizes), allowed) <= allowed
 
 
+def exceptions(given: NDArray[np.int64], found: NDArray[np.int64]) -> int:
+    """Records that differ from the most frequent value of `found` among those with the same `given`.
+
+    Parameters
+    ----------
+    given, found : ndarray of shape (n,), int64
+        Codes 0, 1, ..., -1 where missing: such records are left out.
+    """
+    both = (given >= 0) & (found >= 0)
+    if not both.any():
+        return 0
+    return _exceptions(given[both], found[both], int(given.max()) + 1, float(both.sum()))
+
+
 def _exceptions(given: NDArray[np.int64], found: NDArray[np.int64], classes: int, allowed: float) -> int:
     """Records that differ from the most frequent value of their class; roughly where they are far more than allowed."""
     width = int(found.max()) + 1

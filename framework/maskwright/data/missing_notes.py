@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import pyarrow as pa
@@ -10,11 +11,48 @@ import pyarrow as pa
 from maskwright.data.missing import is_code_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from maskwright.data.dataset import Column
 
 MOST_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class MissingCounts:
+    """How many cells of a variable are missing.
+
+    Attributes
+    ----------
+    name : str
+    cells : int
+    codes : tuple of (str, int)
+        Each declared missing code, and how many cells hold it.
+    suppressed_as : str or None
+        What cells that steps suppress are written as: this code need not occur.
+    """
+
+    name: str
+    cells: int
+    codes: tuple[tuple[str, int], ...]
+    suppressed_as: str | None
+
+    @classmethod
+    def of(cls, column: Column) -> Self:
+        """What a column says of its variable, as it was read."""
+        counts = tuple(code_counts(column))
+        return cls(column.name, int(np.count_nonzero(column.missing)), counts, column.variable.suppressed_as)
+
+    def __add__(self, other: MissingCounts) -> MissingCounts:
+        """Of two parts of a file."""
+        codes = dict(self.codes)
+        for code, count in other.codes:
+            codes[code] = codes.get(code, 0) + count
+        return replace(self, cells=self.cells + other.cells, codes=tuple(codes.items()))
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"{code!r} {count}" for code, count in self.codes if count)
+        return f"{self.name} {self.cells}" + (f" ({shown})" if shown else "")
 
 
 def missing_notes(columns: Sequence[Column]) -> Iterator[str]:
@@ -25,20 +63,23 @@ def missing_notes(columns: Sequence[Column]) -> Iterator[str]:
     columns : sequence of Column
         As they were read.
     """
-    shown = [_counted(column) for column in columns if column.missing.any()]
+    yield from missing_sentences([MissingCounts.of(column) for column in columns], len(columns[0]) if columns else 0)
+
+
+def missing_sentences(counts: Sequence[MissingCounts], records: int) -> Iterator[str]:
+    """Sentences about the missing cells of each variable; none when there are none.
+
+    Parameters
+    ----------
+    counts : sequence of MissingCounts
+    records : int
+    """
+    shown = [str(each) for each in counts if each.cells]
     if shown:
         listed = ", ".join(shown[:MOST_SHOWN])
         more = f", and {len(shown) - MOST_SHOWN} more variables" if len(shown) > MOST_SHOWN else ""
-        yield f"missing cells, of {len(columns[0])} records: {listed}{more}"
-    yield from _never_seen(columns)
-
-
-def _counted(column: Column) -> str:
-    """Number of missing cells, and how many of them hold each declared code."""
-    missing = f"{column.name} {int(np.count_nonzero(column.missing))}"
-    counts = dict(code_counts(column))
-    shown = ", ".join(f"{code!r} {count}" for code, count in counts.items() if count)
-    return f"{missing} ({shown})" if shown else missing
+        yield f"missing cells, of {records} records: {listed}{more}"
+    yield from _never_seen(counts)
 
 
 def code_counts(column: Column) -> Iterator[tuple[str, int]]:
@@ -59,16 +100,16 @@ def code_counts(column: Column) -> Iterator[tuple[str, int]]:
         yield code, int(cells[is_code_text(texts, [code])].sum())
 
 
-def _never_seen(columns: Iterable[Column]) -> Iterator[str]:
+def _never_seen(counts: Sequence[MissingCounts]) -> Iterator[str]:
     """Codes that are declared and that no cell of any of these variables holds."""
     where: dict[str, list[str]] = {}
     seen: set[str] = set()
-    for column in columns:
-        for code, count in code_counts(column):
-            where.setdefault(code, []).append(column.name)
+    for each in counts:
+        for code, count in each.codes:
+            where.setdefault(code, []).append(each.name)
             if count:
                 seen.add(code)
-    hidden = {column.variable.suppressed_as for column in columns}
+    hidden = {each.suppressed_as for each in counts}
     never = {code: names for code, names in where.items() if code.strip() and code not in seen and code not in hidden}
     if never:
         listed = ", ".join(

@@ -321,8 +321,10 @@ def _grid_text(scaled: NDArray[np.int64], missing: NDArray[np.bool_], decimals: 
     if decimals == 0:
         return pc.if_else(null, pa.scalar(None, pa.string()), pc.cast(pa.array(scaled), pa.string()))
     magnitude = np.abs(scaled)
-    whole = pc.cast(pa.array(magnitude // 10**decimals), pa.string())
-    fraction = pc.utf8_lpad(pc.cast(pa.array(magnitude % 10**decimals), pa.string()), decimals, "0")
+    # All are below 2**53, and so below a unit of more decimals, which no int64 holds.
+    unit = 10 ** min(decimals, 18)
+    whole = pc.cast(pa.array(magnitude // unit), pa.string())
+    fraction = pc.utf8_lpad(pc.cast(pa.array(magnitude % unit), pa.string()), decimals, "0")
     point = pc.binary_join_element_wise(whole, fraction, ".")
     text = pc.utf8_rtrim(pc.utf8_rtrim(point, characters="0"), characters=".")
     signed = pc.if_else(pa.array(scaled < 0), pc.binary_join_element_wise("-", text, ""), text)

@@ -5,7 +5,7 @@ Housemates are alike in much; that four of one household agree says what one of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,12 +33,18 @@ class Spanning:
         variables only: with all its values, each cell that goes asks for others, and in the end most are gone.
     size : str
         The number of records of the group.
+    said : mapping of name to str
+        What variables are called in messages, where that is not their name.
+    ends : mapping of name to str
+        The published variable without which nobody knows one, where that is another; empty: anybody counts it.
     """
 
     belongs: Mapping[str, str]
     groups: NDArray[np.int64]
     wanted: Collection[str] = ()
     size: str = ""
+    said: Mapping[str, str] = field(default_factory=dict)
+    ends: Mapping[str, str] = field(default_factory=dict)
 
     def asks(self, name: str, given: Sequence[str]) -> bool:
         """Whether variables read across levels or records: those of other records beside the record's own only."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.experiments.file_model import MOST_CELLS, ExperimentFile, ExperimentSettings, Family, Span
 from maskwright.foundation.errors import PipelineError, Problem
+from maskwright.foundation.file_names import split_name
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import Node, from_python, load_yaml
 from maskwright.foundation.yaml_models import read_model
@@ -207,7 +208,8 @@ class Experiment:
                     yield index, edits, dict(zip(values, chosen, strict=True))
 
     def _pipeline_node(self, steps: Node, edits: str) -> Node:
-        suffix = Path(str((self.root.at(("data", "source")) or Node("scalar", self.root.place)).value)).suffix or ".csv"
+        source = Path(str((self.root.at(("data", "source")) or Node("scalar", self.root.place)).value))
+        suffix = split_name(source.name)[1] or ".csv"
         output = from_python({"data": f"{self.path.stem}-masked{suffix}"}, self.root.place)
         pipeline = only(self.root, (*SHARED, "measure")).with_entry("edits", self.edit_sets[edits])
         return pipeline.with_entry("protect", steps).with_entry("output", output)

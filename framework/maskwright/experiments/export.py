@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.file_names import split_name
 from maskwright.foundation.whole_files import write_text
 from maskwright.foundation.yaml_document import scalar
 from maskwright.pipeline.resolved import RuleFile
@@ -78,7 +79,7 @@ def _settings(cell: Cell, path: Path) -> dict[str, Any]:
     settings["protect"] = [step for number, step in enumerate(settings["protect"], 1) if number not in cell.identity]
     stem = path.stem
     settings["output"] = {
-        "data": f"{stem}-masked{described.data.path.suffix}",
+        "data": f"{stem}-masked{split_name(described.data.path.name)[1]}",
         "record": f"{stem}-run.json",
         "public_record": f"{stem}-about.json",
     }

@@ -140,6 +140,25 @@ _CATALOGUE = (
         'Declare how they are written, `type: date, format: "%Y%m%d"`; or `type: integer`, if they are numbers.',
     ),
     DoubtKind(
+        "W106",
+        "many-records-dropped",
+        "file",
+        "A tenth or more of the records, or of the groups, violate an edit, and the pipeline says to drop them "
+        "(`on_input_violation: drop`): the release would be about another population. An edit or a declaration that "
+        "does not fit the data is a likelier reason than so many mistakes.",
+        "Look at the edits that are named and correct them, or have the records adjusted (`on_input_violation: "
+        "localize`) or masked and mended (`mask`).",
+    ),
+    DoubtKind(
+        "W107",
+        "varies-within-groups",
+        "variable",
+        "A variable is declared of a group, a household say, and differs between the rows of a tenth or more of the "
+        "groups: all rows would get one value, or the groups would be dropped. It is probably a variable of the "
+        "members.",
+        "Declare it of the members' level.",
+    ),
+    DoubtKind(
         "W201",
         "not-masked",
         "variable",

@@ -23,7 +23,11 @@ def nearest_name(name: str, valid: Iterable[str]) -> str | None:
     if name.lower() in lowered:
         return lowered[name.lower()]
     found = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    return found[0] if found else None
+    if found:
+        return found[0]
+    # Rules and measures say household.income; a variable is called income wherever else it is named.
+    after_level = name.rpartition(".")[2]
+    return after_level if after_level in names else None
 
 
 def unknown_name(kind: str, name: str, valid: Iterable[str]) -> str:

@@ -264,6 +264,7 @@ def _result(
     k = smallest_classes(masked, plan)
     left = context.original if removal.data.origin is None else context.original.taken(removal.data.origin)
     zeros = tuple(structural_zeros(context.original, masked, plan))
+    out_of_range = tuple(range_notices(context.original, masked, numeric, edits))
     return MaskingResult(
         masked=replace(masked, notes=()),
         adjusted=adjusted_by_edit(units, categories, edits, removal.rows),
@@ -284,7 +285,7 @@ def _result(
             *(f"edit {each.edit}: {each.how}" for each in protected.unkept),
             *uncut_notices(plan, len(context.original), context.execution.block_size),
             *zero_notices(zeros),
-            *range_notices(context.original, masked, numeric, edits),
+            *out_of_range,
             *conflict_notices(units),
             *coded_value_notices(protected.coded, removal.data),
             *category_notices([each.counts for each in categories], plan),
@@ -292,6 +293,7 @@ def _result(
             *removal.notices,
             *_notices_of_edits(context),
         ),
+        out_of_range=out_of_range,
         doubts=(
             *protected.doubts,
             *method_doubts(plan, results),

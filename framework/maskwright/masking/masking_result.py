@@ -44,6 +44,8 @@ class MaskingResult:
         Share of zeros before and after, for variables with structural zeros.
     notices : tuple of str
         What methods and adjustment did that a person should know.
+    out_of_range : tuple of str
+        Which of the notices count masked values beyond the range of the original.
     doubts : tuple of Doubt
         What masking may not have protected.
     keepers : tuple of Keeper
@@ -67,6 +69,7 @@ class MaskingResult:
     notes: tuple[Mapping[str, Any], ...]
     zeros: tuple[Mapping[str, Any], ...] = ()
     notices: tuple[str, ...] = ()
+    out_of_range: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     keepers: tuple[Keeper, ...] = ()
     cost: Cost = field(default_factory=Cost)

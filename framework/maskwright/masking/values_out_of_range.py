@@ -2,21 +2,58 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from maskwright.edits.analysis.signs import lines_of_signs
 from maskwright.foundation.progress import Caution
-from maskwright.planning.warnings.signs import listed, never_negative
+from maskwright.planning.warnings.signs import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from maskwright.data.dataset import Column, Dataset
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How far the values of a variable go in the original.
+
+    Attributes
+    ----------
+    low, high : float
+        The smallest and the largest one.
+    slack : float
+        Half a unit of the published grid: rounding to it is no leaving of the range.
+    """
+
+    low: float
+    high: float
+    slack: float
+
+    @classmethod
+    def of(cls, variable: Variable, low: float, high: float) -> Self:
+        """Extent of a variable between two values."""
+        places = variable.decimals
+        slack = 1e-9 * max(abs(low), abs(high)) if places is None else 0.5 * 10.0**-places
+        return cls(low, high, float(slack))
+
+    def left_by(self, values: NDArray[np.float64]) -> tuple[int, int]:
+        """How many values are below 0, where none was, and how many others beyond the smallest or largest one.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n,), float64
+        """
+        negative = values < 0 if self.low >= 0 else np.zeros(len(values), dtype=np.bool_)
+        beyond = ((values < self.low - self.slack) | (values > self.high + self.slack)) & ~negative
+        return int(np.count_nonzero(negative)), int(np.count_nonzero(beyond))
 
 
 def range_notices(original: Dataset, masked: Dataset, names: Sequence[str], edits: EditSet) -> Iterator[str]:
@@ -30,20 +67,41 @@ def range_notices(original: Dataset, masked: Dataset, names: Sequence[str], edit
     edits : EditSet
         That the masked data have to satisfy: a bound that one of them states is not advised.
     """
-    below: dict[str, int] = {}
-    beyond: dict[str, int] = {}
+    yield from range_sentences(range_counts(original, masked, names), edits)
+
+
+def range_counts(original: Dataset, masked: Dataset, names: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """How many masked values of each variable have left the range of the original, as `Extent.left_by` counts them.
+
+    Parameters
+    ----------
+    original, masked : Dataset
+    names : sequence of str
+        Masked variables; those that are published as categories are not looked at.
+    """
+    left: dict[str, tuple[int, int]] = {}
     for name in names:
         before, after = original[name], masked[name]
         if before.missing.all() or not after.variable.is_numeric:
             continue
         known = before.values[~before.missing]
-        values = after.values[~after.missing].astype(np.float64)
-        negative = values < 0 if never_negative(before) else np.zeros(len(values), dtype=np.bool_)
-        slack = _slack(before, known)
-        outside = ((values < known.min() - slack) | (values > known.max() + slack)) & ~negative
-        for counts, found in ((below, negative), (beyond, outside)):
-            if found.any():
-                counts[name] = int(found.sum())
+        extent = Extent.of(before.variable, float(known.min()), float(known.max()))
+        left[name] = extent.left_by(after.values[~after.missing].astype(np.float64))
+    return left
+
+
+def range_sentences(left: Mapping[str, tuple[int, int]], edits: EditSet) -> Iterator[str]:
+    """Sentences on values that have left the range of the original.
+
+    Parameters
+    ----------
+    left : mapping of name to (int, int)
+        Of each variable, as `Extent.left_by` counts them.
+    edits : EditSet
+        That the masked data have to satisfy: a bound that one of them states is not advised.
+    """
+    below = {name: negative for name, (negative, _) in left.items() if negative}
+    beyond = {name: others for name, (_, others) in left.items() if others}
     if below:
         lines = lines_of_signs(edits, tuple(below))
         advice = f"; where a variable cannot be negative, add to the edits: {listed(lines)}" if lines else ""
@@ -55,13 +113,5 @@ def range_notices(original: Dataset, masked: Dataset, names: Sequence[str], edit
         )
 
 
-def _slack(column: Column, known: NDArray[np.float64]) -> float:
-    """Half a unit of the published grid: rounding to it is no leaving of the range."""
-    places = column.variable.decimals
-    if places is not None:
-        return float(0.5 * 10.0**-places)
-    return 1e-9 * float(np.max(np.abs(known)))
-
-
-def _counted(counts: dict[str, int]) -> str:
+def _counted(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} ({count})" for name, count in counts.items())

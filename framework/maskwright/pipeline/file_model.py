@@ -147,7 +147,8 @@ class OutputSection(BaseModel, extra="allow", frozen=True):
     edits: FileName | None = Field(
         default=None,
         description="The rules that hold in the published data (.sch: Schematron; .yaml). Left out: written beside the "
-        "data, as NAME.edits.sch for XML and NAME.edits.yaml otherwise, if a step suppresses cells or drops edits.",
+        "data, as NAME.edits.sch for XML and NAME.edits.yaml otherwise (NAME: that of the data without its ending), if "
+        "a step suppresses cells or drops edits.",
     )
     report: FileName | None = Field(default=None, description="Report for reading (.html).")
     record: FileName | None = Field(

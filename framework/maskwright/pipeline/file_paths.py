@@ -11,6 +11,7 @@ from maskwright.data.parts.finding import could_match, is_pattern, is_several
 from maskwright.data.parts.manifest import foreign_file
 from maskwright.foundation.errors import PluginError, Problem
 from maskwright.foundation.file_identity import file_identity
+from maskwright.foundation.file_names import split_name
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only
@@ -175,7 +176,10 @@ def resolve_output(
         problems.extend(told if across_levels else ())
         return None
     needs, xml = new_rules and len(problems) == before, None if named is None else named.name == "xml"
-    _place_rules(section, folder, paths, levels, taken, problems, needs=needs, across_levels=across_levels, is_xml=xml)
+    _place_rules(
+        section, folder, paths, levels, taken, problems,
+        needs=needs, across_levels=across_levels, is_xml=xml, is_folder=is_folder,
+    )  # fmt: skip
     of_levels = {name: paths.pop(f"data.{name}") for name in levels if f"data.{name}" in paths}
     if of_levels:
         paths["data"] = of_levels[levels[-1]]
@@ -201,7 +205,7 @@ def resolve_output(
 
 def _place_rules(
     section: Node, folder: Path, paths: dict[str, Path], levels: Sequence[str], taken: Mapping[object, str],
-    problems: list[Problem], *, needs: bool, across_levels: bool, is_xml: bool | None,
+    problems: list[Problem], *, needs: bool, across_levels: bool, is_xml: bool | None, is_folder: bool,
 ) -> None:  # fmt: skip
     """Add the file of the rules that hold in the published data, where they need one and the section names none.
 
@@ -211,7 +215,9 @@ def _place_rules(
     beside = paths.get("data") or next((paths[f"data.{name}"] for name in levels[-1:] if f"data.{name}" in paths), None)
     if needs and beside is not None and "edits" not in paths:
         of_records = (find_source(beside).name == "xml" if is_xml is None else is_xml) and not across_levels
-        paths["edits"] = beside.with_name(beside.name.split(".")[0] + (".edits.sch" if of_records else ".edits.yaml"))
+        # A folder has no ending: what follows its last point distinguishes it from others.
+        name = beside.name if is_folder else split_name(beside.name)[0]
+        paths["edits"] = beside.with_name(name + (".edits.sch" if of_records else ".edits.yaml"))
         _check_place("edits", paths["edits"], section, folder, taken, problems)
     elif across_levels and "edits" in paths and paths["edits"].suffix.lower() == ".sch":
         place = next(node.place for key, node in section.entries if key.raw == "edits")

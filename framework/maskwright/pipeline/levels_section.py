@@ -6,22 +6,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from maskwright.data.declaration import VariableDeclaration
-from maskwright.data.levels.declaration import LevelDeclaration
+from maskwright.data.levels.declaration import LevelDeclaration, LevelPlaces
 from maskwright.edits.rule_language.grammar import parse_expression
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import scalar
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import texts, without
-from maskwright.pipeline.resolved import LevelSources, VariableUse
+from maskwright.pipeline.resolved import LevelSources
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
+    from maskwright.foundation.errors import Place
     from maskwright.foundation.yaml_document import Node
     from maskwright.pipeline.resolved import DataSource
 
 EXAMPLE = "levels: {household: {key: hhid, variables: [region]}, person: {key: pno, in: household}}"
+POINTERS = "The variable that points, and then the key that it names: pointers: {spouse: pno, mother: pno}."
 
 
 def resolve_levels(
@@ -55,10 +57,11 @@ def resolve_levels(
         sources[name] = found
     if form == "nested":
         sources = _inside_each_other(sources, declared, levels, problems)
+    problems += _identifier_problems(section, declared, sources)
     if len(problems) > before:
         return None
     sources = {name: replace(each, variables=_with_keys(each.variables, declared)) for name, each in sources.items()}
-    return LevelSources(declared, sources, form, tuple(_uses(levels)))
+    return LevelSources(declared, sources, form, {name: _places(level) for name, level in levels.items()})
 
 
 def _declared(section: Node, problems: list[Problem]) -> dict[str, LevelDeclaration] | None:
@@ -70,7 +73,12 @@ def _declared(section: Node, problems: list[Problem]) -> dict[str, LevelDeclarat
         return None
     declared = {}
     for key, level in node.entries:
-        found = read_model(LevelDeclaration, texts(level, ("variables", "order")), problems)
+        own: list[Problem] = []
+        found = read_model(LevelDeclaration, texts(level, ("variables", "order")), own)
+        pointers = level.get("pointers")
+        if pointers is not None and not pointers.is_mapping:
+            own = [replace(each, hint=POINTERS) if each.message.startswith("pointers:") else each for each in own]
+        problems.extend(own)
         if found is not None:
             declared[key.raw] = found
     if len(problems) == before:
@@ -132,20 +140,26 @@ def structure_problems(declared: Mapping[str, LevelDeclaration], node: Node) -> 
     said_of = zip(names, above, strict=True)
     shown = ", ".join(name + (f" (in {each})" if each and len(names) == 2 else "") for name, each in said_of)
     said = f"levels are two, the upper one first, and the lower one `in` it; {number} declared: {shown}"
+    if len(names) == 2 and above == [names[1], None]:
+        hint = f"Write the level {names[1]} first: {names[0]} is `in` it."
+        return [Problem(said, node.place, hint)]
     if len(names) > 2:
         return [Problem(said, node.place, "Leave out the level that no step masks, and keep its key as a variable.")]
     return [Problem(said, node.place, EXAMPLE)]
 
 
-def _uses(levels: Mapping[str, Node]) -> Iterator[VariableUse]:
-    """Names of variables that the declarations give, with their places."""
-    for name, level in levels.items():
-        nodes = [] if (key := level.get("key")) is None else [key]
-        pointers = level.get("pointers")
-        nodes += [] if pointers is None else [each for each, _ in pointers.entries]
-        for several in (level.get("variables"), level.get("order")):
-            nodes += () if several is None else several.elements
-        yield from (VariableUse(node.raw, node.place, f"level {name}: ") for node in nodes)
+def _places(level: Node) -> LevelPlaces:
+    """Where the declaration of a level names variables."""
+    nodes = [] if (key := level.get("key")) is None else [key]
+    pointers = level.get("pointers")
+    pairs = () if pointers is None else pointers.entries
+    nodes += [pointer for pointer, _ in pairs]
+    for several in (level.get("variables"), level.get("order")):
+        nodes += () if several is None else several.elements
+    found: dict[str, Place] = {}
+    for node in nodes:
+        found.setdefault(node.raw, node.place)
+    return LevelPlaces(found, {pointer.raw: target.place for pointer, target in pairs})
 
 
 def _condition_problems(declared: Mapping[str, LevelDeclaration], node: Node) -> list[Problem]:
@@ -177,8 +191,34 @@ def _form_problems(
         if form != "flat" and level.variables is not None:
             message = f"level {name}: `variables` is for one flat file; here each level has its own"
             problems.append(Problem(message, node.place))
+    files = [level.source for level in declared.values()]
+    if form == "linked" and None not in files and len(set(files)) < len(files):
+        node = list(levels.values())[-1]
+        hint = "Name the file of each level; of one flat file, `source` stands above `levels`."
+        place = (node.get("source") or node).place
+        problems.append(Problem(f"the levels {' and '.join(declared)} have the same `source`", place, hint))
     if form == "linked" and own is not None and own.value is not None:
         problems.append(Problem("each level has its own `source`: remove this one", own.place))
+    return problems
+
+
+def _identifier_problems(
+    section: Node, declared: Mapping[str, LevelDeclaration], sources: Mapping[str, DataSource]
+) -> list[Problem]:
+    """Pointers, and keys that are kept, which are declared as what is not published, and would be published."""
+    problems = []
+    for name, level in declared.items():
+        said = dict.fromkeys(level.pointers, "a pointer, which is published with the keys that it names")
+        said |= {level.key: "its key, and `keep_key: true` publishes it as it is"} if level.keep_key else {}
+        for variable, what in said.items():
+            stated = sources[name].variables.get(variable)
+            if stated is not None and stated.role == "identifier":
+                node = section.at(("variables", variable)) or section
+                hint = f"Take {variable} out of `pointers`: then it is dropped. Or give it no role."
+                if variable == level.key:
+                    hint = "Leave out `keep_key: true`: keys are published with new values."
+                message = f"{variable} is an identifier, which is not published; level {name} says that it is {what}"
+                problems.append(Problem(message, node.place, hint))
     return problems
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from maskwright.data.codebooks.codebook import Codebook
     from maskwright.data.dataset import Dataset
     from maskwright.data.declaration import VariableDeclaration
-    from maskwright.data.levels.declaration import LevelDeclaration
+    from maskwright.data.levels.declaration import LevelDeclaration, LevelPlaces
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
     from maskwright.pipeline.execution_section import ChosenEngine
@@ -103,13 +103,16 @@ class LevelSources:
         The same file twice where it is flat or nested.
     form : {"flat", "linked", "nested"}
         One row for each record of the lowest level; a file of each level; one XML file with records inside each other.
+    places : mapping of level name to LevelPlaces
+        Where the pipeline says what it declares.
     uses : tuple of VariableUse
-        Variables that the declarations name.
+        Variables that the command line declares.
     """
 
     declared: Mapping[str, LevelDeclaration]
     sources: Mapping[str, DataSource]
     form: Literal["flat", "linked", "nested"]
+    places: Mapping[str, LevelPlaces] = field(default_factory=dict)
     uses: tuple[VariableUse, ...] = ()
 
 

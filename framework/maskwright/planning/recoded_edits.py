@@ -128,13 +128,14 @@ def published_before_data(
 ) -> dict[str, Variable]:
     """Recoded variables as they are published, where that is known before the steps are run."""
     known: dict[str, Variable | None] = {each.name: each for each in variables}
-    for step, found in zip(steps, variables_of_steps(steps, variables), strict=True):
+    for number, (step, found) in enumerate(zip(steps, variables_of_steps(steps, variables), strict=True), 1):
         if "detail" not in step.method.removes:
             continue
-        for name in found.names:
-            before = known[name]
-            publishes = step.method.publishes
-            known[name] = None if before is None or publishes is None else publishes(step.params, before)
+        publishes = step.method.publishes
+        with step.placed(f"step {number}: "):
+            for name in found.names:
+                before = known[name]
+                known[name] = None if before is None or publishes is None else publishes(step.params, before)
     return {name: each for name in coarse.steps if (each := known[name]) is not None}
 
 

@@ -59,6 +59,11 @@ def part_batches(source: Source, params: Any, parts: Parts, part: Part) -> Itera
         yield from batches
 
 
+def files_in_words(names: Sequence[str]) -> str:
+    """What a dataset was read from: ``read from 3 files, part-1.csv to part-3.csv``."""
+    return f"read from {f'{len(names)} files, {names[0]} to {names[-1]}' if len(names) > 1 else names[0]}"
+
+
 def scan_parts(source: Source, params: Any, place: str, progress: Progress = silent) -> Parts:
     """Parts of a dataset, each read once for its records and its columns.
 
@@ -186,9 +191,7 @@ class PartsReading:
 
     def _notes_of_files(self) -> dict[str, Any]:
         """What is to be said of the files, and whether marks of numbers may differ."""
-        names_of_files = [each.name for each in self._found]
-        of_several = f"{len(names_of_files)} files, {names_of_files[0]} to {names_of_files[-1]}"
-        notes = [f"read from {of_several if len(names_of_files) > 1 else names_of_files[0]}"]
+        notes = [files_in_words([each.name for each in self._found])]
         if self._hive:
             notes[0] += f"; {', '.join(self._hive)} from the names of folders"
         told: dict[str, list[str]] = {}
@@ -364,11 +367,11 @@ def _as_dataset(part: FoundPart, batch: WrittenBatch, types: Mapping[str, Any], 
     """The same records, with the columns of the dataset."""
     names = batch.cells.schema.names
     said = constant_columns(part, batch.cells, types, row)
-    if not said and names == list(types):
+    if not said and columns_of(batch.cells) == types and names == list(types):
         return batch
     n = batch.cells.num_rows
     columns = [
-        batch.cells.column(name) if name in names else said[name] if name in said else pa.nulls(n, kind)
+        batch.cells.column(name).cast(kind) if name in names else said[name] if name in said else pa.nulls(n, kind)
         for name, kind in types.items()
     ]
     return WrittenBatch(pa.record_batch(columns, names=list(types)), batch.written)

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from maskwright.data.number_text import read_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -38,22 +38,51 @@ def formula_notices(data: Dataset, edits: EditSet, *, escapes: bool) -> Iterator
     escapes : bool
         Whether an apostrophe is put before them, where no edit reads them.
     """
-    for column in data:
-        if column.variable.is_numeric:
-            continue
-        cells = int(np.count_nonzero(_are_formulas(column.variable)[column.values] & ~column.missing))
-        if cells:
-            readers = [edit.name for edit in edits if column.name in edit.variables]
-            done = (
-                "`output: {formulas: escape}` puts an apostrophe before each"
-                if not escapes
-                else f"they stay as they are, since edits read them ({', '.join(readers)})"
-                if readers
-                else "an apostrophe is put before each"
-            )
-            yield f"{column.name}: {cells} cell(s) begin like a formula, which a spreadsheet would run; {done}"
-    names = pa.array(data.names, pa.string())
-    odd = names.filter(pc.match_substring_regex(names, FORMULA)).to_pylist()
+    yield from formula_sentences(formula_cells(data), data.names, edits, escapes=escapes)
+
+
+def formula_cells(data: Dataset) -> dict[str, int]:
+    """Cells of each variable that are such texts; variables without one are left out.
+
+    Parameters
+    ----------
+    data : Dataset
+        That is to be written.
+    """
+    texts = (column for column in data if not column.variable.is_numeric)
+    cells = {
+        each.name: int(np.count_nonzero(_are_formulas(each.variable)[each.values] & ~each.missing)) for each in texts
+    }
+    return {name: count for name, count in cells.items() if count}
+
+
+def formula_sentences(
+    cells: Mapping[str, int], names: Sequence[str], edits: EditSet, *, escapes: bool
+) -> Iterator[str]:
+    """Sentences on such texts, and on names of variables that are.
+
+    Parameters
+    ----------
+    cells : mapping of name to int
+        As `formula_cells` counts them.
+    names : sequence of str
+        Of all variables.
+    edits : EditSet
+    escapes : bool
+        As `formula_notices` takes it.
+    """
+    for name, count in cells.items():
+        readers = [edit.name for edit in edits if name in edit.variables]
+        done = (
+            "`output: {formulas: escape}` puts an apostrophe before each"
+            if not escapes
+            else f"they stay as they are, since edits read them ({', '.join(readers)})"
+            if readers
+            else "an apostrophe is put before each"
+        )
+        yield f"{name}: {count} cell(s) begin like a formula, which a spreadsheet would run; {done}"
+    texts = pa.array(names, pa.string())
+    odd = texts.filter(pc.match_substring_regex(texts, FORMULA)).to_pylist()
     if odd:
         yield f"names of variables that begin like a formula, which a spreadsheet would run: {', '.join(odd)}"
 

@@ -1,7 +1,8 @@
 """The folder that the tasks of a large run write into on the way: for its owner only, and gone when the run is.
 
 It holds confidential records. What ends the run in the middle leaves it there for ``--resume`` where that can help: a
-killed process, lost workers, a full disk. A lock says whether a run is at work in it, whichever way that run ends::
+killed process, lost workers, a full disk, a signal where ``--resume`` was given from the first. A lock says whether a
+run is at work in it, whichever way that run ends::
 
     .scratch-maskwright-6c1f0a52-1f0c6a52d3e4b5a6/   0700: of an output, and of all that the results depend on
         lock
@@ -11,6 +12,7 @@ killed process, lost workers, a full disk. A lock says whether a run is at work 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -22,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.processes.ending_signals import Interrupted
 from maskwright.foundation.whole_files import PRIVATE, write_text
 from maskwright.plugins.engine import EngineLost, MemoryFull, ScratchFull, TaskFailed
 from maskwright.release.staging import hold
@@ -36,6 +39,9 @@ PREFIX = ".scratch-maskwright-"
 
 KEPT_AFTER = (TaskFailed, EngineLost, ScratchFull, MemoryFull)
 """Ends of a run after which another one may go on from what is finished."""
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""Of a disk, or of what one may have of it."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,7 @@ def scratch_folder(parent: Path, output: Path, identity: str, *, resume: bool, r
     identity : str
         All that its results depend on: the pipeline, hashes of its inputs, versions; a seed only where it is given.
     resume : bool
+        A run that is to be resumed keeps what is finished when a signal ends it, too.
     reporter : Reporter
         Told of what is removed, used or kept.
 
@@ -92,6 +99,9 @@ def scratch_folder(parent: Path, output: Path, identity: str, *, resume: bool, r
     of_output = f"{PREFIX}{_short(str(output), 8)}-"
     own = parent / f"{of_output}{_short(identity, 16)}"
     try:
+        # A name that was mistyped is a folder on another disk than was meant.
+        if not parent.exists() and not output.is_relative_to(parent):
+            reporter.notice(f"there was no folder {parent}: it is made for what the tasks write on the way")
         parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         held = _left(parent, of_output, own, resume=resume, reporter=reporter)
         if held is None:
@@ -105,14 +115,21 @@ def scratch_folder(parent: Path, output: Path, identity: str, *, resume: bool, r
         raise _busy(output)
     try:
         yield Scratch(own)
-    except KEPT_AFTER:
+    except BaseException as error:
+        if not _is_kept(error, resume=resume):
+            _remove(held)
+            raise
         held.let_go()
         reporter.notice(f"what is finished is kept in {own}, which holds confidential data; --resume uses it")
         raise
-    except BaseException:
-        _remove(held)
-        raise
     _remove(held)
+
+
+def _is_kept(error: BaseException, *, resume: bool) -> bool:
+    """Whether another run may go on from what this one has finished."""
+    if isinstance(error, Interrupted):
+        return resume
+    return isinstance(error, KEPT_AFTER) or getattr(error.__cause__, "errno", None) in FULL
 
 
 @contextmanager

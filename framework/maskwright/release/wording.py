@@ -153,6 +153,7 @@ def verdict(record: RunRecord) -> str:
         said += f"; {', '.join(named)}, whose cells are suppressed"
     arrived = sum(edit.violations_on_arrival for edit in record.edits)
     said += f" ({plural(arrived, 'violation')} in the original)." if arrived else "."
+    said += f" Dropped since they violate an edit: {_left_out(record.left_out)}." if record.left_out else ""
     if warnings:
         are = "warning is" if len(warnings) == 1 else "warnings are"
         said += f" {len(warnings)} {are} violated ({', '.join(warnings)})."
@@ -218,6 +219,13 @@ def _not_judged(edits: int) -> str:
     if edits == 1:
         return "1 edit is not judged where a cell that it reads is missing"
     return f"{count(edits)} edits are not judged where a cell that they read is missing"
+
+
+def _left_out(dropped: Mapping[str, int]) -> str:
+    """``2,580 of household and 7,211 of person``; of a file without levels ``12 records``."""
+    if list(dropped) == ["record"]:
+        return plural(dropped["record"], "record")
+    return " and ".join(f"{count(some)} of {level}" for level, some in dropped.items())
 
 
 def _what_holds(edits: int, warnings: int) -> str:
@@ -302,6 +310,15 @@ def promised_classes(record: RunRecord) -> str:
 def _on_each(groups: Sequence[Sequence[str]]) -> str:
     """``on wage, bonus, and on hours``."""
     return ", and ".join(f"on {', '.join(names)}" for names in groups)
+
+
+def how_classes_are_counted(record: RunRecord) -> str:
+    """What makes records equal where cells are empty, and what the size of a class is; of all figures of k of a run."""
+    missing = "A missing or emptied cell is a value of its own, one for each way in which it is written."
+    if len(record.levels) < 2:
+        return missing
+    top, low = list(record.levels)[:2]
+    return f"{missing} Classes of {low} records are counted in {top} records: one counts once, with all its members."
 
 
 ONLY_MASKED = "Counted are masked values alone: what is published unmasked tells more groups apart."

@@ -20,10 +20,14 @@ def positive_weights(weights: NDArray[np.float64] | None) -> tuple[NDArray[np.fl
     """
     if weights is None or weights.all():
         return weights, ()
-    note = (
-        f"{int((weights == 0.0).sum())} record(s) with a weight of zero count with weight 1: they stand for themselves"
-    )
-    return np.where(weights == 0.0, 1.0, weights), (note,)
+    return np.where(weights == 0.0, 1.0, weights), zero_weights(int((weights == 0.0).sum()))
+
+
+def zero_weights(count: int) -> tuple[str, ...]:
+    """Note on records that stand for nobody, if there are any."""
+    if not count:
+        return ()
+    return (f"{count} record(s) with a weight of zero count with weight 1: they stand for themselves",)
 
 
 def sampling_fraction(

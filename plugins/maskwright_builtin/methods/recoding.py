@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from dataclasses import replace
 from datetime import date
@@ -18,6 +19,7 @@ from maskwright import (
     InputError,
     Masked,
     Method,
+    Problem,
     Variable,
     completed_years,
     first_of,
@@ -311,10 +313,7 @@ def joined(variable: Variable, groups: Mapping[str, Sequence[str]]) -> tuple[NDA
     """
     unknown = {member for members in groups.values() for member in members} - set(variable.categories)
     if unknown:
-        raise InputError(
-            f"{variable.name} has no category called {', '.join(map(repr, sorted(unknown)))} (it has "
-            f"{len(variable.categories)})"
-        )
+        raise InputError([_unknown_category(variable, each) for each in sorted(unknown)])
     new_name = {member: name for name, members in groups.items() for member in members}
     clash = [name for name in groups if name in variable.categories and new_name.get(name) != name]
     if clash:
@@ -325,6 +324,16 @@ def joined(variable: Variable, groups: Mapping[str, Sequence[str]]) -> tuple[NDA
     if variable.type == "ordinal" and np.any(np.diff(codes) < 0):
         raise InputError(f"{variable.name} is ordinal: only neighbouring categories can be joined")
     return codes, categories
+
+
+def _unknown_category(variable: Variable, member: str) -> Problem:
+    """What is wrong, with the nearest of the categories that are declared: others are values of records."""
+    of_order = variable.categories if variable.type == "ordinal" and not variable.bands else ()
+    declared = [name for name in variable.categories if name in of_order or name in dict(variable.labels)]
+    near = difflib.get_close_matches(member, declared, n=1)
+    meant = f"; did you mean {near[0]!r}?" if near else f" (it has {len(variable.categories)})"
+    hint = None if near else "`maskwright describe DATA --show-values` lists the most frequent ones: confidential."
+    return Problem(f"{variable.name} has no category called {member!r}{meant}", hint=hint)
 
 
 def _variant(params: RecodingParams) -> Method:

@@ -94,6 +94,7 @@ def write_html(path: Path, record: Mapping[str, Any]) -> None:
         "promised": wording.promised_classes(found),
         "several_k": len({own.expected for _, own in classes}) > 1,
         "told_apart": wording.groups_told_apart(found),
+        "how_counted": wording.how_classes_are_counted(found),
         "measures": [
             _measure(number, label, measure) for number, (label, measure) in enumerate(found.measures.items(), 1)
         ],

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def test_explain_alone_lists_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain"]) == 0
-    shown = capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
     for name in ("experiment", "hierarchies", "local_suppression", "k_anonymity", "W302 suppressed-cells-follow"):
         assert name in shown
 

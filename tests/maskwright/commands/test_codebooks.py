@@ -275,7 +275,7 @@ def test_the_page(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("role", ["{role: other}", "{role: other, release: as is}", "{type: nominal, role: other}"])
 def test_keys_are_not_listed(role: str, tmp_path: Path) -> None:
     """The numbers of households, and texts that are as good as keys, are no codes; regions are."""
-    rows = [f"H{row // 3:04d},{row // 4 + 100},{'NSEW'[row // 3 % 4]},{900 + 3 * row}" for row in range(240)]
+    rows = [f"H{row // 3:04d},{row // 4 + 100},{'NSEW'[row // 3 % 4]},{900 + 97 * row % 240}" for row in range(240)]
     (tmp_path / "d.csv").write_text("\n".join(["hh,dwelling,region,wage", *rows, ""]), encoding="utf-8")
     (tmp_path / "p.yaml").write_text(
         f"maskwright: 1\ndata: {{source: d.csv, cluster: hh, variables: {{hh: {role}, region: {{role: other}}, "

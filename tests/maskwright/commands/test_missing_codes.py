@@ -218,7 +218,7 @@ def test_rules_beside_a_masked_xml_file_hold_in_it_for_every_processor(tmp_path:
         wages = ("NA", "-9", "-9.00")[number % 3] if coded else str(100 + 7 * number)
         rents = ("-9", "-8")[number % 2] if number % 4 == 0 else str(number)
         income = "-9" if coded or number % 4 == 0 else str(100 + 8 * number)
-        born = "1900-01-01" if number % 7 == 0 else f"19{30 + number}-05-17"
+        born = "1900-01-01" if number % 7 == 0 else f"19{30 + 23 * number % 60}-05-17"
         lines.append(f"{wages},{rents},{income},{'abcdx'[min(number // 9, 4)]},{born},{('yes', 'no')[number % 2]}")
     (tmp_path / "people.csv").write_text("\n".join(lines) + "\n")
     (tmp_path / "pipeline.yaml").write_text(CODED_PEOPLE)

@@ -134,6 +134,14 @@ def test_compiled_code_writes_numbers_alike(
     assert compiled.to_pylist() == write_numbers(array, gone, decimals, digits).to_pylist()
 
 
+@pytest.mark.parametrize("decimals", [18, 19, 24])
+def test_more_decimals_than_a_whole_number_holds(decimals: int) -> None:
+    values = np.array([0.0, 7e-16 if decimals < 19 else 7e-19])
+    texts = write_numbers(values, np.zeros(2, dtype=bool), decimals).to_pylist()
+    assert texts[0] == "0"
+    assert float(texts[1]) == values[1]
+
+
 def test_values_off_the_grid_are_rounded_to_it() -> None:
     values = np.array([0.126, -0.004, 2.5, 1e17, -7.0])
     texts = write_numbers(values, np.zeros(5, dtype=bool), 2)

@@ -20,7 +20,10 @@ FORMATS = ["%d.%m.%Y", "%d/%m/%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%m/%Y"]
 
 def written(folder: Path, form: str) -> Path:
     """A file of persons with two columns of dates."""
-    rows = [f"{day.strftime(form)},{(day + timedelta(40)).strftime(form)},{1000 + 7 * n}" for n, day in enumerate(DAYS)]
+    rows = [
+        f"{day.strftime(form)},{(day + timedelta(40)).strftime(form)},{1000 + 37 * n % 101}"
+        for n, day in enumerate(DAYS)
+    ]
     (folder / "d.csv").write_text("\n".join(["entry,leave,wage", *rows, ""]), encoding="utf-8")
     return folder / "d.csv"
 

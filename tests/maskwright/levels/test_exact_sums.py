@@ -44,6 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(folder: Path, name: str, steps: list[dict[str, Any]], **changes: Any) -> tuple[dict[str, Any], pd.DataFrame]:
     settings = yaml.safe_load((folder / "linked.yaml").read_text(encoding="utf-8"))
     settings.pop("thresholds")
+    settings.pop("waive")
     settings |= {"protect": [{"method": "microaggregation"} | step for step in steps], "measure": ["sse"]} | changes
     settings["output"] = {"data": {"household": f"{name}_h.csv", "person": f"{name}_p.csv"}}
     (folder / f"{name}.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")

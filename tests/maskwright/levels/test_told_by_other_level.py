@@ -36,6 +36,7 @@ def survey(folder: Path) -> None:
     top["founded"] = pd.to_datetime(of_seat["day"], unit="D").dt.strftime("%Y-%m-%d")
     top["first"] = pd.to_datetime(low.groupby("firm")["day"].min(), unit="D").dt.strftime("%Y-%m-%d")
     top["main"], top["worth"] = of_seat["branch"], of_seat["staff"]
+    top["dozens"], top["until"] = 12 * of_seat["staff"], 2023 - of_seat["staff"]
     top["mean"] = low.groupby("firm")["staff"].mean().round(1)
     top["outside"] = low["owner"].isin(["F", "P"]).groupby(low["firm"]).sum()
     top["public"] = np.where((low["owner"] == "P").groupby(low["firm"]).any(), "yes", "no")
@@ -45,7 +46,7 @@ def survey(folder: Path) -> None:
     low.to_csv(folder / "plants.csv", index=False)
 
 
-UPPER = ("founded", "first", "main", "worth", "mean", "outside", "public", "kind")
+UPPER = ("founded", "first", "main", "worth", "dozens", "until", "mean", "outside", "public", "kind")
 LOWER = ("seat", "branch", "owner", "staff", "opened", "chance")
 
 
@@ -92,6 +93,8 @@ def noise(name: str) -> dict[str, Any]:
         (pram("branch"), "main", "they are the same of the one plant that seat marks"),
         (pram("main"), "branch", "they are the same of the one plant that seat marks"),
         (noise("worth"), "staff", "they are the same of the one plant that seat marks"),
+        (noise("dozens"), "staff", "it gives the other by its place in their order, of the one plant that seat marks"),
+        (noise("staff"), "until", "it gives the other by its place in their order, of the one plant that seat marks"),
         (noise("staff"), "mean", "tells mean(plant.staff)"),
         (noise("mean"), "staff", "is mean(plant.staff)"),
         (pram("owner"), "outside", "it is the number of plant with one or two values of owner"),

@@ -45,6 +45,7 @@ def tried(
         stated = yaml.safe_load(Path(f"{form}.yaml").read_text(encoding="utf-8"))
         stated |= {"measure": [], "output": {"data": f"out{'.xml' if form == 'nested' else '.csv'}"}}
         stated.pop("thresholds", None)
+        stated.pop("waive", None)
         stated["data"] |= changes.pop("data", {})
         stated["data"]["variables"] |= variables or {}
         stated |= changes

@@ -10,6 +10,7 @@ from maskwright.cli.show.explained_parameters import WIDTH, parameters
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.hierarchies.declaration import HierarchyDeclaration
 from maskwright.data.levels.declaration import LevelDeclaration
+from maskwright.foundation.file_names import PACKINGS
 
 if TYPE_CHECKING:
     from maskwright.plugins.registered import Registry
@@ -121,7 +122,7 @@ def formats_table(registry: Registry) -> str:
     ]
     for source in own:
         assert source.holds is not None
-        endings = ", ".join(f"`{each}`" for each in source.suffixes if not each.endswith((".gz", ".zip", ".zst")))
+        endings = ", ".join(f"`{each}`" for each in source.suffixes if not each.endswith(PACKINGS))
         packed = any(each.endswith(".gz") for each in source.suffixes)
         lines += [
             f"## {source.name}", "", source.summary, "", "| | |", "|---|---|", f"| endings | {endings or 'none'} |",

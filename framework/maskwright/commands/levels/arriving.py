@@ -10,14 +10,13 @@ import numpy as np
 from maskwright.commands.levels.composition import is_composition
 from maskwright.commands.levels.encodings import encoding_notices
 from maskwright.commands.levels.false_on_missing import FalseOnMissing, false_on_missing
-from maskwright.commands.levels.identifiers import dropped_identifiers, identifiers, refuse_rules_on_identifiers
+from maskwright.commands.levels.identifiers import dropped_identifiers, refuse_rules_on_identifiers, without_dropped
 from maskwright.commands.levels.last_word import binary_sum_notices, engine_rules
+from maskwright.commands.levels.left_out_groups import on_violation
 from maskwright.commands.levels.mending import MendedLevels, mended_levels
 from maskwright.commands.reading import load
 from maskwright.commands.running.arrive import Clock, identifier_notices, read_rules
-from maskwright.data.levels.linking import levels_of_flat, linked_levels, with_most_frequent
-from maskwright.data.levels.mistakes import wrong_pointers
-from maskwright.edits.analysis.analyse import analyse
+from maskwright.data.levels.linking import levels_of_flat, linked_levels
 from maskwright.edits.date_arithmetic import with_dates
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check import Outcome
@@ -31,17 +30,14 @@ from maskwright.edits.levels.written_rules import as_stated
 from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import silent, stage
-from maskwright.foundation.refusals import EditViolation
 from maskwright.pipeline.names import in_order, names_in, unknown_uses
-from maskwright.pipeline.names_of_levels import further_level_problems
+from maskwright.pipeline.names_of_levels import further_level_problems, wrong_level_names
 from maskwright.pipeline.plugins_section import choice_notices
-from maskwright.planning.applicable_edits import declared_bounds, without_violations
+from maskwright.planning.applicable_edits import declared_bounds
 from maskwright.planning.warnings.publication_warnings import refuse_arithmetic_on_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
@@ -75,6 +71,8 @@ class ArrivedLevels:
     doubts : tuple of Doubt
     mended : MendedLevels or None
         Under ``on_input_violation: localize``: which fields of which groups were adjusted. Confidential.
+    dropped : mapping of level name to int
+        Records of groups that break edits and were dropped.
     """
 
     linked: LinkedData
@@ -87,6 +85,7 @@ class ArrivedLevels:
     notices: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = field(default=())
     mended: MendedLevels | None = None
+    dropped: Mapping[str, int] = field(default_factory=dict)
 
     def forget_cells_of_files(self) -> None:
         """Let go of the cells of the files as they were read, wherever these data are held.
@@ -148,7 +147,8 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
         *_once(note for each in files.values() for note in each.notes),
     )
     records = {level.name: len(level) for level in linked}
-    linked, said = _on_violation(described, linked, files, bound, found)
+    done = on_violation(described, linked, files, bound, found)
+    linked, said = done.linked, done.notices
     if said:
         bound = edits_of_levels(rules, linked)
     standing = outcomes(linked, bound) if said else arrival
@@ -160,9 +160,9 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
         linked, said = mended.linked, (*said, *mended.notices)
         bound = edits_of_levels(rules, linked)
         standing = outcomes(linked, bound)
-    doubts = _once(doubt for each in files.values() for doubt in each.doubts)
+    doubts = _once((*(doubt for each in files.values() for doubt in each.doubts), *done.doubts))
     notices = (*choice_notices(described), *told, *rules.notes, *said)
-    return ArrivedLevels(linked, bound, arrival, standing, files, rules, records, notices, doubts, mended)
+    return ArrivedLevels(linked, bound, arrival, standing, files, rules, records, notices, doubts, mended, done.dropped)
 
 
 def _read_files(described: Pipeline, reporter: Reporter) -> dict[str, Dataset]:
@@ -196,19 +196,13 @@ def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:
     InputError
     """
     names = {name: source.name for name, source in levels.sources.items()}
-    problems = _unknown_uses(levels, files, levels.uses)
+    levels = without_dropped(levels, {name: file.names for name, file in files.items()})
+    problems = _unknown(levels, files, levels.uses)
     if problems:
         raise InputError(problems)
     if levels.form == "flat":
         lowest = list(files)[-1]
-        dropped = identifiers(levels).difference(files[lowest].names)
-        declared = {
-            name: each
-            if each.variables is None
-            else each.model_copy(update={"variables": tuple(one for one in each.variables if one not in dropped)})
-            for name, each in levels.declared.items()
-        }
-        return levels_of_flat(files[lowest], declared, names[lowest])
+        return levels_of_flat(files[lowest], levels.declared, names[lowest])
     return linked_levels(files, levels.declared, names)
 
 
@@ -274,25 +268,27 @@ def check_linked(linked: LinkedData, bound: BoundEdits, original: LinkedData | N
     return Outcome(sum(map(len, linked)), named, levels={level.name: len(level) for level in linked})
 
 
-def _unknown_uses(levels: LevelSources, files: Mapping[str, Dataset], uses: Sequence[VariableUse]) -> list[Problem]:
-    """A problem for each use of a name that no file has; identifiers are in a file, and not read from it."""
-    names = [name for each in files.values() for name in each.names]
+def _unknown(levels: LevelSources, files: Mapping[str, Dataset], uses: Sequence[VariableUse]) -> list[Problem]:
+    """A problem for each name, of the levels or used, that no file has; identifiers are in a file, and not read."""
+
+    def wrong(names: Mapping[str, tuple[str, ...]]) -> list[Problem]:
+        every = list(dict.fromkeys(name for own in names.values() for name in own))
+        return [*wrong_level_names(levels, names), *unknown_uses(uses, every)]
+
+    names = {name: file.names for name, file in files.items()}
     # A file is looked at a second time only for a name that was not read: the names of an XML file take a whole pass.
-    if unknown_uses(uses, names):
-        for source in levels.sources.values():
+    if wrong(names):
+        for level, source in levels.sources.items():
             named = names_in(source) or ()
-            names += [name for name, each in source.variables.items() if each.role == "identifier" and name in named]
-    return unknown_uses(uses, list(dict.fromkeys(names)))
+            hidden = (name for name, each in source.variables.items() if each.role == "identifier" and name in named)
+            names[level] = tuple(dict.fromkeys((*names[level], *hidden)))
+    return wrong(names)
 
 
 def _refuse_unknown(described: Pipeline, files: Mapping[str, Dataset]) -> None:
     assert described.levels is not None
-    named = [use for use in (*described.uses, *described.levels.uses) if not is_composition(use.name)]
-    problems = _unknown_uses(described.levels, files, named)
+    problems = _unknown(described.levels, files, [use for use in described.uses if not is_composition(use.name)])
     if problems:
-        names = [name for each in files.values() for name in each.names]
-        levels = described.levels.declared.items()
-        problems += [each for name, level in levels for each in wrong_pointers(name, level, names)]
         raise InputError(in_order(problems, described.file))
 
 
@@ -308,87 +304,10 @@ def _as_an_engine_finds(
         return false_on_missing(described.levels, rules.edits, rules.limits, linked, bound, arrival, progress)
 
 
-def _on_violation(
-    described: Pipeline,
-    linked: LinkedData,
-    files: Mapping[str, Dataset],
-    bound: BoundEdits,
-    found: FalseOnMissing,
-) -> tuple[LinkedData, tuple[str, ...]]:
-    """Do what the pipeline says with groups that break an edit; what was done, in words."""
-    arrival = found.arrival
-    broken = [
-        each for outcome in arrival.values() for each in outcome.edits if each.violations and each.severity == "error"
-    ]
-    shown = ", ".join(f"{each.name}: {each.violations}" for each in broken)
-    if not broken:
-        return linked, ()
-    top = linked.levels[0]
-    if described.on_input_violation == "fail":
-        raise EditViolation(
-            Problem(
-                f"records of the original violate edits ({shown})",
-                hint="on_input_violation is 'fail'; 'mask' masks and mends them, 'drop' leaves out whole groups, "
-                "'localize' first adjusts the fewest fields",
-            )
-        )
-    if described.on_input_violation == "drop":
-        bad = np.zeros(len(top), dtype=np.bool_)
-        for level in linked:
-            broken_here = _violating(linked, bound, level.name)
-            if level.name in found.records:
-                broken_here |= found.records[level.name]
-            bad |= _groups_of(broken_here, linked, level.name)
-        if bad.all():
-            message = f"every {top.name} violates an edit ({shown}), so on_input_violation: drop leaves none"
-            raise InputError(Problem(message, None, _excluding_each_other(bound)))
-        kept = linked.taken(np.flatnonzero(~bad).astype(np.int64))
-        lost = ", ".join(
-            f"{len(before) - len(after)} {before.name}" for before, after in zip(linked, kept, strict=True)
-        )
-        return kept, (f"records of groups that violate an edit on arrival were dropped: {lost} ({shown})",)
-    varying = {name: int(varies.sum()) for name, varies in top.varying.items() if varies.any()}
-    if not varying:
-        return linked, ()
-    said = ", ".join(f"{name}: {count}" for name, count in varying.items())
-    flat = next(iter(files.values()))
-    return with_most_frequent(flat, linked), (
-        f"the rows of a {top.name} differ in what is declared of it ({said}): the most frequent value is taken",
-    )
-
-
 def _trust(levels: LevelSources, linked: LinkedData) -> dict[str, float]:
     """How much each variable of a level is trusted."""
     declared = {name: each for source in levels.sources.values() for name, each in source.variables.items()}
     return {name: declared[name].reliability for level in linked for name in level.data.names if name in declared}
-
-
-def _excluding_each_other(bound: BoundEdits) -> str | None:
-    """Rules that no record can keep together, in words; None where none are found."""
-    found = [
-        " and ".join(map(repr, each.edits))
-        for edits in bound.edits.values() for each in analyse(edits, thorough=False).blocking
-    ]  # fmt: skip
-    return f"no record can keep these rules together: {'; '.join(found)}" if found else None
-
-
-def _violating(linked: LinkedData, bound: BoundEdits, level: str) -> NDArray[np.bool_]:
-    """Records of a level that violate an edit of severity error."""
-    data = with_linked_columns(linked, bound, level)
-    if not any(each.severity == "error" for each in bound.edits[level]):
-        return np.zeros(len(data), dtype=np.bool_)
-    kept = without_violations(data, bound.edits[level])[1]
-    bad = np.ones(len(data), dtype=np.bool_)
-    bad[kept] = False
-    return bad
-
-
-def _groups_of(records: NDArray[np.bool_], linked: LinkedData, level: str) -> NDArray[np.bool_]:
-    """Records of the top level to which any of these belong."""
-    groups = linked[level].groups
-    if groups is None:
-        return records
-    return np.bincount(groups, records, len(linked.levels[0])) > 0
 
 
 def _once(items: Iterable[Told]) -> tuple[Told, ...]:

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.commands.levels.steps import takes_records
+from maskwright.masking.suppressing.told_by_weights import factors_of_weights, weight_doubts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from maskwright.commands.levels.planning import PlannedLevels
+    from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.foundation.doubts import Doubt
     from maskwright.release.record.run_record import RunRecord
 
 
@@ -53,3 +56,34 @@ def with_changed_weights(
     return record.model_copy(
         update={"variables": variables, "plan": record.plan.model_copy(update={"untouched": untouched})}
     )
+
+
+def weight_doubts_across(
+    whole: PlannedLevels, masked: LinkedData, rows: Mapping[str, NDArray[np.int64]]
+) -> Iterator[Doubt]:
+    """Doubts about suppressed cells that the weights of members show, of members and of groups without weights.
+
+    Parameters
+    ----------
+    whole : PlannedLevels
+        On all groups.
+    masked : LinkedData
+        Of those that are left, in their order.
+    rows : mapping of level name to ndarray of shape (n,), int64
+        Groups that are left, where steps of the upper level took some away.
+    """
+    top, low = masked.names
+    groups = masked[low].groups
+    if top not in rows or groups is None:
+        return
+    before = whole.arrived.linked.taken(rows[top])
+    of_groups, of_members = (factors_of_weights(before[name].data, masked[name].data) for name in (top, low))
+    shown = of_members or {name: factor[groups] for name, factor in of_groups.items()}
+    for name, factor in shown.items():
+        yield from weight_doubts(name, factor, before[low].data, masked[low].data)
+    if of_groups:
+        return
+    firsts = np.searchsorted(groups, np.arange(len(masked[top])))
+    for name, factor in of_members.items():
+        of_first = factor[np.minimum(firsts, max(len(factor) - 1, 0))]
+        yield from weight_doubts(name, of_first, before[top].data, masked[top].data)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Literal, Protocol
 
 from maskwright.commands.levels.arriving import check_linked, edits_of_levels, linked_as
-from maskwright.commands.levels.identifiers import notices_on_identifiers
+from maskwright.commands.levels.identifiers import notices_on_identifiers, without_dropped
 from maskwright.commands.levels.svrl_report import placed_edits, write_linked_svrl
 from maskwright.commands.options import data_files, own_params, pipeline_levels, read_rule_files
 from maskwright.commands.reading import load
@@ -19,6 +19,8 @@ from maskwright.edits.levels.structure_edits import with_structure_edits
 from maskwright.edits.levels.written_rules import as_stated
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Progress, Reporter, silent
+from maskwright.pipeline.names import unknown_uses
+from maskwright.pipeline.names_of_levels import names_of_files, wrong_level_names
 from maskwright.pipeline.parts_section import source_of
 from maskwright.plugins.registry import find_edit_reader
 from maskwright.release.check_nested import check_nested
@@ -68,6 +70,9 @@ class NestedFile:
         reading = self.data.source.open_nested(self.data.path, self.data.params, progress)
         levels: tuple[str, str] | None = None
         if self.declared is not None:
+            unknown = _unknown_names(self.declared)
+            if unknown:
+                raise InputError(unknown)
             top, bottom = self.declared.sources
             levels = (top, bottom)
         outcomes, beside = self._of_structure(progress)
@@ -125,10 +130,23 @@ def linked_sources(levels: LevelSources, progress: Progress) -> LinkedData:
     InputError
     """
     read: dict[str, Dataset] = {}
-    for name, source in levels.sources.items():
-        same = next(iter(read.values())) if levels.form == "flat" and read else None
-        read[name] = same if same is not None else load(source, progress, identifiers=True, may_lack="anything")
+    try:
+        for name, source in levels.sources.items():
+            same = next(iter(read.values())) if levels.form == "flat" and read else None
+            read[name] = same if same is not None else load(source, progress, identifiers=True, may_lack="anything")
+    except InputError as error:
+        # A misspelt declaration is often the reason why cells are not understood.
+        raise InputError([*error.problems, *_unknown_names(levels)]) from error
     return linked_as(levels, read)
+
+
+def _unknown_names(levels: LevelSources) -> list[Problem]:
+    """A problem for each name that is declared and that no file has, as far as it takes little to find out."""
+    names = names_of_files(levels)
+    if names is None:
+        return []
+    every = list(dict.fromkeys(name for own in names.values() for name in own))
+    return [*wrong_level_names(without_dropped(levels, names), names), *unknown_uses(levels.uses, every)]
 
 
 def _refuse_original(original: Path | None, form: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.edits.expression import (
@@ -12,11 +13,12 @@ from maskwright.edits.expression import (
     nodes,
     variable_names,
 )
-from maskwright.foundation.errors import EditError, Problem
+from maskwright.foundation.errors import EditError, InputError, Problem
 from maskwright.pipeline.names import names_in
+from maskwright.pipeline.names_of_levels import as_meant, names_of_files, wrong_level_names
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
@@ -47,6 +49,24 @@ def dropped_identifiers(levels: LevelSources) -> tuple[str, ...]:
     return tuple(found)
 
 
+def without_dropped(levels: LevelSources, names: Mapping[str, Collection[str]]) -> LevelSources:
+    """Copy whose levels do not name the identifiers that a file lacks: they are dropped from a release of the file.
+
+    Parameters
+    ----------
+    levels : LevelSources
+    names : mapping of level name to collection of str
+        Of the variables that its file is found to have.
+    """
+    hidden, declared = identifiers(levels), {}
+    for name, level in levels.declared.items():
+        dropped = hidden.difference(names[name])
+        stated = level.variables
+        kept = None if stated is None else tuple(each for each in stated if each not in dropped)
+        declared[name] = level.model_copy(update={"variables": kept})
+    return replace(levels, declared=declared)
+
+
 def refuse_rules_on_identifiers(edits: EditSet, levels: LevelSources) -> None:
     """Stop when an edit reads an identifier, or the value of a key that is published with new ones.
 
@@ -58,16 +78,23 @@ def refuse_rules_on_identifiers(edits: EditSet, levels: LevelSources) -> None:
 
     Raises
     ------
-    EditError
+    InputError
     """
-    problems = [
-        Problem(
-            said, edit.place, f"{way}, or leave the edit to `maskwright validate`, which judges it on the original."
-        )
-        for edit, said, way in _said(edits, levels)
-    ]
-    if problems:
-        raise EditError(problems)
+    problems = _refused(edits, levels)
+    if not problems:
+        return
+    names = names_of_files(levels)
+    wrong = [] if names is None else wrong_level_names(levels, names)
+    if names is not None and wrong:
+        # A misspelt pointer is told where it is declared, not in every edit that names it rightly.
+        meant = as_meant(levels, names)
+        raise InputError([*wrong, *(() if wrong_level_names(meant, names) else _refused(edits, meant))])
+    raise EditError(problems)
+
+
+def _refused(edits: EditSet, levels: LevelSources) -> list[Problem]:
+    leave = "or leave the edit to `maskwright validate`, which judges it on the original."
+    return [Problem(said, edit.place, f"{way}, {leave}") for edit, said, way in _said(edits, levels)]
 
 
 def notices_on_identifiers(edits: EditSet, levels: LevelSources) -> list[str]:

@@ -11,7 +11,12 @@ from maskwright.pipeline.names import in_order
 from maskwright.pipeline.steps import judged_figures
 from maskwright.plugins.measure import Measurable
 from maskwright.plugins.registry import plugins
-from maskwright.release.measures.measured_variables import measure_problems, names_used, to_be_measured
+from maskwright.release.measures.measured_variables import (
+    measure_doubts,
+    measure_problems,
+    names_used,
+    to_be_measured,
+)
 from maskwright.release.measures.usual_losses import with_usual_losses
 
 if TYPE_CHECKING:
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
     from maskwright.commands.levels.arriving import ArrivedLevels
     from maskwright.commands.levels.planning import PlannedLevels
     from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.foundation.doubts import Doubt
     from maskwright.pipeline.resolved import MeasureRequest, Pipeline
 
 
@@ -39,6 +45,8 @@ class LevelMeasures:
         Which measure is not on which level, and why.
     looked_at : frozenset of str
         Names of the variables that measures of groups look at, and of those of groups that measures of members do.
+    doubts : tuple of Doubt
+        About thresholds on measures that leave something out, by the labels of the pipeline.
     """
 
     of_level: Mapping[str, tuple[MeasureRequest, ...]]
@@ -46,6 +54,7 @@ class LevelMeasures:
     thresholds: Mapping[str, float]
     notices: tuple[str, ...]
     looked_at: frozenset[str]
+    doubts: tuple[Doubt, ...]
 
 
 def measures_of_levels(described: Pipeline, arrived: ArrivedLevels, planned: PlannedLevels) -> LevelMeasures:
@@ -81,7 +90,14 @@ def measures_of_levels(described: Pipeline, arrived: ArrivedLevels, planned: Pla
         *(names_used(each.measure, each.params, whole) for each in of_groups),
         *(names_of_group(each, arrived.linked, name) for name, requests in named.items() for each in requests),
     )
-    return LevelMeasures(named, of_groups, thresholds, notices, looked_at)
+    doubts = [*measure_doubts(of_groups, thresholds, whole, ())]
+    for name, requests in named.items():
+        masked = planned.ready[name].plan.masked
+        for each in requests:
+            about = measure_doubts([each], thresholds, _given_to(each, name, arrived.linked, given), masked)
+            doubts += [replace(found, subject=each.label.removeprefix(f"{name}."), message=f"on the level {name} "
+                               + found.message) for found in about]  # fmt: skip
+    return LevelMeasures(named, of_groups, thresholds, notices, looked_at, tuple(doubts))
 
 
 def requests_by_level(

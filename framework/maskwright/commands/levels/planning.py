@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels
+from maskwright.commands.levels.broken_edits import ways_where_none_masks
 from maskwright.commands.levels.composition import composition_columns
 from maskwright.commands.levels.exact_sums import with_exact_sums
 from maskwright.commands.levels.identifiers import dropped_identifiers
@@ -328,7 +329,7 @@ def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
     planned = plan_levels(described, arrived, reporter, clock)
     arrived = planned.arrived
     measures = measures_of_levels(described, arrived, planned)
-    doubts = (*arrived.doubts, *planned.doubts)
+    doubts = (*arrived.doubts, *planned.doubts, *measures.doubts)
     notices = (*arrived.notices, *planned.notices, *measures.notices)
     judgement = judge(doubts, described.waivers)
     told = {
@@ -378,11 +379,8 @@ def _refuse_broken_structure(across: AcrossLevels, arrived: ArrivedLevels) -> No
     ]  # fmt: skip
     if broken:
         shown = ", ".join(f"{each.name}: {each.violations}" for each in broken)
-        ways = "`on_input_violation: drop` leaves out whole groups that violate an edit"
-        if arrived.mended is None:
-            ways += ", `localize` first adjusts the fewest fields"
-        else:
-            ways = "; ".join((*arrived.mended.notices, ways))
-        hint = f"{ways}; or mask what the edit reads"
+        names = [each.name for each in broken]
+        ways = ways_where_none_masks(arrived.linked, arrived.bound, names, localized=arrived.mended is not None)
+        hint = "; ".join((*(() if arrived.mended is None else arrived.mended.notices), ways))
         message = f"records of the original violate edits of which no step masks a variable ({shown})"
         raise EditViolation(Problem(message, hint=hint))

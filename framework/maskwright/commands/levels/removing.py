@@ -102,10 +102,13 @@ class _Run:
     def masked(self, planned: PlannedLevels, name: str) -> MaskingResult:
         ready = planned.ready[name]
         with told_by_pipeline(planned.steps[name].numbers):
-            return mask(
+            found = mask(
                 ready.original, ready.edits, ready.plan, self.seed, Execution.of(self.described.execution),
                 self.reporter,
             )  # fmt: skip
+        # What leaves the range is counted once all levels are masked: their values may still be moved.
+        said = tuple(each for each in found.notices if each not in found.out_of_range)
+        return replace(found, notices=said, out_of_range=())
 
     def on(self, planned: PlannedLevels, left: LinkedData, names: tuple[str, ...]) -> PlannedLevels:
         """Plan of some levels on the groups that are left."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, outcomes
-from maskwright.commands.levels.changed_weights import with_changed_weights
+from maskwright.commands.levels.changed_weights import weight_doubts_across, with_changed_weights
 from maskwright.commands.levels.counting_alike import alike_notices, alike_of
 from maskwright.commands.levels.derived_totals import with_totals
 from maskwright.commands.levels.done_to_variables import DoneToVariables
@@ -16,6 +16,7 @@ from maskwright.commands.levels.joined_keys import beside_their_groups
 from maskwright.commands.levels.last_word import BARE_TOTAL, EngineRules, asked_of_engine, engine_rules, last_word
 from maskwright.commands.levels.masking import MaskedLevels, mask_levels
 from maskwright.commands.levels.measuring import LevelMeasures, measures_of_levels
+from maskwright.commands.levels.out_of_range import range_notices_of_levels
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
 from maskwright.commands.levels.published import PublishedEdits, published_edits
 from maskwright.commands.levels.writing import LevelFiles
@@ -113,7 +114,7 @@ class _LevelsRun:
 
     def run(self) -> RunRecord:
         described = self.described
-        before = (*self.arrived.doubts, *self.planned.doubts)
+        before = (*self.arrived.doubts, *self.planned.doubts, *self.measures.doubts)
         notices = (*self.arrived.notices, *self.planned.notices, *self.measures.notices)
         self._tell((*self.release.notices, *notices))
         refuse_doubts(described, judge(before, described.waivers))
@@ -134,7 +135,8 @@ class _LevelsRun:
             arranged = replace(arranged, order=order)
         steps = self.planned.steps
         own = (in_pipeline(each, steps[name].numbers) for name, of in masked.results.items() for each in of.notices)
-        said = (*own, *masked.notices, *level_arrangement_notices(arranged), *alike_notices(masked, alike))
+        left = range_notices_of_levels(self.whole, masked)
+        said = (*own, *masked.notices, *left, *level_arrangement_notices(arranged), *alike_notices(masked, alike))
         self._tell(said)
         written = self._files.write_data(arranged)
         self.arrived.forget_cells_of_files()
@@ -300,6 +302,7 @@ class _LevelsRun:
             last = last_doubts(ready.plan, original, published, unchanged, result.doubts)
             of_level = (*result.doubts, *ready.order_doubts(result), *last)
             doubts += self.planned.steps[name].in_pipeline(of_level)
+        doubts += weight_doubts_across(self.whole, masked.linked, masked.rows)
         for name, outcome in found.items():
             doubts += undecided_doubts(outcome, self.arrived.standing[name])
         return tuple(doubts)
@@ -348,6 +351,7 @@ class _LevelsRun:
         return record.model_copy(
             update={
                 "doubts": doubt_records(judgement),
+                "left_out": {name: count for name, count in self.arrived.dropped.items() if count},
                 "localisation": None if mended is None else LocalisationRecord.model_validate(mended.record),
                 "release": ReleasedForm(order="kept" if kept else "random", new_keys=keys),
                 "notices": tuple(dict.fromkeys((*notices, *record.notices))),

@@ -183,7 +183,10 @@ def without_derived(found: LevelSteps, derived: Collection[str], level: Level) -
     kept, computed, instead = [], {}, {}
     known = {variable.name: variable for variable in maskable(level)}
     for step, number in zip(found.steps, found.numbers, strict=True):
-        named = default_variables(step, known) if step.variables is None else step.variables
+        named = step.variables
+        if named is None:
+            # Parameters say what a step masks, where they name variables: geography, carry_along.
+            named = step.dependents or tuple(default_variables(step, known))
         gone = tuple(name for name in named if name in derived)
         if gone and not _draws_records(step):
             instead[number] = gone

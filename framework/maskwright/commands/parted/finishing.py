@@ -33,6 +33,7 @@ from maskwright.masking.values_as_codes import value_as_code_doubts
 from maskwright.planning.criteria import is_zero
 from maskwright.release.check_file import check_file
 from maskwright.release.codebook import HeldTexts
+from maskwright.release.formulas import formula_cells
 from maskwright.release.last_look import unchanged_cells
 from maskwright.release.second_look import is_read_twice, second_look
 
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from maskwright.data.parts.model import Part
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
+    from maskwright.masking.values_out_of_range import Extent
     from maskwright.pipeline.resolved import MeasureRequest
     from maskwright.release.last_look import UnchangedCells
 
@@ -85,6 +87,8 @@ class Finish:
         Of units that act on records, by position; empty while they are not known.
     changed : frozenset of str
         Columns that are masked in some part: in others, too, they are not written in the form of the original.
+    extents : mapping of name to Extent
+        How far masked numbers go in the whole original.
     """
 
     masking: Masking
@@ -98,6 +102,7 @@ class Finish:
     occurring: tuple[NDArray[np.int64], ...] = ()
     donors: Mapping[int, Donors] = field(default_factory=dict)
     changed: frozenset[str] = frozenset()
+    extents: Mapping[str, Extent] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +174,8 @@ def finish(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, 
     )
     Stored.of(found, folder / FOUND)
     facts |= {"records": len(masked), "written": written_files(published, sheet.pipeline)}
+    if sheet.pipeline.output.source.is_opened_in_spreadsheets:
+        facts["formulas"] = formula_cells(published)
     facts |= {"formed": formed, "as_they_were": [name for name in formed if name in held]}
     released = in_whole_terms(released, task.published)
     facts["measures"] = partial_measures(task.measures, original, released, task.masking.plan, {})
@@ -204,6 +211,11 @@ def _masked(
         "categories": [category_facts(number, each) for number, each in enumerate(categories)],
         "drift": [drift_sums(data, names, standardisation) for data in (protected, masked)],
         "range": {name: _range(masked, name) for name in names},
+        "left": {
+            name: extent.left_by(masked[name].values[~masked[name].missing].astype(np.float64))
+            for name, extent in task.extents.items()
+            if masked[name].variable.is_numeric
+        },
         "beside_multiples": beside_multiples(plan, masked),
         "zeros": {
             name: [[int(np.sum(is_zero(data[name]))), int(np.sum(~data[name].missing))] for data in (original, masked)]

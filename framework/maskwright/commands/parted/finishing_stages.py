@@ -24,6 +24,8 @@ from maskwright.commands.parted.whole_variables import empty
 from maskwright.data.dataset import Column, Dataset
 from maskwright.masking.adjusting.donors import Donors
 from maskwright.masking.category_adjustment import occurring_categories
+from maskwright.masking.values_out_of_range import Extent
+from maskwright.release.formulas import formula_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from maskwright.commands.parted.whole_variables import WholeVariable
     from maskwright.data.variable import Variable
     from maskwright.edits.evaluation.domain import Combinations as CombinationsOfValues
+    from maskwright.masking.masking_result import MaskingResult
+    from maskwright.planning.plan import Plan
     from maskwright.plugins.engine import Receipt
 
 
@@ -58,6 +62,7 @@ def finish_parts(run: PartedRun, told: Stored, found: Arrived, done: MaskedSteps
         tuple(of_both_files(run.pipeline.measures)),
         done.published,
         _occurring(run, told, done),
+        extents=_extents(found, plan),
     )
 
     def finished_by(name: str, title: str, task: Finish) -> tuple[list[Receipt], MeasureFacts, DriftTotals]:
@@ -100,7 +105,28 @@ def finish_parts(run: PartedRun, told: Stored, found: Arrived, done: MaskedSteps
         Told(of_groups, facts, drift, finished, together(counts), found.records), plan, masking.edits,
         masking.terms,
     )  # fmt: skip
+    result = replace(result, notices=(*result.notices, *_formula_notices(facts, result)))
     return result, finished.outcome, finished.unchanged, first
+
+
+def _extents(found: Arrived, plan: Plan) -> dict[str, Extent]:
+    """How far masked numbers go in the whole original."""
+    whole = {name: found.variables[name] for name in plan.masked}
+    return {
+        name: Extent.of(each.variable, each.moments.low, each.moments.high)
+        for name, each in whole.items()
+        if each.moments.n
+    }
+
+
+def _formula_notices(facts: Iterable[Mapping[str, Any]], result: MaskingResult) -> tuple[str, ...]:
+    """Sentences on texts that a spreadsheet would run, where one may open the files."""
+    told = [each["formulas"] for each in facts if "formulas" in each]
+    if not told:
+        return ()
+    cells = {name: sum(each.get(name, 0) for each in told) for name in result.masked.names}
+    shown = {name: count for name, count in cells.items() if count}
+    return tuple(formula_sentences(shown, result.masked.names, result.edits, escapes=False))
 
 
 def _occurring(run: PartedRun, told: Stored, done: MaskedSteps) -> tuple[NDArray[np.int64], ...]:

@@ -68,8 +68,8 @@ def worker_limit(request: Pipeline, costs: Costs) -> int | None:
     if limit is None:
         return None
     if engine is LOCAL:
-        # All workers are threads of one process, which takes what the program takes once.
-        return int((limit - BASE) / costs.workers + BASE)
+        # All workers are threads of the process that leads; what the program takes, it takes once.
+        return int((limit - costs.leader - BASE) / costs.workers + BASE)
     if request.execution.memory_limit is not None:
         return limit
     return int((limit - costs.leader) / costs.workers) if engine is PROCESSES else None

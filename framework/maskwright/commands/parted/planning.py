@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.commands.parted.whole_variables import WholeVariable, in_whole_terms, stacked, whole_variables
-from maskwright.commands.running.arrive import explained_by
+from maskwright.commands.running.arrive import explained_by, identifier_notices
 from maskwright.commands.running.ready import dropped_edits, plan_of_steps, refuse_impossible_limits
+from maskwright.data.missing_notes import missing_sentences
 from maskwright.edits.evaluation.check import Outcome
 from maskwright.edits.evaluation.domain import Domain
 from maskwright.edits.evaluation.tally import FIRST_RECORDS, MOST_LISTED, EditOutcome
@@ -59,6 +60,8 @@ class Arrived:
     doubts : tuple of Doubt
     notes : tuple of str
     records : int
+    identifiers : tuple of str
+        Columns that are there, and are not published.
     """
 
     variables: Mapping[str, WholeVariable]
@@ -71,6 +74,7 @@ class Arrived:
     doubts: tuple[Doubt, ...]
     notes: tuple[str, ...]
     records: int
+    identifiers: tuple[str, ...] = ()
 
 
 def arrived(shares: Sequence[tuple[str, int, ScannedPart]]) -> Arrived:
@@ -95,12 +99,14 @@ def arrived(shares: Sequence[tuple[str, int, ScannedPart]]) -> Arrived:
             doubts.setdefault((doubt.kind, doubt.subject), doubt)
     # What is said of every part alike is said of the file; counts of single parts would mislead.
     said = Counter(note for each in scanned for note in dict.fromkeys(each.notes))
-    notes = tuple(note for note, times in said.items() if times == len(scanned))
+    records = sum(each.outcome.records for each in scanned)
+    alike = (note for note, times in said.items() if times == len(scanned))
+    notes = (*alike, *missing_sentences([each.gone for each in variables.values()], records))
     return Arrived(
         variables, scanned[0].edits, merged_outcome([(first, each.outcome) for _, first, each in shares]),
         Domain.merged([each.domain for each in scanned]), sample,
         np.concatenate([each.hashes for each in scanned]), scanned[0].layout, tuple(doubts.values()), notes,
-        sum(each.outcome.records for each in scanned),
+        records,
     )  # fmt: skip
 
 
@@ -205,9 +211,9 @@ def planned(pipeline: Pipeline, found: Arrived) -> PlannedRun:
         plan = plan_of_steps(pipeline.steps, variables, edits, sample, broken)
         refuse_impossible_limits(plan)
     dropped = dropped_edits(edits, plan)
-    plan = replace(plan, records=found.records)
+    plan = replace(plan, records=found.records, dropped=found.identifiers)
     notices = (
-        *found.notes, *found.stated.notes, *silent, *rules,
+        *identifier_notices(found.identifiers), *found.notes, *found.stated.notes, *silent, *rules,
         *recoded_edit_notices(plan.translations, dropped), *suspicious_edit_notices(found.outcome), *plan.warnings,
         *publication_notices(sample, plan, broken, ()),
     )  # fmt: skip

@@ -56,7 +56,11 @@ def _of_settings(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def _of_steps(pipeline: Pipeline) -> Iterator[Problem]:
+    size = pipeline.execution.block_size
     for number, step in enumerate(pipeline.steps, 1):
+        if size is not None and step.k is not None and size < step.k and not is_by_record(step.method):
+            message = f"step {number}: k = {step.k} is larger than a block, which has {size} records (block_size)"
+            yield Problem(message, step.place, "execution: {block_size: 50000} is usual")
         why = refused_method(step.method)
         if why:
             yield Problem(

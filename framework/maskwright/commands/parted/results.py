@@ -20,6 +20,7 @@ from maskwright.masking.masking_notices import category_notices, drift_notices, 
 from maskwright.masking.masking_result import MaskingResult
 from maskwright.masking.protecting.assembling import gather_notes
 from maskwright.masking.suppressing.steps import Removal
+from maskwright.masking.values_out_of_range import range_sentences
 from maskwright.planning.keepers import limit_keeper
 
 if TYPE_CHECKING:
@@ -104,7 +105,8 @@ def masking_result(told: Told, plan: Plan, edits: EditSet, terms: PublishedTerms
         ),
         zeros=zeros,
         notices=(
-            *_warnings(plan, notes), *zero_notices(zeros), *_conflicts(units), *category_notices(counts, plan),
+            *_warnings(plan, notes), *zero_notices(zeros), *range_sentences(_left(told.parts), edits),
+            *_conflicts(units), *category_notices(counts, plan),
             *drift_notices(drift),
         ),
         doubts=(*_doubts(told, plan), *published_note_doubts(plan, notes, counts)),
@@ -114,6 +116,16 @@ def masking_result(told: Told, plan: Plan, edits: EditSet, terms: PublishedTerms
         drift=drift,
         removal=Removal(masked, (), np.zeros(0, dtype=np.int64), edits, masked),
     )  # fmt: skip
+
+
+def _left(parts: Sequence[Facts]) -> dict[str, tuple[int, int]]:
+    """Values that have left the range of the original, of each variable."""
+    total: dict[str, tuple[int, int]] = {}
+    for each in parts:
+        for name, (negative, beyond) in each["left"].items():
+            before = total.get(name, (0, 0))
+            total[name] = (before[0] + negative, before[1] + beyond)
+    return total
 
 
 def _added(shares: Sequence[Mapping[str, int]], known: Mapping[str, int]) -> dict[str, int]:

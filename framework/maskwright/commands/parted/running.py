@@ -33,10 +33,11 @@ from maskwright.data.parts.addresses import address_of
 from maskwright.data.parts.finding import is_several
 from maskwright.foundation.progress import stage
 from maskwright.foundation.randomness import fresh_seed
+from maskwright.planning.applicable_edits import identifiers_of
 from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.plugins.engine import EngineTerms
 from maskwright.plugins.needed_packages import needed_packages
-from maskwright.plugins.parts_reading import refuse_changed_parts, scan_parts
+from maskwright.plugins.parts_reading import files_in_words, refuse_changed_parts, scan_parts
 from maskwright.plugins.registry import find_source, plugins
 from maskwright.release.codebook import HeldTexts
 from maskwright.release.files import Release
@@ -259,4 +260,8 @@ def _arrived(run: PartedRun) -> Arrived:
     details = {name: each for name, each in whole.layout.details.items() if name != "parts"}
     if is_several(run.parts.found_by):
         details["parts"] = run.parts
-    return replace(whole, layout=replace(whole.layout, details=details))
+    layout = replace(whole.layout, details=details)
+    names = set() if run.parts.schema is None else set(run.parts.schema.names)
+    identifiers = tuple(name for name in identifiers_of(run.pipeline.data.variables) if name in names)
+    notes = (files_in_words([part.name for part in run.parts]), *whole.notes)
+    return replace(whole, layout=layout, identifiers=identifiers, notes=notes)

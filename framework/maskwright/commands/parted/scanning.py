@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from maskwright.commands.parted.sheet import Stored
 from maskwright.commands.parted.whole_variables import WholeVariable
 from maskwright.commands.running.arrive import read_rules
+from maskwright.data.missing_notes import missing_notes
 from maskwright.data.sketches.record_hash import record_hashes, sampled
 from maskwright.edits.category_equalities import with_category_equalities
 from maskwright.edits.date_arithmetic import with_dates
@@ -91,10 +92,13 @@ def scan(told: Stored, folder: Path, key: str) -> Mapping[str, object]:
     hashes = record_hashes(first, len(data))
     rows = sampled(hashes, sheet.parts.records, sample_size(sheet.pipeline, sheet.parts.records))
     sample = data.taken(rows)
+    # What is missing is counted over all parts.
+    own_notes = frozenset(missing_notes(data.columns))
     found = ScannedPart(
         tuple(WholeVariable.of(column) for column in data), edits, check_dataset(data, edits, domain), domain,
         replace(sample, columns=tuple(replace(each, written=None) for each in sample), origin=None),
-        hashes[rows], replace(data.layout, missing_as_written={}), data.doubts, data.notes,
+        hashes[rows], replace(data.layout, missing_as_written={}), data.doubts,
+        tuple(note for note in data.notes if note not in own_notes),
     )  # fmt: skip
     Stored.of(found, folder / SCANNED)
     return {"records": len(data)}

@@ -61,7 +61,7 @@ class Conditions:
         """
         codes: list[int] = []
         for each in self.criteria:
-            if each.title != MISSING_CELLS or any(variables[name].missing for name in each.variables):
+            if each.title != MISSING_CELLS or any(variables[name].gone.cells for name in each.variables):
                 return None
             codes += [0] * len(each.variables)
         return tuple(codes)

@@ -82,7 +82,8 @@ def refused_method(method: AnyMethod) -> str | None:
     if method.draws_records:
         return "draws records anew"
     if method.cut == "none" and method.gathering is None:
-        return "sees all records at once"
+        said = "sees all records at once"
+        return said if method.variant is None else f"{said}, unless its parameters ask nothing of the others"
     if not is_by_record(method) and ("detail" in method.removes or not method.variable_types - CATEGORIES):
         return "masks categories in blocks, which a run over parts does not do yet"
     return None

@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.missing import HAD_VALUE, NO_CELL, MissingCells
+from maskwright.data.missing_notes import MissingCounts
 from maskwright.data.sketches.exact_sum import Moments
 from maskwright.foundation.errors import DataError, Problem
 
@@ -33,7 +34,9 @@ class WholeVariable:
         With which every number is written.
     moments : Moments
         Of its numbers; empty for categories.
-    records, missing : int
+    records : int
+    gone : MissingCounts
+        Its missing cells.
     """
 
     variable: Variable
@@ -41,7 +44,7 @@ class WholeVariable:
     digits: int | None
     moments: Moments
     records: int
-    missing: int
+    gone: MissingCounts
 
     @classmethod
     def of(cls, column: Column) -> WholeVariable:
@@ -49,12 +52,12 @@ class WholeVariable:
         numbers = np.asarray(column.values, dtype=np.float64)[~column.missing]
         moments = Moments.of(numbers) if column.variable.is_numeric else Moments()
         blanks = () if column.blank is None else column.blank.texts
-        return cls(column.variable, blanks, column.digits, moments, len(column), int(column.missing.sum()))
+        return cls(column.variable, blanks, column.digits, moments, len(column), MissingCounts.of(column))
 
     @property
     def present(self) -> int:
         """Cells with a value."""
-        return self.records - self.missing
+        return self.records - self.gone.cells
 
 
 def whole_variables(shares: Iterable[tuple[str, Sequence[WholeVariable]]]) -> dict[str, WholeVariable]:
@@ -103,7 +106,7 @@ def _together(one: WholeVariable, other: WholeVariable, name: str, first: str) -
     return WholeVariable(
         known, (*one.blanks, *(each for each in other.blanks if each not in one.blanks)),
         one.digits if one.digits == other.digits else None, one.moments + other.moments,
-        one.records + other.records, one.missing + other.missing,
+        one.records + other.records, one.gone + other.gone,
     )  # fmt: skip
 
 

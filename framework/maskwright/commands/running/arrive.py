@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from maskwright.commands.decimal_commas import refuse_xpath_on_commas
 from maskwright.commands.reading import load
 from maskwright.commands.running.input_checks import about_unpublished, check_unpublished, left_of, read_by_rules
+from maskwright.commands.running.left_out import dropped_doubts
 from maskwright.data.dataset import Dataset
 from maskwright.data.variable import Variable
 from maskwright.edits.category_equalities import with_category_equalities
@@ -90,6 +91,8 @@ class CheckedInput:
         Confidential.
     as_it_came : Outcome or None
         Verdicts on all records, those that were dropped among them; None: `outcome` has them.
+    dropped : int
+        Records that were left out since they violate an edit.
     """
 
     original: Dataset
@@ -102,6 +105,7 @@ class CheckedInput:
     localisation: Mapping[str, Any] | None = None
     keys: Keys = field(default_factory=lambda: Keys(Dataset(())))
     as_it_came: Outcome | None = None
+    dropped: int = 0
 
 
 def arrive(
@@ -127,6 +131,7 @@ def arrive(
     """
     timed = clock or Clock()
     original, rules, identifiers, keys, whole = _read(request, reporter, timed)
+    came = len(original)
     checks = tuple(name for name in whole.names if name not in original)
     hidden = [variable.name for variable in identifiers]
     cluster = request.data.cluster
@@ -138,12 +143,10 @@ def arrive(
         stated, checking = about_unpublished(stated, checks)
         refuse_identifiers(checking, (), keys.names)
         refuse_identifiers(stated, hidden, keys.names)
-        unpublished: tuple[str, ...] = ()
-        if len(checking):
-            with explained_by(whole.doubts):
-                rows, unpublished = check_unpublished(request, whole, checking, checks)
-            if rows is not None:
-                original, keys = left_of(original, rows), replace(keys, old=keys.old.taken(rows))
+        with explained_by(whole.doubts):
+            rows, unpublished, broken_there = check_unpublished(request, whole, checking, checks)
+        if rows is not None:
+            original, keys = left_of(original, rows), replace(keys, old=keys.old.taken(rows))
         with explained_by(original.doubts):
             stated = with_category_equalities(with_dates(stated, original.variables), original.variables)
         with timed("check"), stage(reporter, "Checking the original"):
@@ -160,24 +163,31 @@ def arrive(
     located: dict[str, Any] | None = None
     left = arrival
     if request.on_input_violation == "localize":
-        from maskwright.masking.field_adjustment import with_errors_located  # with all that adjusts values
-
-        trusted = {name: each.reliability for name, each in request.data.variables.items() if name in original}
-        with timed("localize"), stage(reporter, "Locating errors") as progress:
-            original, located, more = with_errors_located(
-                original, edits, trusted, domain, progress, request.execution.workers
-            )
+        original, located, more = _with_errors_located(request, original, edits, domain, reporter, timed)
         broken = {each.name: each.violations for each in check_dataset(original, edits, domain).edits}
     else:
         kept, left, more = _on_violation(request, original, edits, arrival)
         if kept is not None:
             original, keys = kept[0], replace(keys, old=keys.old.taken(kept[1]))
         broken = {each.name: each.violations for each in left.edits}
-    doubts = (*original.doubts, *undecided_doubts(left))
+    dropped = came - len(original)
+    violated = (*broken_there, *(each for each in arrival.edits if each.violations and each.severity == "error"))
+    doubts = (*original.doubts, *undecided_doubts(left), *dropped_doubts(dropped, came, "records", violated))
     gone = identifier_notices(each.name for each in identifiers if not each.renewed)
     suspicious = suspicious_edit_notices(left)
     notices = (*gone, *unpublished, *original.notes, *stated.notes, *silent_notices, *more, *rule_notices, *suspicious)
-    return CheckedInput(original, edits, left, broken, identifiers, notices, doubts, located, keys, arrival)
+    return CheckedInput(original, edits, left, broken, identifiers, notices, doubts, located, keys, arrival, dropped)
+
+
+def _with_errors_located(
+    request: MaskingRequest, original: Dataset, edits: EditSet, domain: Domain, reporter: Reporter, timed: Clock
+) -> tuple[Dataset, dict[str, Any], tuple[str, ...]]:
+    """Original with the fewest fields adjusted, which they are, and notices."""
+    from maskwright.masking.field_adjustment import with_errors_located  # with all that adjusts values
+
+    trusted = {name: each.reliability for name, each in request.data.variables.items() if name in original}
+    with timed("localize"), stage(reporter, "Locating errors") as progress:
+        return with_errors_located(original, edits, trusted, domain, progress, request.execution.workers)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit import Edit
+    from maskwright.edits.evaluation.tally import EditOutcome
     from maskwright.pipeline.resolved import MaskingRequest
 
 
@@ -41,7 +42,7 @@ def about_unpublished(edits: EditSet, identifiers: Collection[str]) -> tuple[Edi
 
 def check_unpublished(
     request: MaskingRequest, whole: Dataset, edits: EditSet, identifiers: Collection[str]
-) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
+) -> tuple[NDArray[np.int64] | None, tuple[str, ...], tuple[EditOutcome, ...]]:
     """Check the original against edits that read identifiers.
 
     Parameters
@@ -60,12 +61,16 @@ def check_unpublished(
         Positions of the records that are kept; None: all are.
     tuple of str
         Notices: one for each edit.
+    tuple of EditOutcome
+        Those of the edits that are violated.
 
     Raises
     ------
     EditViolation
         Under ``on_input_violation: fail``.
     """
+    if not len(edits):
+        return None, (), ()
     stated = with_dates(edits, whole.variables)
     outcome = check_dataset(whole, stated, Domain.from_dataset(whole, domain_tuples(stated)))
     broken = [each for each in outcome.edits if each.violations and each.severity == "error"]
@@ -81,10 +86,11 @@ def check_unpublished(
     kept = without_violations(whole, stated)[1] if dropped else None
     if kept is not None and not len(kept):
         raise InputError("every record violates an edit about identifiers, so on_input_violation: drop leaves none")
-    return kept, tuple(
+    notices = tuple(
         _notice(edit, each.violations, len(whole), identifiers, dropped=dropped and each.severity == "error")
         for edit, each in zip(stated, outcome.edits, strict=True)
     )
+    return kept, notices, tuple(broken)
 
 
 def _notice(edit: Edit, violations: int, n: int, identifiers: Collection[str], *, dropped: bool) -> str:

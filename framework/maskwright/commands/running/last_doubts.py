@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from maskwright.data.written_cells import rows_of
 from maskwright.masking.equivalence_classes import promised_classes
 from maskwright.masking.kept_promises import class_doubts
+from maskwright.masking.suppressing.told_by_weights import factors_of_weights, weight_doubts
 from maskwright.release.last_look import unchanged_doubts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.doubts import Doubt
@@ -41,4 +42,17 @@ def last_doubts(
         origin = slice(None) if released.origin is None else rows_of(original, released)
         released = replace(released, households=original.households[origin])
     classes = promised_classes(released, plan)
-    return (*unchanged_doubts(unchanged, plan, told), *class_doubts(plan, released, classes))
+    return (
+        *unchanged_doubts(unchanged, plan, told),
+        *class_doubts(plan, released, classes),
+        *_weight_doubts(original, released),
+    )
+
+
+def _weight_doubts(original: Dataset, released: Dataset) -> Iterator[Doubt]:
+    """Doubts about suppressed cells that the weights show."""
+    if not any(column.missing.any() for column in released):
+        return
+    before = original if released.origin is None else original.taken(rows_of(original, released))
+    for name, factor in factors_of_weights(before, released).items():
+        yield from weight_doubts(name, factor, before, released)

@@ -70,6 +70,8 @@ class ReadyRun:
         Published with new values; they are put back when all else is done.
     as_it_came : Outcome or None
         Verdicts on all records of the original, those that were dropped among them; None: `arrival` has them.
+    left_out : int
+        Records of the original that were dropped since they violate an edit.
     """
 
     request: MaskingRequest
@@ -83,6 +85,7 @@ class ReadyRun:
     dropped: tuple[Edit, ...] = ()
     keys: Keys = field(default_factory=lambda: Keys(Dataset(())))
     as_it_came: Outcome | None = None
+    left_out: int = 0
 
     @property
     def is_shuffled(self) -> bool:
@@ -162,6 +165,7 @@ def prepare(
         dropped,
         arrived.keys,
         arrived.as_it_came,
+        arrived.dropped,
     )
     sorted_by = () if ready.is_shuffled else sorted_file_doubts(plan.groups, plan.steps, ready.original)
     return replace(ready, doubts=(*ready.doubts, *sorted_by))

@@ -94,6 +94,7 @@ def run_record(run: MeasuredRun) -> RunRecord:
         maskwright=version("maskwright"),
         ok=False,
         records=run.outcome.records,
+        left_out={"record": prepared.left_out} if prepared.left_out else {},
         pipeline=PipelineRecord(file=described.name, text=described.text, settings=dict(described.settings)),
         inputs=tuple(_inputs(described, prepared.original.layout)),
         outputs={},

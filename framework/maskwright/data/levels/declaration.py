@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from maskwright.foundation.errors import Place
 
 Name = Annotated[str, Field(min_length=1)]
 
@@ -67,3 +73,22 @@ class LevelDeclaration(BaseModel):
     def stated_names(self) -> tuple[str, ...]:
         """Variables of the level that the declaration names."""
         return (self.key, *self.pointers, *(self.variables or ()), *(self.order or ()))
+
+
+@dataclass(frozen=True)
+class LevelPlaces:
+    """Where a pipeline says what it declares of a level.
+
+    Attributes
+    ----------
+    names : mapping of name to Place
+        Of the variables that it names.
+    targets : mapping of name to Place
+        Of the key that each pointer, by its name, is said to point to.
+    """
+
+    names: Mapping[str, Place] = field(default_factory=dict)
+    targets: Mapping[str, Place] = field(default_factory=dict)
+
+
+NO_PLACES = LevelPlaces()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.levels.declaration import NO_PLACES
 from maskwright.data.levels.linked_data import ABSENT, DANGLING, Level, LinkedData
 from maskwright.data.levels.mistakes import (
     different_kinds,
@@ -18,6 +19,7 @@ from maskwright.data.levels.mistakes import (
     twice,
     twice_within,
     unknown_names,
+    without_key_of_group,
     wrong_pointers,
 )
 from maskwright.data.shared_codes import shared_codes
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column, Dataset
-    from maskwright.data.levels.declaration import LevelDeclaration
+    from maskwright.data.levels.declaration import LevelDeclaration, LevelPlaces
 
 
 def levels_of_flat(data: Dataset, declared: Mapping[str, LevelDeclaration], file: str = "the data") -> LinkedData:
@@ -101,24 +103,16 @@ def linked_levels(
     top, bottom = declared
     upper, lower = declared[top], declared[bottom]
     head, body = data[top], data[bottom]
-    unknown = [
-        *unknown_names(top, upper, head.names, files[top]),
-        *unknown_names(bottom, lower, body.names, files[bottom]),
-    ]
+    unknown = unknown_of_files(declared, {top: head.names, bottom: body.names}, files)
     if unknown:
-        own = {name: set(level.stated_names) for name, level in declared.items()}
-        turned = own[top] <= set(body.names) and own[bottom] <= set(head.names)
-        hint = f"{files[bottom]} has what {top} names, and {files[top]} what {bottom} names: give them in this order"
-        raise InputError([replace(each, hint=hint) for each in unknown] if turned else unknown)
+        raise InputError(unknown)
     problems = [
         *texts_as_order(bottom, lower, body),
         *wrong_pointers(bottom, lower, body.names),
         *_on_two_levels(head, body, upper.key, top),
     ]
-    if upper.key not in body:
-        wrong = f"{files[bottom]} has no variable {upper.key!r}, the key of the level {top!r}"
-        problems.append(Problem(wrong, hint="records of the lower level say by it which group they belong to"))
-    elif upper.key in head:
+    problems += without_key_of_group(top, upper.key, body.names, files[bottom])
+    if upper.key in body and upper.key in head:
         problems += different_kinds(head[upper.key], body[upper.key], (top, bottom), files)
     if problems:
         raise InputError(problems)
@@ -150,6 +144,40 @@ def linked_levels(
     members = Level(bottom, lower, _plain(_in_order(body, order).without([upper.key])), groups[order], order)
     top_level = Level(top, upper, _plain(head), None, np.arange(len(head)))
     return LinkedData((top_level, with_pointers(members)), tuple(notes))
+
+
+def unknown_of_files(
+    declared: Mapping[str, LevelDeclaration],
+    names: Mapping[str, Sequence[str]],
+    files: Mapping[str, str],
+    places_of: Mapping[str, LevelPlaces] | None = None,
+) -> list[Problem]:
+    """A problem for each variable that a level names and that its own file does not have.
+
+    Parameters
+    ----------
+    declared : mapping of level name to LevelDeclaration
+        Two levels, the top first.
+    names : mapping of level name to sequence of str
+        Of the variables of its file.
+    files : mapping of level name to str
+        For messages.
+    places_of : mapping of level name to LevelPlaces, optional
+    """
+    top, bottom = declared
+    said = places_of or {}
+    unknown = [
+        problem
+        for (name, level), other in zip(declared.items(), (bottom, top), strict=True)
+        for problem in unknown_names(
+            name, level, names[name], files[name], {other: names[other]}, said.get(name, NO_PLACES)
+        )
+    ]
+    own = {name: set(level.stated_names) for name, level in declared.items()}
+    if unknown and own[top] <= set(names[bottom]) and own[bottom] <= set(names[top]):
+        hint = f"{files[bottom]} has what {top} names, and {files[top]} what {bottom} names: give them in this order"
+        return [replace(each, hint=hint) for each in unknown]
+    return unknown
 
 
 def variations(data: Dataset, linked: LinkedData) -> dict[str, NDArray[np.bool_]]:
@@ -249,7 +277,7 @@ def variables_of_levels(
         Names that the file does not have, or that both levels claim; nothing says which are the upper level's.
     """
     top, bottom = pair
-    problems = [problem for name, level in declared.items() for problem in unknown_names(name, level, names, None)]
+    problems = [problem for name, level in declared.items() for problem in unknown_names(name, level, names)]
     claimed = [{level.key, *level.pointers, *(level.variables or ())} for level in declared.values()]
     both = set.intersection(*claimed)
     problems += [Problem(f"the levels {top} and {bottom} both claim the variable {each!r}") for each in sorted(both)]

@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.levels.declaration import NO_PLACES
 from maskwright.data.shared_codes import shared_codes
 from maskwright.foundation.errors import Problem
 from maskwright.foundation.nearest_names import nearest_name, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column, Dataset
-    from maskwright.data.levels.declaration import LevelDeclaration
+    from maskwright.data.levels.declaration import LevelDeclaration, LevelPlaces
+    from maskwright.foundation.errors import Place
 
 MOST_PLACES = 10
 """Places of one mistake that are named."""
@@ -39,15 +41,58 @@ def places(rows: NDArray[np.int64], firsts: NDArray[np.int64] | None = None) -> 
     return f"record{'s' if len(rows) > 1 else ''} {shown}{more}"
 
 
-def unknown_names(level: str, declared: LevelDeclaration, names: Sequence[str], file: str | None) -> Iterator[Problem]:
-    """Variables that a level names and its file does not have; `file` None: there is only one."""
-    where = f"level {level}: " if file is None else f"{file}: level {level}: "
+def unknown_names(
+    level: str,
+    declared: LevelDeclaration,
+    names: Sequence[str],
+    file: str | None = None,
+    elsewhere: Mapping[str, Collection[str]] | None = None,
+    places_of: LevelPlaces = NO_PLACES,
+) -> Iterator[Problem]:
+    """Variables that a level names and its file does not have.
+
+    Parameters
+    ----------
+    level : str
+    declared : LevelDeclaration
+    names : sequence of str
+        Of the variables of the file.
+    file : str, optional
+        None: there is only one.
+    elsewhere : mapping of level name to collection of str, optional
+        Variables of the other level, which may have what this one lacks.
+    places_of : LevelPlaces
+    """
     for each in dict.fromkeys(declared.stated_names):
-        if each not in names:
-            yield Problem(where + unknown_name("variable", each, names))
+        if each in names:
+            continue
+        said = f"level {level}: {unknown_name('variable', each, names)}"
+        place = places_of.names.get(each)
+        having = [name for name, own in (elsewhere or {}).items() if each in own]
+        if having:
+            yield Problem(f"{file}: {said}", place, f"It is a variable of the level {having[0]}.")
+        elif file is None or place is None:
+            yield Problem(said if file is None else f"{file}: {said}", place)
+        else:
+            yield Problem(said, place, f"It is looked for in {file}.")
 
 
-def wrong_pointers(level: str, declared: LevelDeclaration, names: Sequence[str]) -> Iterator[Problem]:
+def without_key_of_group(
+    top: str, key: str, names: Sequence[str], file: str, place: Place | None = None
+) -> Iterator[Problem]:
+    """The key of the upper level, where records of the lower one do not have it."""
+    if key in names:
+        return
+    near = nearest_name(key, names)
+    meant = f"; did you mean {near!r}?" if near else ""
+    hint = "Records of the lower level say by it which group they belong to"
+    hint += f": call it in both files as {file} does, or rename it there." if near else "."
+    yield Problem(f"{file} has no variable {key!r}, the key of the level {top!r}{meant}", place, hint)
+
+
+def wrong_pointers(
+    level: str, declared: LevelDeclaration, names: Sequence[str], places_of: LevelPlaces = NO_PLACES
+) -> Iterator[Problem]:
     """Pointers to something else than the key of their level; a key that the file does not have is told for itself."""
     if declared.key not in names:
         return
@@ -55,14 +100,16 @@ def wrong_pointers(level: str, declared: LevelDeclaration, names: Sequence[str])
         if target != declared.key:
             near = nearest_name(target, [declared.key])
             meant = f"; did you mean {near!r}?" if near else f": it is {declared.key!r}"
-            yield Problem(f"level {level}: pointer {name} names {target!r}, no key of its level{meant}")
+            said = f"level {level}: pointer {name} names {target!r}, no key of its level{meant}"
+            yield Problem(said, places_of.targets.get(name))
 
 
 def missing_keys(column: Column, level: str, file: str) -> Iterator[Problem]:
     """Records without a key."""
     rows = np.flatnonzero(column.missing)
     if len(rows):
-        yield Problem(f"{file}: the key {column.name!r} of the level {level} is missing in {places(rows)}")
+        said = f"{file}: the key {column.name!r} of the level {level} is missing in {places(rows)}"
+        yield Problem(said, None, "Give these records their keys, or take them out of the file.")
 
 
 def twice(codes: NDArray[np.int64], key: str, level: str, file: str, within: str = "") -> Iterator[Problem]:
@@ -73,7 +120,8 @@ def twice(codes: NDArray[np.int64], key: str, level: str, file: str, within: str
     again = np.flatnonzero(firsts != known)
     if len(again):
         said = f"{file}: the key {key!r} of the level {level} occurs again{within} in "
-        yield Problem(said + places(known[again], firsts[again]))
+        hint = "Take out records that are twice in the file, give others keys of their own, or name another `key`."
+        yield Problem(said + places(known[again], firsts[again]), None, hint)
 
 
 def twice_within(groups: NDArray[np.int64], key: Column, level: str, file: str) -> Iterator[Problem]:
@@ -111,7 +159,7 @@ def orphans(
     if not len(rows):
         return
     (top, bottom), (above, here) = pair, keys
-    hint = None
+    hint = f"Add their {top} to {files[top]}, or take these records out of {files[bottom]}."
     if _is_padded(above) or _is_padded(here):
         hint = f"{above.name!r} has blanks around some values, with which they are others: take them away"
     elif _without_zeros(above, np.flatnonzero(~above.missing)) & _without_zeros(here, rows):

@@ -71,9 +71,14 @@ def refuse_unlike(
         what = f"other columns than {first.name}: {', '.join(unlike[:5])}" if unlike else "its columns in another order"
         raise DataError(Problem(f"the file has {what}", place, hint))
     for name in names:
-        if own[name] != expected[name]:
+        if _kind(own[name]) != _kind(expected[name]):
             message = f"column {name!r} is {own[name]} in this file, and {expected[name]} in {first.name}"
             raise DataError(Problem(message, place, hint))
+
+
+def _kind(kind: Any) -> Any:
+    """A type, the same for texts however programs hold them: pandas writes others than Arrow."""
+    return pa.string() if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) else kind
 
 
 def constant_columns(part: FoundPart, batch: Any, types: Mapping[str, Any], row: int) -> dict[str, Any]:

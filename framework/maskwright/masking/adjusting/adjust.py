@@ -4,7 +4,8 @@ The order of attempts, each only for the rows that still fail:
 
 1. project onto the edits the rows that violate one, round, compute the dependents; parts of a sum that does not move
    are rounded together (`maskwright.masking.adjusting.controlled_rounding`);
-2. look at neighbouring grid points;
+2. move the variables of products with a factor that stays (`maskwright.masking.adjusting.companion_products`);
+   look at neighbouring grid points;
 3. project again with room for rounding, and look at neighbours there;
 4. walk over the grid towards the edits (`maskwright.masking.adjusting.grid_search`);
 5. take the nearest of the donors, rows that are feasible (`maskwright.masking.adjusting.donors`);
@@ -26,6 +27,7 @@ import numpy as np
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import Progress, silent
 from maskwright.masking.adjusting.chunks import by_chunks
+from maskwright.masking.adjusting.companion_products import onto_companion_products
 from maskwright.masking.adjusting.conflicts import conflicts
 from maskwright.masking.adjusting.constraint_system import RELATIVE, ConstraintSystem, system_of, violated
 from maskwright.masking.adjusting.controlled_rounding import rounded_onto_sums
@@ -37,6 +39,7 @@ from maskwright.masking.adjusting.kind_projection import onto_kinds
 from maskwright.masking.adjusting.missing_codes import codes_of, without_codes
 from maskwright.masking.adjusting.projection import feasible_points, nearest_feasible
 from maskwright.masking.adjusting.rounding import Grid
+from maskwright.masking.adjusting.touched_rows import with_rounding, with_taken_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,7 +69,8 @@ class Adjustment:
     infeasible : ndarray of shape (r,), bool
         No feasible point was found; `values` is the rounded row.
     touched : mapping of edit name to ndarray of shape (r,), bool
-        Rows that violated the edit before, or would have after plain rounding.
+        Rows that violated the edit before, or would have after plain rounding; where values were searched for because
+        of another edit, also those in which an equality took up what was moved.
     failing : mapping of edit name to int
         Infeasible rows that violate the edit after.
     conflicts : tuple of tuple of str
@@ -74,7 +78,8 @@ class Adjustment:
     cost : ndarray of shape (q,), float64
         Root mean square move of each variable over all rows, in standard deviations.
     points : ndarray of shape (r, q), float64
-        On every edit, before rounding to the grid.
+        On every edit, before rounding to the grid; the values themselves where these were searched for on the grid: a
+        search is adjustment, and may go farther than rounding ever does.
     derivations : Derivations
         Which variables were computed from which.
     without_multiples : ndarray of shape (r,), bool
@@ -191,21 +196,26 @@ def adjust(
     rounded = rounded_onto_sums(system, grid, points)
     rows = _Rows(start, points, rounded, search.satisfied(rounded, np.arange(len(values))), projected)
     progress(0.6)
-    left = ~rows.satisfied
-    touched = _with_rounding(
+    left, plain = ~rows.satisfied, rounded.copy()
+    touched = with_rounding(
         {name: rows for name, rows in broken.items() if name in stated}, targets, edits, rounded, np.flatnonzero(left)
     )
+    onto_companion_products(search, rounded, rows.satisfied)
+    searched = ~rows.satisfied
     _search_further(search, rows, rng)
     if codes and not rows.satisfied.all():
         # Edits come first: where they hold at a code for "no value" only, that is told as a doubt.
         freely = GridSearch.of(system_of(beside, edits + standing, scale, sets or {}), edits, grid, held)
         rows.satisfied[:] |= freely.satisfied(rows.rounded, np.arange(len(values)))
         _search_further(freely, rows, rng)
-    search.polish(start, rounded, np.flatnonzero(left & rows.satisfied))
+    search.polish(start, rounded, np.flatnonzero(searched & rows.satisfied))
     progress(0.9)
     fallback = _take_nearest(search, rows, donors)
     without_multiples = _without_multiples(search, rows, fallback, donors, rng)
     infeasible = ~(rows.satisfied | fallback)
+    found = np.flatnonzero((left | fallback) & ~infeasible)
+    touched = with_taken_up(touched, targets, edits, found, plain, rounded)
+    points[found] = rounded[found]
     progress(1.0)
     return Adjustment(
         values=rounded,
@@ -314,23 +324,6 @@ def _listed(system: ConstraintSystem) -> frozenset[str]:
         for membership in alternative.memberships
         for name in membership.variables
     )
-
-
-def _with_rounding(
-    broken: Mapping[str, NDArray[np.bool_]],
-    targets: Targets,
-    edits: EditSet,
-    rounded: NDArray[np.float64],
-    index: NDArray[np.int64],
-) -> dict[str, NDArray[np.bool_]]:
-    """Rows that violate each edit, with those among `index` that plain rounding takes off it."""
-    found = dict(broken)
-    for edit in edits:
-        off = index[~targets.satisfied(edit, rounded[index], index)]
-        if len(off):
-            found[edit.name] = found.get(edit.name, np.zeros(len(rounded), dtype=np.bool_)).copy()
-            found[edit.name][off] = True
-    return found
 
 
 def _compute(

@@ -27,11 +27,11 @@ class Cost:
     method : float
         Of what the methods returned.
     adjustment, rounding : float
-        Added by bringing rows onto the edits, and then onto the published grid.
+        Added by bringing rows onto the edits, by searching the grid for them too, and by plain rounding to the grid.
     edits : mapping of edit name to float
-        Added in records that violated this edit only.
+        Added in records that were moved because of this edit only.
     several_edits : float
-        Added in records that violated more than one: not separable.
+        Added in records that were moved with more than one: not separable.
     """
 
     method: float = 0.0

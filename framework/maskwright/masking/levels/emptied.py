@@ -14,11 +14,13 @@ from maskwright.foundation.progress import stage
 from maskwright.masking.equivalence_classes import smallest_classes
 from maskwright.masking.levels.housemates import Complements, complement_across
 from maskwright.masking.levels.read_off_across import AcrossReader, told_by_size
+from maskwright.masking.suppressing.beside import asked_to_suppress
 from maskwright.masking.suppressing.complementary import Complement, complement, without_cells
 from maskwright.masking.suppressing.following_doubts import following_doubts
 from maskwright.masking.suppressing.presence import not_applicable, when_present
 from maskwright.masking.suppressing.read_off import Readable, Reader
 from maskwright.masking.suppressing.steps import joined_cells, lost_codes
+from maskwright.masking.suppressing.ways import joined_ways
 from maskwright.planning.model import key_names
 
 if TYPE_CHECKING:
@@ -130,7 +132,7 @@ def emptied_cells(
                 own = {variable: gone for (where, variable), gone in cells.items() if where == name}
                 with stage(reporter, f"Reading suppressed cells off {name} records") as progress:
                     further, following = level.further(own, progress)
-                more, told = more | further, _joined(told, following)
+                more, told = _joined(more, further), _joined(told, following)
         if not more:
             # What went besides makes other classes of keys: every step is asked whether it still has what it promises.
             more, uncoded = _for_promises(levels, results, cells, uncoded)
@@ -354,7 +356,7 @@ def _counts(result: MaskingResult, besides: Mapping[str, NDArray[np.bool_]]) -> 
 def _both(one: Readable, other: Readable) -> Readable:
     """What can be read off by either."""
     names = dict.fromkeys((*one.left, *other.left))
-    by = {name: tuple(dict.fromkeys((*one.by.get(name, ()), *other.by.get(name, ())))) for name in names}
+    by = {name: joined_ways(one.by.get(name, {}), other.by.get(name, {})) for name in names}
     return Readable({}, joined_cells(one.left, other.left), by)
 
 
@@ -376,4 +378,5 @@ def _doubts(
         told = {variable: gone for (where, variable), gone in found.told.items() if where == name}
         given_up = frozenset(variable for where, variable in found.given_up if where == name)
         by_edits = Complement({}, known, undecided, told, given_up)
-        yield from following_doubts(hidden[name], by_edits, left, EditSet(()), level.shown)
+        asked = () if level.plan is None else asked_to_suppress(level.plan)
+        yield from following_doubts(hidden[name], by_edits, left, EditSet(()), level.shown, asked)

@@ -18,6 +18,7 @@ from maskwright.data.variable import Variable
 from maskwright.masking.levels.read_off_counts import CountReader
 from maskwright.masking.levels.sole_members import SoleReader, sole_values
 from maskwright.masking.suppressing.read_off import Readable, Reader
+from maskwright.masking.suppressing.ways import joined_ways
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.levels.sources import Source
     from maskwright.masking.levels.sole_members import SoleValue
+    from maskwright.masking.suppressing.ways import CellsByWay
 
     Cells = dict[Source, NDArray[np.bool_]]
     Hidden = dict[str, NDArray[np.bool_]]
@@ -63,11 +65,12 @@ class AcrossReader:
         self._published = published
         self._wanted = frozenset(name for _, name in wanted)
         self._last = {name for _, name in last}
-        self._never = {name for _, name in never} | set(told_by_size(shown, published[self._top]))
+        self._by_counting = frozenset(told_by_size(shown, published[self._top]))
+        self._never = {name for _, name in never} | self._by_counting
         self._known: tuple[frozenset[str], _Joined] | None = None
         sole = sole_values(shown, published[self._low])
         self._by_members = (
-            CountReader(shown, published, self._wanted, self._never),
+            CountReader(shown, published, self._wanted, self._never, self._by_counting),
             SoleReader(shown, sole, self._wanted, self._never),
         )
         self._references = tuple(self._joined_of(each) for each in _references(sole))
@@ -102,17 +105,25 @@ class AcrossReader:
         hidden : mapping of (level, name) to ndarray of shape (n,), bool
         """
         left: Cells = {}
-        by: dict[str, tuple[str, ...]] = {}
+        by: dict[Source, CellsByWay] = {}
         for joined in (self._joined(hidden), *self._references):
             read = joined.reader.left(joined.hidden(hidden), joined.real)
             left = _with(left, joined.cells(read.left))
-            by |= {name: (*by.get(name, ()), *words) for name, words in read.by.items()}
+            for name, ways in read.by.items():
+                for way, gone in ways.items():
+                    for source, cells in joined.cells({name: gone}).items():
+                        by[source] = joined_ways(by.get(source, {}), {way: cells})
         for reader in self._by_members:
-            for source, (cells, words) in reader.left(hidden).items():
-                left = _with(left, {source: cells})
-                by[source[1]] = (*by.get(source[1], ()), *words)
+            for source, ways in reader.left(hidden).items():
+                for cells in ways.values():
+                    left = _with(left, {source: cells})
+                by[source] = joined_ways(by.get(source, {}), ways)
         return {
-            level: Readable({}, {name: gone for (where, name), gone in left.items() if where == level}, by)
+            level: Readable(
+                {},
+                {name: gone for (where, name), gone in left.items() if where == level},
+                {name: ways for (where, name), ways in by.items() if where == level},
+            )
             for level in (self._top, self._low)
         }
 
@@ -124,7 +135,9 @@ class AcrossReader:
         return self._known[1]
 
     def _joined_of(self, members: NDArray[np.int64] | None, seen: frozenset[str] = frozenset()) -> _Joined:
-        return _Joined(self._shown, self._published, seen, self._wanted, self._last, self._never, members)
+        return _Joined(
+            self._shown, self._published, seen, self._wanted, self._last, self._never, self._by_counting, members
+        )
 
 
 def _references(sole: Collection[SoleValue]) -> Iterator[NDArray[np.int64]]:
@@ -147,6 +160,7 @@ class _Joined:
         wanted: frozenset[str],
         last: Collection[str],
         never: Collection[str],
+        by_counting: Collection[str],
         members: NDArray[np.int64] | None = None,
     ) -> None:
         self._top, self._low = shown.names
@@ -159,35 +173,42 @@ class _Joined:
         # The key first: what a group has in common goes in the rows of all members before anything else is asked.
         belongs = {home: HOME}
         columns = [top.data[home].taken(self._groups)]
+        # What counting the members tells is known without the variable that says it, and who lives together is.
+        said, ends = {home: home}, dict.fromkeys((home, *by_counting), "")
         for level, word in ((top, GROUP), (low, OWN)):
             for name in published[level.name]:
                 belongs[name] = word
+                said[name] = f"{name} of {level.name}"
                 columns.append(self._own(level.data[name]) if word == OWN else level.data[name].taken(self._groups))
         self.real = frozenset(belongs)
         self._level = {name: self._low if word == OWN else self._top for name, word in belongs.items()}
         sizes = np.bincount(low.groups, minlength=self._counted)[self._groups]
         size = f"number of {self._low} records"
         for column in _facts(size, sizes):
-            belongs[column.name] = GROUP
+            belongs[column.name], said[column.name], ends[column.name] = GROUP, f"the {size}", ""
             columns.append(column)
         # Of whom each virtual column says what one of the real ones says.
         self._pointed: dict[str, tuple[str, NDArray[np.int64]]] = {}
         for pointer, targets in low.pointers.items() if members is None else ():
+            # A pointer is published whatever its role is.
+            leaving = f"the pointer {pointer} (declared as `role: identifier`, and not under `pointers`)"
             named = np.zeros(len(low), dtype=np.int64)
             named[targets[targets >= 0]] = 1
             there = (targets >= 0).astype(np.int64)
             for column in (*_facts(f"being {pointer}", named), *_facts(f"having {pointer}", there)):
-                belongs[column.name] = f"facts of {pointer}"
+                belongs[column.name], ends[column.name] = f"facts of {pointer}", leaving
                 columns.append(column)
+            said |= {f"being {pointer}": f"being named as {pointer}", f"having {pointer}": f"naming a {pointer}"}
             for name in sorted(seen & wanted):
                 if len(low) and name in self.real and name not in never:
                     column = _of_other(low.data[name], f"{pointer}.{name}", targets)
                     self._pointed[column.name] = (name, targets)
-                    belongs[column.name] = pointer
+                    belongs[column.name], ends[column.name] = pointer, leaving
+                    said[column.name] = f"{name} of the {pointer}"
                     columns.append(column)
         fixed = set(belongs) - self.real - set(self._pointed)
         keys = {*last, *(each for each, (name, _) in self._pointed.items() if name in last)}
-        spanning = Spanning(belongs, self._groups, wanted, size)
+        spanning = Spanning(belongs, self._groups, wanted, size, said, ends)
         self.reader = Reader(Dataset(tuple(columns)), list(belongs), keys, {*never, *fixed}, (home,), spanning)
 
     def _own(self, column: Column) -> Column:

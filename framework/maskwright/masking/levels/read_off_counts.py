@@ -13,8 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from maskwright.data.dependencies import ValueCodes, determines
+from maskwright.data.dependencies import EXCEPTIONS, ValueCodes, determines, exceptions
+from maskwright.masking.levels.counting_out import KnownNumber, counted_out
+from maskwright.masking.suppressing.cell_states import reads_suppressed
+from maskwright.masking.suppressing.counted_values import told_by_others
 from maskwright.masking.suppressing.single_values import telling_values
+from maskwright.masking.suppressing.ways import Way, joined_ways
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -28,6 +32,9 @@ if TYPE_CHECKING:
 
 MOST_VALUES = 30
 """Values of a member's variable up to which each is counted."""
+
+ORDER_OF_CHANCE = 0
+"""Seed of the order in which members are shuffled, to see what chance says: no result has a value of it."""
 
 
 class _Number(NamedTuple):
@@ -45,6 +52,33 @@ class _Number(NamedTuple):
     says: NDArray[np.bool_]
 
 
+class _Kind(NamedTuple):
+    """Members of some kind, by group.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (groups,), int64
+        -1 in groups without members.
+    capped : bool
+        1 stands for any number of members.
+    is_of : ndarray of shape (values,), bool
+        Values of the variable that they have.
+    beside : tuple of str and int, or None
+        Another variable, and the value of it that they have besides.
+    shuffled : ndarray of shape (groups,), int64
+        As many, were the members shuffled.
+    told : ndarray of shape (groups,), bool, or None
+        Groups in which the number, or what it tells, is told; None: in all.
+    """
+
+    counts: NDArray[np.int64]
+    capped: bool
+    is_of: NDArray[np.bool_]
+    beside: tuple[str, int] | None = None
+    shuffled: NDArray[np.int64] | None = None
+    told: NDArray[np.bool_] | None = None
+
+
 class CountReader:
     """Somebody who knows how many members have a value.
 
@@ -58,6 +92,8 @@ class CountReader:
         Variables that steps suppressed, the others went beside them.
     never : collection of str
         Variables that are not suppressed.
+    by_counting : collection of str
+        Those of the upper level that counting the members tells: leaving them out of the release hides nothing.
     """
 
     def __init__(
@@ -66,8 +102,12 @@ class CountReader:
         published: Mapping[str, Collection[str]],
         wanted: Collection[str],
         never: Collection[str],
+        by_counting: Collection[str] = (),
     ) -> None:
         self._top, self._low = shown.names
+        self._data = shown[self._low].data
+        self._nobody = np.zeros(len(self._data), dtype=np.bool_)
+        self._by_counting = frozenset(by_counting)
         self._codes = {level.name: ValueCodes(level.data) for level in shown}
         self._published, self._wanted, self._never = published, frozenset(wanted), frozenset(never)
         groups = shown[self._low].groups
@@ -96,21 +136,129 @@ class CountReader:
                 more[source] = more.get(source, np.False_) | lacking
         return more
 
-    def left(
-        self, hidden: Mapping[Source, NDArray[np.bool_]]
-    ) -> dict[Source, tuple[NDArray[np.bool_], tuple[str, ...]]]:
-        """Cells beside which a variable stays that says of them, and its name.
+    def left(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> dict[Source, dict[Way, NDArray[np.bool_]]]:
+        """Suppressed cells that follow from a variable that stays, and how.
+
+        That a variable says something of the members is not enough: of two empty cells, that one of them is the head's
+        says of neither whether it is.
 
         Parameters
         ----------
         hidden : mapping of (level, name) to ndarray of shape (n,), bool
         """
-        found: dict[Source, tuple[NDArray[np.bool_], tuple[str, ...]]] = {}
-        for level, name, other, gone in self._asked(hidden):
+        asked: dict[Source, list[str]] = {}
+        for level, name, other, _ in self._asked(hidden):
             if other in self._never:
-                before, words = found.get((level, name), (np.zeros(len(gone), dtype=np.bool_), ()))
-                found[level, name] = (before | gone, (*words, other))
+                asked.setdefault((level, name), []).append(other)
+        found: dict[Source, dict[Way, NDArray[np.bool_]]] = {}
+        for (level, name), others in asked.items():
+            source, read = (level, name), np.zeros(len(hidden[level, name]), dtype=np.bool_)
+            # Each by itself, then all together.
+            for some in (*((each,) for each in others), *((tuple(others),) if len(others) > 1 else ())):
+                cells = (self._of_groups if level == self._top else self._of_members)(name, some, hidden)
+                if (cells & ~read).any():
+                    read |= cells
+                    found[source] = joined_ways(found.get(source, {}), {self._way(level, name, some): cells})
         return found
+
+    def _way(self, level: str, name: str, others: tuple[str, ...]) -> Way:
+        without = () if set(others) & self._by_counting else others
+        named = " and ".join(others)
+        if level == self._top:
+            return Way(f"{named} of the {self._low} records, by counting", without)
+        tell = "tells" if len(others) == 1 else "tell"
+        off = f"{named} of {self._top}, which {tell} how many have which {name}, and {name} of the other members"
+        return Way(off, without)
+
+    def _of_groups(
+        self, name: str, others: tuple[str, ...], hidden: Mapping[Source, NDArray[np.bool_]]
+    ) -> NDArray[np.bool_]:
+        """Suppressed cells of groups that numbers of members show as other groups with as many have it."""
+        own, gone = self._codes[self._top].of(name), hidden[self._top, name]
+        read = np.zeros(self._counted, dtype=np.bool_)
+        for other in others:
+            blurred = np.bincount(self._groups, hidden.get((self._low, other), self._nobody), self._counted) > 0
+            for number in self._telling(name, other, own_is_given=False):
+                codes = np.where(blurred, -1, number.counts)
+                tells = np.True_ if number.told is None else number.told
+                read |= gone & (own >= 0) & tells & (told_by_others(codes, own, ~gone) == own)
+        return read
+
+    def _of_members(
+        self, name: str, others: tuple[str, ...], hidden: Mapping[Source, NDArray[np.bool_]]
+    ) -> NDArray[np.bool_]:
+        """Suppressed cells of members that are counted out."""
+        values, gone = self._codes[self._low].of(name), hidden[self._low, name]
+        empty = gone | self._looks_suppressed(name)
+        numbers = []
+        for other in others:
+            own = self._codes[self._top].of(other)
+            own = np.where(hidden.get((self._top, other), np.False_), -1, own)
+            for number in self._telling(other, name, own_is_given=True):
+                seen_beside, may_be = np.ones(len(values), dtype=np.bool_), np.ones(len(values), dtype=np.bool_)
+                if number.beside is not None:
+                    second, value = number.beside
+                    unseen = hidden.get((self._low, second), self._nobody) | self._looks_suppressed(second)
+                    seen_beside = ~unseen & (self._codes[self._low].of(second) == value)
+                    may_be = seen_beside | unseen
+                has = (values >= 0) & number.is_of[values]
+                open_ = may_be & (empty | (has & ~seen_beside))
+                inside = has & ~empty & seen_beside
+                whole = np.bincount(self._groups, open_, self._counted) == 0
+                told = told_by_others(own, number.counts, whole)
+                told = told if number.told is None else np.where(number.told, told, -1)
+                numbers.append(KnownNumber(told, number.capped, number.is_of, inside, open_, seen_beside))
+        return counted_out(values, gone, self._groups, numbers)
+
+    def _telling(self, group: str, member: str, *, own_is_given: bool) -> Iterator[_Kind]:
+        """Numbers of members that tell a variable of the group, or are told by it in some groups at least."""
+        own = self._codes[self._top].of(group)
+        kinds = list(self._kinds(member))
+        tests = 2 * max(sum(map(len, self._published.values())), 1) ** 2 * max(len(kinds), 1)
+        for kind in kinds:
+            given, found = (own, kind.counts) if own_is_given else (kind.counts, own)
+            if determines(given, found, tests) and not self._is_by_chance(group, kind):
+                yield kind
+            elif kind.beside is None and (some := telling_values(given, found, tests * self._counted)).any():
+                yield kind._replace(told=some)
+
+    def _is_by_chance(self, group: str, kind: _Kind) -> bool:
+        """Whether what only says how many members there are would tell the number of any members nearly as well.
+
+        How many have another than a rare value is nearly how many there are, whatever the members are like.
+        """
+        if group not in self._by_counting or kind.shuffled is None:
+            return False
+        own = self._codes[self._top].of(group)
+        return exceptions(own, kind.counts) > EXCEPTIONS * exceptions(own, kind.shuffled)
+
+    def _kinds(self, member: str) -> Iterator[_Kind]:
+        distinct = self._codes[self._low].distinct(member)
+        codes = self._codes[self._low].of(member)
+        shuffled = self._shuffled(codes)
+        for value in range(distinct if 1 < distinct <= MOST_VALUES else 0):
+            is_of = np.arange(distinct) == value
+            for chosen in (is_of, ~is_of):
+                counts, by_chance = (self._counts((each >= 0) & chosen[each]) for each in (codes, shuffled))
+                yield _Kind(counts, False, chosen, None, by_chance)
+                yield _Kind(np.minimum(counts, 1), True, chosen, None, np.minimum(by_chance, 1))
+        for second, value, other, counts, by_chance in self._beside(member):
+            is_of = np.arange(distinct) == value
+            yield _Kind(counts, False, is_of, (second, other), by_chance)
+            yield _Kind(np.minimum(counts, 1), True, is_of, (second, other), np.minimum(by_chance, 1))
+
+    def _counts(self, members: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """How many of these members each group has; -1 in groups without members."""
+        nobody = np.bincount(self._groups, minlength=self._counted) == 0
+        return np.where(nobody, -1, np.bincount(self._groups[members], minlength=self._counted))
+
+    def _shuffled(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.random.default_rng(ORDER_OF_CHANCE).permutation(codes)
+
+    def _looks_suppressed(self, name: str) -> NDArray[np.bool_]:
+        """Members whose cell had no value and looks like a suppressed one."""
+        column = self._data[name]
+        return np.asarray(column.missing & reads_suppressed(column))
 
     def _asked(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> Iterator[tuple[str, str, str, NDArray[np.bool_]]]:
         """Suppressed variables, and those of the other level that say something of them."""
@@ -146,26 +294,28 @@ class CountReader:
                 for number in each_number:
                     of_group |= telling_values(number, own, tests * self._counted)
             if (group in self._wanted and not of_group.all()) or (member in self._wanted and not of_members.all()):
-                pairs = [number for each in self._beside(member) for number in (np.minimum(each, 1), each)]
+                pairs = [number for *_, each, _ in self._beside(member) for number in (np.minimum(each, 1), each)]
                 tests *= max(len(pairs), 1)
                 of_members = of_members | any(determines(own, each, tests) for each in pairs)
                 of_group = of_group | any(determines(each, own, tests) for each in pairs)
             self._known[group, member] = of_members, of_group
         return self._known[group, member]
 
-    def _beside(self, member: str) -> Iterator[NDArray[np.int64]]:
-        """How many members have a value of this variable and one of another; -1 in groups without members."""
-        nobody = np.bincount(self._groups, minlength=self._counted) == 0
+    def _beside(self, member: str) -> Iterator[tuple[str, int, int, NDArray[np.int64], NDArray[np.int64]]]:
+        """Another variable, a value of this one and one of that, how many members have both, and have by chance.
+
+        The numbers are -1 in groups without members.
+        """
         codes, of_one = self._codes[self._low], self._codes[self._low].distinct(member)
         for other in self._published[self._low]:
             if other == member or not of_one > 1 or not 1 < codes.distinct(other) <= MOST_VALUES // of_one:
                 continue
             both = np.where(codes.of(other) < 0, -1, codes.of(member) * codes.distinct(other) + codes.of(other))
             both[codes.of(member) < 0] = -1
+            shuffled = self._shuffled(both)
             for value in np.unique(both[both >= 0]).tolist():
-                counts = np.bincount(self._groups[both == value], minlength=self._counted).astype(np.int64)
-                counts[nobody] = -1
-                yield counts
+                counts, by_chance = self._counts(both == value), self._counts(shuffled == value)
+                yield other, value // codes.distinct(other), value % codes.distinct(other), counts, by_chance
 
     def _numbers(self, member: str) -> tuple[_Number, ...]:
         """For each value of a member's variable: how many have it, and how many have another."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from maskwright.data.dependencies import BY_CHANCE, EXCEPTIONS, ValueCodes
 from maskwright.masking.suppressing.single_values import CERTAIN
+from maskwright.masking.suppressing.ways import Way, joined_ways
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -98,7 +99,8 @@ class SoleReader:
     def __init__(
         self, shown: LinkedData, values: Collection[SoleValue], wanted: Collection[str], never: Collection[str]
     ) -> None:
-        self._low, low = shown.names[1], shown[shown.names[1]]
+        self._top, self._low = shown.names
+        low = shown[self._low]
         assert low.groups is not None
         self._groups, self._counted = low.groups, len(shown[shown.names[0]])
         self._values = tuple(values)
@@ -128,21 +130,23 @@ class SoleReader:
                 more[source] = more.get(source, np.False_) | found
         return more
 
-    def left(
-        self, hidden: Mapping[Source, NDArray[np.bool_]]
-    ) -> dict[Source, tuple[NDArray[np.bool_], tuple[str, ...]]]:
+    def left(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> dict[Source, dict[Way, NDArray[np.bool_]]]:
         """Suppressed cells that follow all the same, and from what.
 
         Parameters
         ----------
         hidden : mapping of (level, name) to ndarray of shape (n,), bool
         """
-        found: dict[Source, tuple[NDArray[np.bool_], tuple[str, ...]]] = {}
+        found: dict[Source, dict[Way, NDArray[np.bool_]]] = {}
         for each, gone, told in self._told(hidden):
             if each.name in self._wanted and told.any():
-                before = found.get((self._low, each.name), (np.zeros(len(gone), dtype=np.bool_), ()))[0]
-                words = (f"{each.name} of the other {self._low} records",)
-                found[self._low, each.name] = (before | (gone & told[self._groups]), words)
+                off = f"{each.name} of the others of the {self._top}: there is a value that exactly one of them has"
+                shows = _with_any(self._groups, each.members & ~gone, self._counted)
+                # A second member with the value is an exception, which is taken for what it is not.
+                cells = gone & told[self._groups] & (each.members != shows[self._groups])
+                if cells.any():
+                    ways = found.get((self._low, each.name), {})
+                    found[self._low, each.name] = joined_ways(ways, {Way(off): cells})
         return found
 
     def _told(

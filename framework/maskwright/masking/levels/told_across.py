@@ -15,6 +15,7 @@ from maskwright.data.dependencies import ValueCodes, determines
 from maskwright.foundation.doubts import Doubt
 from maskwright.masking.levels.sole_members import sole_values
 from maskwright.planning.levels.read_off_members import FEWEST, HOLDS, remedy, same_numbers
+from maskwright.planning.warnings.told_numbers import in_one_order
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -121,6 +122,9 @@ def _by_marked_members(
                 continue
             if _same_cells(upper.taken(groups), lower.taken(rows)):
                 yield upper.name, lower.name, f"they are the same of the one {low.name} that {sole.name} marks"
+            elif _in_one_order(upper.taken(groups), lower.taken(rows)):
+                how = f"it gives the other by its place in their order, of the one {low.name} that {sole.name} marks"
+                yield upper.name, lower.name, how
             elif _few(codes[top.name], upper.name) and _few(codes[low.name], lower.name):
                 one, other = codes[top.name].of(upper.name)[groups], codes[low.name].of(lower.name)[rows]
                 # A code and its label.
@@ -130,6 +134,14 @@ def _by_marked_members(
 
 def _few(codes: ValueCodes, name: str) -> bool:
     return 1 < codes.distinct(name) <= MOST_VALUES
+
+
+def _in_one_order(one: Column, other: Column) -> bool:
+    """Whether two numbers or dates are in the same or opposite order: other units, an age and a year of birth."""
+    if not one.variable.is_numeric or not other.variable.is_numeric:
+        return False
+    first, second = (np.where(each.missing, np.nan, each.values).astype(np.float64) for each in (one, other))
+    return in_one_order(first, second) or in_one_order(second, first)
 
 
 def _same_cells(one: Column, other: Column) -> bool:

@@ -10,9 +10,10 @@ from maskwright.data.record_order import told_by_neighbours
 from maskwright.edits.expression import MissingAs, nodes
 from maskwright.foundation.doubts import Doubt
 from maskwright.masking.suppressing.effort import MOST_EFFORT
+from maskwright.masking.suppressing.ways import remedy_of_variable, remedy_of_ways, said_of_ways
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -28,6 +29,7 @@ def following_doubts(
     read_off: Readable,
     edits: EditSet,
     shown: Dataset,
+    keys: Collection[str],
 ) -> Iterator[Doubt]:
     """Doubts about the suppressed cells of each variable.
 
@@ -43,6 +45,8 @@ def following_doubts(
         Of the run.
     shown : Dataset
         As it would be published without suppression: a variable with one category for all has nothing to hide.
+    keys : collection of str
+        Variables that steps suppress; the others went beside them.
     """
     unanalysed = [edit.name for edit in edits if edit.engine is not None and edit.severity == "error"]
     for name, gone in hidden.items():
@@ -60,25 +64,18 @@ def following_doubts(
             )
             yield Doubt("suppressed-cells-follow", name, said, known, total, hint=hint)
         if name in read_off.left:
+            ways = read_off.by[name]
+            hint = remedy_of_ways(name, ways, is_key=name in keys)
             count = int(read_off.left[name].sum())
-            yield Doubt(
-                "suppressed-cells-follow",
-                name,
-                f"{count} of {total} suppressed cells can be read off other records, which show the same value where "
-                f"{'; or '.join(read_off.by[name])} is equal",
-                count,
-                total,
-                hint=f"Leave {name} out of the keys and recode it, or leave out of the release what gives it away.",
-            )
+            yield Doubt("suppressed-cells-follow", name, said_of_ways(ways, total), count, total, hint=hint)
         told = by_edits.told.get(name, np.False_) | read_off.told.get(name, np.False_)
         if count := int(np.sum(told)):
             said = (
                 f"{count} of {total} suppressed cells follow from what is empty beside them: for no other value, and "
                 "in no other record, would that be empty"
             )
-            hint = (
-                f"Leave {name} out of the keys and recode it, or ask for a larger k: with more cells none stands alone."
-            )
+            own = remedy_of_variable(name, is_key=name in keys)
+            hint = f"{own}; or ask for a larger k: with more cells none stands alone."
             yield Doubt("suppressed-cells-follow", name, said, count, total, hint=hint)
         if undecided := by_edits.undecided.get(name, 0):
             said = f"of {undecided} of {total} suppressed cells it is not decided whether edits give them away"

@@ -13,6 +13,7 @@ import numpy as np
 
 from maskwright.data.dependencies import Dependencies, Dependency
 from maskwright.masking.suppressing.single_values import CERTAIN, FEWEST_ALIKE, SingleValues
+from maskwright.masking.suppressing.ways import Way, joined_ways
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.spanning import Spanning
+    from maskwright.masking.suppressing.ways import CellsByWay
 
 Hidden = dict[str, "NDArray[np.bool_]"]
 
@@ -35,15 +37,15 @@ class Readable:
         Cells suppressed besides.
     left : mapping of name to ndarray of shape (n,), bool
         Suppressed cells that can be read off all the same: what gives them away is not suppressed.
-    by : mapping of name to tuple of str
-        What gives these away, in words.
+    by : mapping of name to mapping of Way to ndarray of shape (n,), bool
+        The same cells by what they are read off.
     told : mapping of name to ndarray of shape (n,), bool
         Suppressed cells that follow from what is empty beside them.
     """
 
     cells: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     left: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
-    by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    by: Mapping[str, CellsByWay] = field(default_factory=dict)
     told: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
 
@@ -176,7 +178,7 @@ class Reader:
             Variables that are asked about; all of these by default.
         """
         left: Hidden = {}
-        by: dict[str, tuple[str, ...]] = {}
+        by: dict[str, CellsByWay] = {}
         for name, cells in hidden.items():
             if names is not None and name not in names:
                 continue
@@ -184,16 +186,26 @@ class Reader:
                 follows = self._follows(dependency, hidden)
                 if follows.any():
                     left[name] = left.get(name, np.False_) | follows
-                    by[name] = (*by.get(name, ()), str(dependency))
+                    way = self._way(dependency.given, by_count=dependency.by_count)
+                    by[name] = joined_ways(by.get(name, {}), {way: follows})
             for size in (1, 2) if cells.any() else ():
                 for given in self._singles.given(name, size):
-                    rows = self._singles.giving_away(name, given, hidden)
-                    if len(rows):
-                        left[name] = left.get(name, np.zeros(self._n, dtype=np.bool_))
-                        if not left[name][rows].all():
-                            by[name] = tuple(dict.fromkeys((*by.get(name, ()), " and ".join(given))))
-                        left[name][rows] = True
+                    shown = np.zeros(self._n, dtype=np.bool_)
+                    shown[self._singles.giving_away(name, given, hidden)] = True
+                    before = left.get(name, np.False_)
+                    # What is known already is not said again of every other value that tells it.
+                    if (shown & ~before).any():
+                        by[name] = joined_ways(by.get(name, {}), {self._way(given): shown})
+                        left[name] = before | shown
         return Readable({}, left, by)
+
+    def _way(self, given: tuple[str, ...], *, by_count: bool = False) -> Way:
+        said, ends = ({}, {}) if self._spanning is None else (self._spanning.said, self._spanning.ends)
+        names = [said.get(name, name) for name in given]
+        equal = f"the number of records with the same {names[0]}" if by_count else " and ".join(names)
+        without = tuple(dict.fromkeys(each for name in given if (each := ends.get(name, name))))
+        are = "are" if len(names) > 1 else "is"
+        return Way(f"other records, which show the same value where {equal} {are} equal", without)
 
     def _protected(self, dependency: Dependency, gone: Hidden) -> bool:
         """Suppress what gives cells away by a dependency; whether there was anything to suppress."""

@@ -14,7 +14,7 @@ from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.variable_group import GroupWork
 from maskwright.masking.published_edits import in_published_terms
-from maskwright.masking.suppressing.beside import cells_beside
+from maskwright.masking.suppressing.beside import asked_to_suppress, cells_beside
 from maskwright.masking.suppressing.coarser import in_published_detail
 from maskwright.masking.suppressing.complementary import Complement, complement, without_cells
 from maskwright.masking.suppressing.following_doubts import following_doubts, lost_code_doubts
@@ -138,7 +138,9 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
         when_present(edits, [name for name, gone in unsaid.items() if gone.any()]), state.shown,
         not_applicable(edits, unsaid), tuple(state.suppressed()), tuple(state.said()),
         (
-            *following_doubts(state.hidden, state.by_edits, state.read_off, edits, state.shown),
+            *following_doubts(
+                state.hidden, state.by_edits, state.read_off, edits, state.shown, asked_to_suppress(plan)
+            ),
             *lost_code_doubts(lost, edits),
         ),
         edits,

@@ -158,6 +158,16 @@ class SecondColumns:
         """Columns that the file has, as numbers that are equal where cells are."""
         return comparable([level.columns[name] for level, name in named], [level.records for level, _ in named])
 
+    def _says_nothing(self, level: WrittenLevel, name: str, said: Compared) -> Booleans:
+        """Cells that are empty or hold a missing code: each text is asked once."""
+        shown = self.meant(level.name, name)
+        if shown is None or not self.opinion.missing.get(shown[1]):
+            return said.empty
+        _, firsts, which = np.unique(said.values, return_index=True, return_inverse=True)
+        column = self.column(level.name, name)
+        lacking = [self.opinion.is_blank(shown[1], column.text(row)) for row in firsts.tolist()]
+        return said.empty | np.array(lacking, dtype=np.bool_)[which.ravel()]
+
     def _level(self, name: str) -> WrittenLevel:
         return self.upper if name == self.upper.name else self.lower
 
@@ -208,7 +218,8 @@ class SecondColumns:
             within = np.tile(self.groups, 2) * (int(named.max(initial=0)) + 2) + named
             own, theirs = np.split(within, 2)
             there = pd.Index(own).get_indexer(pd.Index(theirs))
-            self._seen[pointer] = np.where(wanted.empty | wanted.zero, -1, np.where(there < 0, -2, there))
+            nobody = self._says_nothing(self.lower, pointer, wanted) | wanted.zero
+            self._seen[pointer] = np.where(nobody, -1, np.where(there < 0, -2, there))
         return self._seen[pointer]
 
     def _differs(self, variable: str) -> NDArray[np.float64]:
@@ -304,7 +315,7 @@ class SecondColumns:
     def _unique(self, column: MembersColumn, true: Booleans, unknown: Booleans) -> NDArray[np.float64]:
         assert column.operand is not None
         (said,) = comparable([self.column(column.level, column.operand)], [self.lower.records])
-        values, missing = said.values, said.empty
+        values, missing = said.values, self._says_nothing(self.lower, column.operand, said)
         used = true & ~missing
         twice = pd.DataFrame({"group": self.groups[used], "value": values[used]}).duplicated()
         same = np.zeros(self.lower.records, dtype=np.bool_)

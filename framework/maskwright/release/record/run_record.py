@@ -308,6 +308,11 @@ class RunRecord(RecordPart):
     maskwright: Annotated[str, Publication(first=True)] = Field(description="Version of Maskwright.")
     ok: bool = Field(description="Whether the masked data were released.")
     records: Annotated[int, Publication(first=True)] = Field(description="Masked records.")
+    left_out: dict[str, int] = Field(
+        default_factory=dict,
+        description="Records of the original that were dropped since they, or their group, violate an edit "
+        "(`on_input_violation: drop`), by level; of a file without levels under `record`. Empty: none.",
+    )
     pipeline: PipelineRecord
     inputs: tuple[InputFile, ...]
     outputs: dict[str, OutputFile]

@@ -14,7 +14,7 @@ from maskwright_builtin.measures.key_variables.key_sets import KeySetsParams, li
 from maskwright_builtin.measures.key_variables.records_in_bands import size_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Literal
 
     from numpy.typing import NDArray
@@ -95,6 +95,7 @@ def keys_of_part(comparison: Comparison, params: KeySetsParams, asked: object) -
         "records": len(comparison.masked),
         "keys": {name: list(keys) for name, keys in sets_of_keys(comparison, params, "measure").items()},
         "weighted": weights is not None,
+        "zero": 0 if weights is None else int((weights == 0.0).sum()),
         "light": 0 if weights is None else int((~(weights >= 1.0)).sum()),
     }
 
@@ -105,7 +106,7 @@ def classes_of_part(
     asked: Mapping[str, Any] | None,
     part: PartOfFile,
 ) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
-    """Classes of one part, with their records and weights, by the task that counts them.
+    """Classes of one part, with their records and weights of at least 1, by the task that counts them.
 
     Parameters
     ----------
@@ -117,6 +118,22 @@ def classes_of_part(
     assert asked is not None
     weights = comparison.masked_weights()
     usable = np.ones(len(comparison.masked)) if weights is None else np.where(weights >= 1.0, weights, 1.0)
+    return weighted_classes(comparison, asked, part, usable)
+
+
+def weighted_classes(
+    comparison: Comparison, asked: Mapping[str, Any], part: PartOfFile, usable: NDArray[np.float64]
+) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
+    """Classes of one part, with their records and the sums of their weights, by the task that counts them.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    asked : mapping
+    part : PartOfFile
+    usable : ndarray of shape (n,), float64
+        The weight of each record.
+    """
     pieces = []
     for number, keys in enumerate(asked["keys"].values()):
         one, other = class_hashes(comparison.masked, keys)
@@ -125,6 +142,24 @@ def classes_of_part(
         pieces.append({"set": np.full(len(found["one"]), number, dtype=np.int64), **found})
     columns = {name: np.concatenate([each[name] for each in pieces]) for name in pieces[0]}
     return columns, (columns["one"].astype(np.uint64) % np.uint64(part.tasks)).astype(np.int64)
+
+
+def classes_by_set(
+    columns: Mapping[str, NDArray[np.generic]], asked: Mapping[str, Any] | None
+) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float64]]]:
+    """Of each set of keys the records of its classes in one task, and the sums of their weights.
+
+    Parameters
+    ----------
+    columns : mapping of name to ndarray
+        Of the parts, as `weighted_classes` gives them.
+    asked : mapping
+    """
+    assert asked is not None
+    found, _ = distinct_rows(columns, ("set", "one", "other"))
+    for number, name in enumerate(asked["keys"]):
+        own = found["set"] == number
+        yield name, found["records"][own].astype(np.int64), found["weight"][own].astype(np.float64)
 
 
 def counted_classes(
@@ -141,11 +176,8 @@ def counted_classes(
     asked : mapping
     """
     assert asked is not None
-    found, _ = distinct_rows(columns, ("set", "one", "other"))
     facts: Facts = {}
-    for number, name in enumerate(asked["keys"]):
-        own = found["set"] == number
-        records, weight = found["records"][own].astype(np.int64), found["weight"][own].astype(np.float64)
+    for name, records, weight in classes_by_set(columns, asked):
         sizes, classes = np.unique(records, return_counts=True)
         facts[name] = {"sizes": sizes.tolist(), "classes": classes.tolist()}
         if asked["weighted"]:
@@ -155,14 +187,25 @@ def counted_classes(
     return facts
 
 
-def _begun(facts: Sequence[Mapping[str, Any]]) -> Further:
+def classes_wanted(facts: Sequence[Mapping[str, Any]]) -> Further:
+    """What the second round asks for: the classes of each part.
+
+    Parameters
+    ----------
+    facts : sequence of mapping
+        Of `keys_of_part`.
+
+    Raises
+    ------
+    InputError
+        Some parts have weights that cannot be used.
+    """
     if len({each["weighted"] for each in facts}) > 1:
         raise InputError("the weights are missing, negative or infinite in some of the parts: mend them, or give them "
                          "another role")  # fmt: skip
     first = facts[0]
-    light, records = (sum(each[name] for each in facts) for name in ("light", "records"))
-    asked = {"keys": first["keys"], "weighted": first["weighted"], "light": light, "records": records}
-    return Further(asked, rows_to="tasks")
+    sums = {name: sum(each[name] for each in facts) for name in ("light", "zero", "records")}
+    return Further({"keys": first["keys"], "weighted": first["weighted"], **sums}, rows_to="tasks")
 
 
 def _of_sets(
@@ -195,7 +238,7 @@ def k_anonymity_of_parts(
     asked : mapping or None
     """
     if asked is None:
-        return _begun(facts)
+        return classes_wanted(facts)
     records = asked["records"]
 
     def of_set(
@@ -223,7 +266,7 @@ def uniqueness_of_parts(
     asked : mapping or None
     """
     if asked is None:
-        return _begun(facts)
+        return classes_wanted(facts)
     records = asked["records"]
 
     def of_set(

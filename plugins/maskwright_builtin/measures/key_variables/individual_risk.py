@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -15,12 +16,18 @@ from maskwright_builtin.key_counts.negative_binomial_risk import (
     positive_weights,
     sampling_fraction,
 )
+from maskwright_builtin.measures.key_variables.class_risks_over_parts import (
+    INDIVIDUAL_RISK_OVER_PARTS,
+    NO_WEIGHTS,
+    bound_name,
+    bounds_of,
+    individual_risk_of,
+)
 from maskwright_builtin.measures.key_variables.key_classes import key_codes
 from maskwright_builtin.measures.key_variables.key_sets import (
     KeySetsParams,
     key_set_mistakes,
     key_set_names,
-    listed,
     set_parts,
     worst_of_sets,
 )
@@ -89,6 +96,8 @@ def measure_individual_risk(
     A missing key counts as `count` says. Where weights are below 1, F would be less than f, and is taken as f; a note
     says in how many records. A weight of zero counts as 1, and with missing ones none are used; notes say that too.
 
+    Over parts of a file a missing key is a value of its own, and ``outlying_records`` is left out.
+
     There is no interval: the estimate's own error is that of the model, and no sample shows it.
 
     Parameters
@@ -121,19 +130,13 @@ def measure_individual_risk(
 def _on_keys(comparison: Comparison, params: IndividualRiskParams, keys: tuple[str, ...]) -> Measurement:
     codes = key_codes(comparison, keys, "individual_risk", pooled=params.count != "own")
     weights, about_weights = positive_weights(comparison.masked_weights())
-    notes = [f"key variables: {', '.join(keys)}", *about_weights]
-    if weights is None:
-        notes.append("without weights the file is taken to be the population: the risk of a record is 1 / f")
+    notes = [*about_weights, *([NO_WEIGHTS] if weights is None else [])]
     risk, cut = _risks(codes, params, weights)
     if cut:
         notes.append(f"in {cut} record(s) the weights are below 1 and F below f: F is taken as f")
     if params.count == "wildcard" and any((code < 0).any() for code in codes):
         notes.append("a missing key counts as any value: emptied records lower the risk of all others")
-    n = len(risk)
-    expected = float(risk.sum())
-    parts = {"expected_reidentifications": expected, "largest": float(risk.max())}
-    parts |= {f"share_above_{_in_name(bound)}": 100.0 * float((risk > bound).mean()) for bound in _listed(params.bound)}
-    parts |= {f"risk_for_rate_{_in_name(rate)}": risk_for_rate(risk, rate) for rate in _listed(params.target_rate)}
+    parts = {f"risk_for_rate_{bound_name(rate)}": risk_for_rate(risk, rate) for rate in bounds_of(params.target_rate)}
     parts["outlying_records"] = float(outlying(risk).sum())
     households = comparison.masked_households()
     if households is not None:
@@ -145,14 +148,11 @@ def _on_keys(comparison: Comparison, params: IndividualRiskParams, keys: tuple[s
         for j, key in enumerate(keys):
             fewer, _ = _risks([*codes[:j], *codes[j + 1 :]], params, weights)
             parts[f"rate_without_{key}"] = 100.0 * float(fewer.mean())
-    return Measurement(
-        100.0 * expected / n,
-        parts=parts,
-        per_record=risk,
-        notes=tuple(notes),
-        sentence=_sentence(keys, risk, _listed(params.bound)),
-        tables=(risk_table(risk),),
+    above = {bound: int((risk > bound).sum()) for bound in bounds_of(params.bound)}
+    found = individual_risk_of(
+        float(risk.sum()), float(risk.max()), above, len(risk), keys, parts, notes, risk_table(risk)
     )
+    return replace(found, per_record=risk)
 
 
 def _risks(
@@ -198,36 +198,14 @@ def household_risk(risk: NDArray[np.float64], households: NDArray[np.int64]) -> 
     return np.asarray(-np.expm1(np.bincount(households, spared)) + 0.0, dtype=np.float64)
 
 
-def _listed(value: float | tuple[float, ...]) -> tuple[float, ...]:
-    return tuple(dict.fromkeys(value)) if isinstance(value, tuple) else (value,)
-
-
-def _in_name(value: float) -> str:
-    """``0_05``."""
-    return f"{value:.12f}".rstrip("0").replace(".", "_")
-
-
-def _sentence(keys: tuple[str, ...], risk: NDArray[np.float64], bounds: tuple[float, ...]) -> str:
-    expected = float(risk.sum())
-    people = f"{expected:,.{1 if expected < 1000 else 0}f} ({100.0 * expected / len(risk):.2g} %)"
-    said = (
-        f"If somebody who knows {listed(keys)} tried to recognise each of the {len(risk):,} records, about {people} "
-        "would be recognised rightly"
-    )
-    for bound in bounds[:1]:
-        above = int((risk > bound).sum())
-        said += f"; {above:,} {'has' if above == 1 else 'have'} a chance above {100.0 * bound:g} % of being so"
-    return f"{said}."
-
-
 def _parts(params: IndividualRiskParams) -> Iterator[MeasurePart]:
     percent, chance = (0.0, 100.0), (0.0, 1.0)
     yield MeasurePart("expected_reidentifications", "count")
     yield MeasurePart("largest", "probability", range=chance)
-    for bound in _listed(params.bound):
-        yield MeasurePart(f"share_above_{_in_name(bound)}", "percent", range=percent)
-    for rate in _listed(params.target_rate):
-        yield MeasurePart(f"risk_for_rate_{_in_name(rate)}", "probability", "higher", chance)
+    for bound in bounds_of(params.bound):
+        yield MeasurePart(f"share_above_{bound_name(bound)}", "percent", range=percent)
+    for rate in bounds_of(params.target_rate):
+        yield MeasurePart(f"risk_for_rate_{bound_name(rate)}", "probability", "higher", chance)
     yield MeasurePart("outlying_records", "count")
     yield MeasurePart("households_expected", "count")
     yield MeasurePart("household_members_expected", "count")
@@ -250,6 +228,7 @@ INDIVIDUAL_RISK = Measure(
     parts=_parts,
     compares_unpaired=True,
     of_one_file=True,
+    merging=INDIVIDUAL_RISK_OVER_PARTS,
     invariant_to={"affine", "records", "columns"},
     reference="Benedetti and Franconi (1998), Statistical and technological solutions for controlled data "
     "dissemination, New Techniques and Technologies for Statistics; Franconi and Polettini (2004), Privacy in "

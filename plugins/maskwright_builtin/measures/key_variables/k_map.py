@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
 from pathlib import Path  # noqa: TC003 - a type of a parameter
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,12 +13,16 @@ from pydantic import Field
 from maskwright import Comparison, InputError, Measure, Measurement, MeasurePart, NamesFile, read
 from maskwright_builtin.key_counts.counts import count_keys
 from maskwright_builtin.key_counts.negative_binomial_risk import positive_weights
+from maskwright_builtin.measures.key_variables.class_risks_over_parts import (
+    K_MAP_OVER_PARTS,
+    k_map_of,
+    population_notes,
+)
 from maskwright_builtin.measures.key_variables.key_classes import key_codes
 from maskwright_builtin.measures.key_variables.key_sets import (
     KeySetsParams,
     key_set_mistakes,
     key_set_names,
-    listed,
     set_parts,
     worst_of_sets,
 )
@@ -89,24 +94,15 @@ def _on_keys(
     notes = [f"key variables: {', '.join(keys)}"]
     if population is None:
         weights, about_weights = positive_weights(comparison.masked_weights())
-        how = "estimated by the weights" if weights is not None else "the file itself: there are no weights"
-        notes += [f"the population is {how}", *about_weights]
+        notes += [*population_notes(weights is not None), *about_weights]
         people = count_keys(key_codes(comparison, keys, "k_map"), "own", weights).population
     else:
         people = _found_in(population, comparison, keys)
         notes.append(f"the population has {len(population)} records")
     risk = 100.0 / people
-    below = people < params.k
-    fewest = float(people.min())
-    return Measurement(
-        fewest,
-        parts={"below_k": 100.0 * float(below.mean()), "mean_risk": float(risk.mean())},
-        per_record=risk,
-        notes=tuple(notes),
-        sentence=f"Whoever knows {listed(keys)} of a person in the file has to choose among {fewest:,.4g} "
-        f"{'people' if fewest != 1.0 else 'person'} of the population or more; of {int(below.sum()):,} record(s) "
-        f"among fewer than {params.k}.",
-    )
+    below = int((people < params.k).sum())
+    found = k_map_of(float(people.min()), below, float(risk.sum()), len(people), params.k, keys, notes)
+    return replace(found, per_record=risk)
 
 
 def _found_in(population: Dataset, comparison: Comparison, keys: tuple[str, ...]) -> NDArray[np.float64]:
@@ -151,6 +147,7 @@ K_MAP = Measure(
     parts=_parts,
     compares_unpaired=True,
     of_one_file=True,
+    merging=K_MAP_OVER_PARTS,
     invariant_to={"affine", "records", "columns"},
     reference="Sweeney (2002), k-anonymity: a model for protecting privacy, International Journal on Uncertainty, "
     "Fuzziness and Knowledge-Based Systems 10(5), 557-570; El Emam and Dankar (2008), Journal of the American Medical "

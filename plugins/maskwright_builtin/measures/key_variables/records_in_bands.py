@@ -26,7 +26,11 @@ RISK_BANDS: Mapping[str, float] = {
 SIZE_BANDS: Mapping[str, float] = {"1": 1, "2": 2, "3 to 4": 4, "5 to 9": 9, "10 and more": math.inf}
 
 
-def risk_table(risk: NDArray[np.float64], title: str = "Records by individual risk") -> MeasureTable:
+def risk_table(
+    risk: NDArray[np.float64],
+    title: str = "Records by individual risk",
+    records: NDArray[np.int64] | None = None,
+) -> MeasureTable:
     """Records in bands of risk.
 
     Parameters
@@ -34,8 +38,10 @@ def risk_table(risk: NDArray[np.float64], title: str = "Records by individual ri
     risk : ndarray of shape (n,), float64
         Of each record, 0 to 1.
     title : str
+    records : ndarray of shape (n,), int64, optional
+        How many records have each of these risks, where `risk` are those of classes.
     """
-    return _table("risk_bands", title, "risk", risk, RISK_BANDS)
+    return _table("risk_bands", title, "risk", risk, RISK_BANDS, records)
 
 
 def size_table(

@@ -131,14 +131,33 @@ def test_thresholds_are_for_all_levels_for_one_or_for_groups(pipeline, capsys):
     measures = record_of(path)["measures"]
     assert (measures["person.pil"]["threshold"], measures["household.pil"]["threshold"]) == (90, 98)
     (path.parent / "masked.csv").unlink()
-    said = refused(
-        pipeline(["pil", "household_linkage"], thresholds={"person.pil": 0, "household_linkage": 1}), capsys, 1
-    )
+    asked, bounds = ["pil", "household_linkage"], {"person.pil": 0, "household_linkage": 1}
+    doubted = {"doubt": "risk-leaves-out-quasi-identifiers", "measure": "household_linkage", "because": "amounts only"}
+    said = refused(pipeline(asked, thresholds=bounds, waive=[doubted]), capsys, 1)
     assert "person.pil is" in said
     assert "household_linkage is" in said
     assert "household.pil is" not in said
     said = refused(pipeline(["pil"], thresholds={"persons.pil": 10}), capsys, 2)
     assert "no measure in this pipeline called 'persons.pil'; did you mean 'person.pil'?" in said
+
+
+@pytest.mark.parametrize(
+    ("asked", "bound", "said"),
+    [
+        (
+            ["household_linkage"],
+            "household_linkage",
+            "it has a threshold, and leaves out quasi-identifiers: region, sex",
+        ),
+        ([{"k_anonymity": {"keys": ["sex"]}}], "k_anonymity", "on the level person it has a threshold, and leaves out"),
+        ([{"k_anonymity": {"keys": ["sex"]}}], "person.k_anonymity", "leaves out quasi-identifiers: age"),
+    ],
+)
+def test_a_threshold_on_a_measure_that_leaves_something_out_is_doubted(asked, bound, said, pipeline, capsys):
+    path = pipeline(asked, thresholds={bound: 1})
+    assert said in refused(path, capsys, 1)
+    assert main(["plan", str(path)]) == 1
+    assert said in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_threshold_of_a_level_on_which_the_measure_does_not_run(pipeline, capsys):

@@ -47,7 +47,7 @@ def test_each_promise_has_its_line_and_k_is_said_to_hold_only_where_it_does(
     """Two incomes are missing where k is only reported; three quasi-identifiers are of two levels."""
     rows = ["hhid,pno,region,tenure,rent,age,income"]
     for number in range(1, 41):
-        home = f"h{number},{{}},{number % 2},{number % 4 // 2},{500 + 3 * number}"
+        home = f"h{number},{{}},{number % 2},{number % 4 // 2},{500 + 17 * number % 41}"
         rows += [f"{home.format(each)},{20 + each},{'' if each * number < 3 else number + each}" for each in (1, 2, 3)]
     (tmp_path / "flat.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     pipeline = tmp_path / "pipeline.yaml"

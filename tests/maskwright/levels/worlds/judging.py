@@ -148,7 +148,14 @@ class Release:
 
     def wrong(self) -> list[str]:
         """Everything that is wrong, in words."""
-        return [*self._edits(), *self._structure(), *self._untouched(), *self._cells_taken(), *self._grids()]
+        return [
+            *self._edits(),
+            *self._structure(),
+            *self._untouched(),
+            *self._cells_taken(),
+            *self._grids(),
+            *self._classes(),
+        ]
 
     # -- what the pipeline said -------------------------------------------------------------------------------------
 
@@ -304,12 +311,35 @@ class Release:
             if count and name not in synthetic and name not in self.before.varying:
                 yield f"{count} cells of {name} are filled that were empty"
 
+    def _classes(self) -> Iterator[str]:
+        """What the record says of k, counted again in the release: persons in households, households in rows."""
+        for group in self.record["k"]["groups"]:
+            names = group["variables"]
+            of_persons = set(names) <= set(self.after.persons[0])
+            rows = self.after.persons if of_persons else self.after.households
+            if not set(names) <= set(rows[0]):
+                continue
+            alike = defaultdict(list)
+            for row in rows:
+                alike[tuple(_comparable(row[name]) for name in names)].append(row["hhid"])
+            below = sum(len(each) for each in alike.values() if len(set(each)) < group["expected"])
+            if below != group["below"]:
+                yield f"{below} records are below k on {', '.join(names)}, and {group['below']} are said to be"
+
     def _grids(self) -> Iterator[str]:
         coarse = self._removed("detail")
         for rows, old in ((self.after.households, self.before.households), (self.after.persons, self.before.persons)):
             for name in NUMBERS & set(rows[0]) - coarse:
                 if _decimals(rows, name, self.world) > _decimals(old, name, self.world):
                     yield f"{name} has more decimals than it had"
+
+
+def _comparable(cell: str | None) -> object:
+    """A number as such, however it is written."""
+    try:
+        return Decimal(cell or "")
+    except ArithmeticError:
+        return cell
 
 
 def _decimals(rows: Iterable[Row], name: str, world: World) -> int:

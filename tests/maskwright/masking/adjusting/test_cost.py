@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -110,3 +110,29 @@ def test_weights_keep_chosen_variables_where_they_are() -> None:
     assert held["b"] > alike["b"]
     with pytest.raises(mw.InputError, match="aa"):
         moved({"aa": 2.0})
+
+
+def test_a_search_on_the_grid_is_adjustment_and_what_took_it_up_is_counted() -> None:
+    """Microaggregation keeps the sum; the square at a rate that stays has to be searched, and the total follows."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"rate": rng.choice([0.05, 0.1, 0.2], 200), "base": rng.integers(1, 80, 200) * 20.0})
+    frame["tax"] = (frame["rate"] * frame["base"] ** 2).round()
+    frame["other"] = rng.integers(0, 900, 200).astype(float)
+    frame["total"] = frame["base"] + frame["other"]
+    names = ["base", "tax", "other", "total"]
+    declared: dict[str, Any] = {name: {"decimals": 0} for name in names}
+    declared["rate"] = {"decimals": 2, "role": "other"}
+    request = masking_request(
+        frame, "microaggregation", edits=["rate * base * base == tax", "base + other == total"], seed=1,
+        params={"k": 5, "k_guarantee": "report"}, declared=declared, variables=names,
+    )  # fmt: skip
+    done = mask_request(request)
+    assert dict(done.infeasible) == {"edit-1": 0, "edit-2": 0}
+    spread = frame[names].std(ddof=1).to_numpy()
+    # Plain rounding moves a part by half a unit, and the total of two parts by one and a half.
+    farthest = np.array([0.5, 0.5, 0.5, 1.5])
+    most = 100 * float(np.mean((2 * np.abs(frame[names].max().to_numpy()) + farthest) * farthest / spread**2))
+    assert abs(done.cost.rounding) <= most
+    assert done.cost.adjustment > 10 * abs(done.cost.rounding)
+    moved = done.masked["total"].values != frame["total"].to_numpy()
+    assert 0 < done.adjusted["edit-2"] <= int(moved.sum())

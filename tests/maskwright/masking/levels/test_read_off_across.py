@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 import maskwright as mw
 from maskwright.cli.main import main
@@ -159,7 +160,8 @@ def test_what_cannot_be_emptied_is_a_doubt() -> None:
     gone = together(hidden, more)
     left = reader.left(gone)["person"]
     assert left.left["nat"].any()
-    assert "foreign" in left.by["nat"]
+    assert any(way.off.startswith("foreign of household") for way in left.by["nat"])
+    assert not any(cells.all() for cells in left.by["nat"].values())
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -206,3 +208,82 @@ seed: 1
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_cell_that_goes_is_counted_and_k_with_it(tmp_path: Path, seed: int) -> None:
+    """What goes by the other level and by the record itself is counted once, and all of it."""
+    frame = survey(seed, 200)
+    rare = np.random.default_rng(100 + seed)
+    frame.loc[rare.choice(len(frame), 5, replace=False), "nat"] = "far"
+    frame.loc[rare.choice(len(frame), 4, replace=False), "age"] = "q"
+    frame["label"], frame["agegroup"], frame["tongue"] = frame["nat"].str[:2], frame["age"].str.upper(), frame["lang"]
+    frame["wage"] = np.random.default_rng(seed).integers(10, 90, len(frame)) * 10
+    frame.to_csv(tmp_path / "in.csv", index=False)
+    open_to_all = [*HOUSEHOLD, "town", "label", "agegroup", "tongue"]
+    keys, roles = ["age", "nat", "lang"], {name: {"type": "nominal", "role": "other"} for name in open_to_all}
+    roles |= {name: {"role": "quasi_identifier"} for name in (*keys, "sex")}
+    settings = {
+        "maskwright": 1,
+        "data": {"source": "in.csv", "variables": roles, "levels": LEVELS},
+        "protect": [
+            {"method": "microaggregation", "variables": ["wage"], "params": {"k": 3}},
+            {"method": "local_suppression", "variables": keys, "params": {"k": 9, "keys": keys}},
+        ],
+        "waive": [
+            {"doubt": "suppressed-cells-follow", "variable": [*roles], "because": "a test of counts"},
+            {"doubt": "not-masked", "variable": ["sex"], "because": "a test of counts"},
+        ],
+        "output": {"data": "out.csv"},
+        "seed": 3,
+    }
+    (tmp_path / "p.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    record = mw.run(tmp_path / "p.yaml").record
+    released = pd.read_csv(tmp_path / "out.csv", dtype=str, keep_default_na=False)
+    counted = Counter({each["variable"]: each["cells"] for each in record["suppressed"]})
+    for name in (*roles, "wage"):
+        rows = released.drop_duplicates("hhid") if name in HOUSEHOLD else released
+        assert counted[name] == (rows[name] == "").sum(), name
+    for group in record["k"]["groups"]:
+        homes = released.groupby(group["variables"])["hhid"].transform("nunique")
+        assert group["below"] == (homes < group["expected"]).sum(), group["variables"]
+
+
+def test_the_number_of_members_says_nothing_of_a_rare_value() -> None:
+    """Nearly all members of any household have another one: that is no more than how many they are."""
+    rng = np.random.default_rng(1)
+    homes = np.repeat(np.arange(400), rng.integers(1, 6, 400))
+    frame = pd.DataFrame({"hhid": homes, "pno": np.arange(len(homes)), "spouse": ""})
+    frame["size"] = np.bincount(homes)[homes].astype(str)
+    frame["nat"] = rng.choice(["home", "near", "far"], len(homes), p=[0.95, 0.03, 0.02])
+    levels = {**LEVELS, "household": {"key": "hhid", "variables": ["size"]}}
+    linked = mw.linked_data(frame, levels)
+    gone = (frame["nat"] == "far").to_numpy()
+    hidden: Hidden = {("person", "nat"): gone}
+    reader = AcrossReader(linked, {"household": ("size",), "person": ("nat",)}, tuple(hidden), (), ())
+    assert not any(each.left for each in reader.left(hidden).values())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_whom_the_number_of_members_tells_by_exclusion_is_counted(seed: int) -> None:
+    """One head in every household, whatever its size: it is the one whose cell is empty where no other is shown."""
+    rng = np.random.default_rng(seed)
+    homes = np.repeat(np.arange(300), rng.integers(1, 6, 300))
+    frame = pd.DataFrame({"hhid": homes, "pno": np.arange(len(homes)), "spouse": ""})
+    frame["size"] = np.bincount(homes)[homes].astype(str)
+    place = frame.groupby("hhid").cumcount()
+    frame["position"] = np.where(place == 0, "head", rng.choice(["child", "other", "guest"], len(homes)))
+    linked = mw.linked_data(frame, {**LEVELS, "household": {"key": "hhid", "variables": ["size"]}})
+    gone = np.zeros(len(frame), dtype=np.bool_)
+    gone[rng.choice(len(frame), 40, replace=False)] = True
+    hidden: Hidden = {("person", "position"): gone}
+    reader = AcrossReader(linked, {"household": ("size",), "person": ("position",)}, tuple(hidden), (), ())
+    found = reader.left(hidden)["person"]
+    # Whoever counts sees that one is the head, and who is shown to be another: read is who is left alone.
+    shown = frame[~gone & (frame["position"] == "head")]["hhid"]
+    alone = frame[gone].groupby("hhid")["pno"].transform("size").reindex(frame.index) == 1
+    expected = gone & alone.to_numpy() & ~frame["hhid"].isin(shown).to_numpy()
+    assert expected.any()
+    assert not (found.left["position"] & ~expected & (frame["position"] != "head").to_numpy()).any()
+    assert not (expected & ~found.left["position"]).any()
+    assert not any(way.without for way in found.by["position"])

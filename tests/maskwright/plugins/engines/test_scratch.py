@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import stat
@@ -10,6 +11,7 @@ import pytest
 
 from maskwright import EngineLost, InputError, ScratchFull, TaskFailed
 from maskwright.foundation.processes.ending_signals import ended_alike
+from maskwright.release.files import writing
 from maskwright.release.scratch import scratch_folder
 from maskwright.release.staging import make_staging, others
 
@@ -64,6 +66,15 @@ def test_it_is_private_and_gone_at_the_end(scratch, tmp_path, told):
     assert not told.notices
 
 
+def test_a_folder_that_is_made_is_said(tmp_path, told):
+    """A name may be mistyped; the folder of the masked data is no other one."""
+    where, output = tmp_path / "elsewhere", tmp_path / "out" / "masked.parquet"
+    for parent in (where, where, output.parent):
+        with scratch_folder(parent, output, "1", resume=False, reporter=told):
+            pass
+    assert told.notices == [f"there was no folder {where}: it is made for what the tasks write on the way"]
+
+
 @pytest.mark.parametrize("error", [ValueError("x"), InputError("x"), KeyboardInterrupt()])
 def test_errors_and_interrupts_leave_nothing(scratch, tmp_path, error):
     left_by(scratch, error)
@@ -75,6 +86,25 @@ def test_errors_and_interrupts_leave_nothing(scratch, tmp_path, error):
 def test_signals_leave_nothing(scratch, tmp_path, number):
     left_by(scratch, lambda folder: signal.raise_signal(number))
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_leave_what_is_finished_where_the_run_was_to_be_resumed(scratch, number):
+    path = left_by(scratch, lambda folder: signal.raise_signal(number), resume=True)
+    with scratch(resume=True) as folder:
+        assert folder.path == path
+        assert (path / "block" / "x").read_text() == "1"
+
+
+def test_what_is_finished_is_kept_where_the_masked_data_find_no_room(scratch, tmp_path):
+    def full(folder):
+        with writing(tmp_path / "masked.parquet"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = left_by(scratch, full)
+    with scratch(resume=True) as folder:
+        assert folder.path == path
 
 
 @pytest.mark.parametrize("error", [TaskFailed("x"), EngineLost("x"), ScratchFull("x")])

@@ -306,6 +306,25 @@ def test_a_centroid_stays_where_no_nearest_point_is_found():
 # Numerics.
 
 
+@pytest.mark.parametrize("m", [2.0, 1.5])
+@pytest.mark.parametrize(
+    ("p", "c"), [(1, 64), (2, 600), (3, 513), (4, 1100), (5, 1), (6, 65), (7, 512), (8, 30), (10, 1030), (11, 40)]
+)
+def test_any_number_of_columns_and_centroids_is_the_plain_half_step(p, c, m):
+    """Loops are written out for some columns and centroids at once; some records coincide with centroids."""
+    rng = np.random.default_rng(p)
+    x = rng.normal(0, 1, (1155, p))
+    start = x[:c] + np.where(np.arange(c)[:, None] % 7 == 0, 0, rng.normal(0, 0.5, (c, p)))
+    u, d = memberships(x, start, m=m)
+    weights = u**m
+    expected = weights.T @ x / weights.sum(axis=0)[:, None]
+    found = fuzzy_c_means(x, start, m=m, max_iterations=1)
+    np.testing.assert_allclose(found.centroids, expected, rtol=0, atol=1e-10)
+    assert found.objective[0] == pytest.approx(objective(u, d, m=m), rel=1e-12)
+    single = fuzzy_c_means(x, start, m=m, max_iterations=2, tolerance=0, float32=True)
+    assert single.objective[0] == pytest.approx(found.objective[0], rel=1e-5)
+
+
 def test_results_do_not_depend_on_threads():
     rng = np.random.default_rng(5)
     x = rng.normal(0, 1, (3000, 4))

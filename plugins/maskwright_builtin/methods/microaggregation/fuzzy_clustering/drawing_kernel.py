@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright_builtin.methods.microaggregation.fuzzy_clustering.memberships_kernel import BLOCK, LANES, share, squares
+from maskwright_builtin.methods.microaggregation.fuzzy_clustering.distances_kernel import squares
+from maskwright_builtin.methods.microaggregation.fuzzy_clustering.memberships_kernel import BLOCK, LANES, share
 from maskwright_builtin.numerics.compilation import compiled
 from maskwright_builtin.numerics.distances import squared_distance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.memberships_kernel import Floats
+    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.distances_kernel import Floats
 
 
 @compiled
@@ -48,7 +49,7 @@ def draw(
     padded = coordinates.shape[1]
     distances = np.empty((2, padded), dtype=records.dtype)
     shares = np.zeros(padded, dtype=records.dtype)
-    lanes = np.empty(LANES)
+    lanes, scratch = np.empty(LANES), np.empty(BLOCK, dtype=records.dtype)
     for first in range(0, n, 2):
         last = min(first + 1, n - 1)
         for start in range(0, padded, BLOCK):
@@ -57,7 +58,7 @@ def draw(
                 distances[0], distances[1],
             )  # fmt: skip
         for row in range(first, last + 1):
-            _, total = share(distances[row - first], c, kind, exponent, floor, shares, least_lanes, lanes)
+            _, total = share(distances[row - first], c, kind, exponent, floor, shares, least_lanes, lanes, scratch)
             for i in range(padded):
                 expected[i] += shares[i] / total
             target = uniforms[row] * total

@@ -1,7 +1,7 @@
 """One pass over the records for a set of centroids, compiled: memberships are used as they arise and never kept.
 
-Records are taken `TILE` at a time. Their distances to all centroids, then their memberships, stand in scratch of
-`TILE` rows.
+Records are taken a tile at a time. Their distances to all centroids, then their memberships, stand in scratch of as
+many rows.
 """
 
 from __future__ import annotations
@@ -10,86 +10,194 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright_builtin.methods.microaggregation.fuzzy_clustering.distances_kernel import inverse_squares, squares
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering.memberships_kernel import (
     BLOCK,
     ENTROPY,
+    INTEGER_POWER,
     LANES,
     share,
-    squares,
+    share_squared,
 )
-from maskwright_builtin.numerics.compilation import compiled
+from maskwright_builtin.numerics.compilation import compiled, compiled_uncounted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.memberships_kernel import Floats
+    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.distances_kernel import Floats
 
-TILE = 16
-"""Records of a tile; a multiple of eight, because `_eight` is written out for as many."""
+WIDE = 1024
+"""Centroids worked on together."""
+
+TILE = 256
+"""Bytes of a column in a tile of records: 64 in binary32, 32 in binary64. `_three` and `_two` take four at once."""
+
+APART = 16
+"""Numbers between rows of scratch: rows a multiple of 4096 bytes apart would compete for the same places of the nearest
+cache."""
 
 
-@compiled
-def _weigh(shares: Floats, ratios: Floats, factor: float, kind: int) -> None:
-    """Turn unnormalised memberships into weights u ** m (in `ratios`), or u with entropy."""
-    scale = shares.dtype.type(factor)
+@compiled_uncounted
+def _weigh(shares: Floats, ratios: Floats, kind: int) -> None:
+    """Write unnormalised memberships' powers u ** m, or u with entropy, in place of the ratios."""
     if kind == ENTROPY:
         for i in range(shares.shape[0]):
-            ratios[i] = shares[i] * scale
+            ratios[i] = shares[i]
     else:
         # u ** m = u * u ** (m - 1), and u ** (m - 1) is the ratio over the total ** (m - 1): no power is taken.
         for i in range(shares.shape[0]):
-            ratios[i] = (shares[i] * ratios[i]) * scale
+            ratios[i] = shares[i] * ratios[i]
 
 
-@compiled
-def _eight(
-    one: Floats, other: Floats, weights: Floats, first: int, start: int, stop: int, of_one: Floats, of_other: Floats
+@compiled_uncounted
+def _three(
+    columns: Floats, j: int, first: int, weights: Floats, start: int, stop: int, a: Floats, b: Floats, c: Floats
 ) -> None:
-    """Write, or for later rows add, the weighted sums of eight numbers of two columns, which share loaded weights.
+    """Write, or for later rows add, the weighted sums of four numbers of three columns, which share loaded weights.
 
-    For the centroids in [start, stop).
+    For the centroids in [start, stop). Twelve numbers are what sixteen registers hold beside the sums.
     """
-    r = first
-    x0, x1, x2, x3 = one[r], one[r + 1], one[r + 2], one[r + 3]
-    x4, x5, x6, x7 = one[r + 4], one[r + 5], one[r + 6], one[r + 7]
-    y0, y1, y2, y3 = other[r], other[r + 1], other[r + 2], other[r + 3]
-    y4, y5, y6, y7 = other[r + 4], other[r + 5], other[r + 6], other[r + 7]
+    x, y, z, r = columns[j], columns[j + 1], columns[j + 2], first
+    x0, x1, x2, x3 = x[r], x[r + 1], x[r + 2], x[r + 3]
+    y0, y1, y2, y3 = y[r], y[r + 1], y[r + 2], y[r + 3]
+    z0, z1, z2, z3 = z[r], z[r + 1], z[r + 2], z[r + 3]
     w0, w1 = weights[r, start:stop], weights[r + 1, start:stop]
     w2, w3 = weights[r + 2, start:stop], weights[r + 3, start:stop]
-    w4, w5 = weights[r + 4, start:stop], weights[r + 5, start:stop]
-    w6, w7 = weights[r + 6, start:stop], weights[r + 7, start:stop]
     if first == 0:
         for i in range(w0.shape[0]):
-            u0, u1, u2, u3, u4, u5, u6, u7 = w0[i], w1[i], w2[i], w3[i], w4[i], w5[i], w6[i], w7[i]
-            of_one[i] = ((x0 * u0 + x1 * u1) + (x2 * u2 + x3 * u3)) + ((x4 * u4 + x5 * u5) + (x6 * u6 + x7 * u7))
-            of_other[i] = ((y0 * u0 + y1 * u1) + (y2 * u2 + y3 * u3)) + ((y4 * u4 + y5 * u5) + (y6 * u6 + y7 * u7))
+            u0, u1, u2, u3 = w0[i], w1[i], w2[i], w3[i]
+            a[i] = (x0 * u0 + x1 * u1) + (x2 * u2 + x3 * u3)
+            b[i] = (y0 * u0 + y1 * u1) + (y2 * u2 + y3 * u3)
+            c[i] = (z0 * u0 + z1 * u1) + (z2 * u2 + z3 * u3)
     else:
         for i in range(w0.shape[0]):
-            u0, u1, u2, u3, u4, u5, u6, u7 = w0[i], w1[i], w2[i], w3[i], w4[i], w5[i], w6[i], w7[i]
-            of_one[i] += ((x0 * u0 + x1 * u1) + (x2 * u2 + x3 * u3)) + ((x4 * u4 + x5 * u5) + (x6 * u6 + x7 * u7))
-            of_other[i] += ((y0 * u0 + y1 * u1) + (y2 * u2 + y3 * u3)) + ((y4 * u4 + y5 * u5) + (y6 * u6 + y7 * u7))
+            u0, u1, u2, u3 = w0[i], w1[i], w2[i], w3[i]
+            a[i] += (x0 * u0 + x1 * u1) + (x2 * u2 + x3 * u3)
+            b[i] += (y0 * u0 + y1 * u1) + (y2 * u2 + y3 * u3)
+            c[i] += (z0 * u0 + z1 * u1) + (z2 * u2 + z3 * u3)
 
 
-@compiled
-def _add_weighted(columns: Floats, weights: Floats, sums: NDArray[np.float64]) -> None:
-    """Add a tile's weighted contents, as columns of shape (q, TILE), to the sums of all centroids."""
+@compiled_uncounted
+def _two(x: Floats, y: Floats, first: int, weights: Floats, start: int, stop: int, a: Floats, b: Floats) -> None:
+    """Do the same for two columns."""
+    r = first
+    x0, x1, x2, x3 = x[r], x[r + 1], x[r + 2], x[r + 3]
+    y0, y1, y2, y3 = y[r], y[r + 1], y[r + 2], y[r + 3]
+    w0, w1 = weights[r, start:stop], weights[r + 1, start:stop]
+    w2, w3 = weights[r + 2, start:stop], weights[r + 3, start:stop]
+    if first == 0:
+        for i in range(w0.shape[0]):
+            u0, u1, u2, u3 = w0[i], w1[i], w2[i], w3[i]
+            a[i] = (x0 * u0 + x1 * u1) + (x2 * u2 + x3 * u3)
+            b[i] = (y0 * u0 + y1 * u1) + (y2 * u2 + y3 * u3)
+    else:
+        for i in range(w0.shape[0]):
+            u0, u1, u2, u3 = w0[i], w1[i], w2[i], w3[i]
+            a[i] += (x0 * u0 + x1 * u1) + (x2 * u2 + x3 * u3)
+            b[i] += (y0 * u0 + y1 * u1) + (y2 * u2 + y3 * u3)
+
+
+@compiled_uncounted
+def _add(part: Floats, sums: NDArray[np.float64]) -> None:
+    for i in range(sums.shape[0]):
+        sums[i] += part[i]
+
+
+@compiled_uncounted
+def _add_weighted(columns: Floats, weights: Floats, sums: NDArray[np.float64], parts: Floats) -> None:
+    """Add a tile's weighted contents, as columns of shape (q, records), to the sums of all centroids.
+
+    A tile is summed apart, in `parts`: a loop that writes binary64 works on binary32 at half the speed.
+    """
     q, padded = sums.shape
-    # A tile is summed apart: a loop that writes binary64 works on binary32 at half the speed.
-    of_one, of_other = np.empty(BLOCK, dtype=weights.dtype), np.empty(BLOCK, dtype=weights.dtype)
-    for start in range(0, padded, BLOCK):
-        stop = min(start + BLOCK, padded)
-        for j in range(0, q, 2):
-            # Where there is no other column, the last one is its own partner, to no effect.
-            partner = min(j + 1, q - 1)
-            for first in range(0, TILE, 8):
-                _eight(columns[j], columns[partner], weights, first, start, stop, of_one, of_other)
-            out = sums[j, start:stop]
-            for i in range(out.shape[0]):
-                out[i] += of_one[i]
-            if partner > j:
-                out = sums[partner, start:stop]
-                for i in range(out.shape[0]):
-                    out[i] += of_other[i]
+    tile = columns.shape[1]
+    a, b, c = parts[0], parts[1], parts[2]
+    for start in range(0, padded, WIDE):
+        stop = min(start + WIDE, padded)
+        for j in range(0, q - 2, 3):
+            for first in range(0, tile, 4):
+                _three(columns, j, first, weights, start, stop, a, b, c)
+            _add(a, sums[j, start:stop])
+            _add(b, sums[j + 1, start:stop])
+            _add(c, sums[j + 2, start:stop])
+        rest = q % 3
+        if rest > 0:
+            # One that is left is its own partner, to no effect.
+            for first in range(0, tile, 4):
+                _two(columns[q - rest], columns[q - 1], first, weights, start, stop, a, b)
+            _add(a, sums[q - rest, start:stop])
+            if rest == 2:
+                _add(b, sums[q - 1, start:stop])
+
+
+@compiled_uncounted
+def _by_tiles(
+    records: Floats,
+    contents: Floats,
+    coordinates: Floats,
+    c: int,
+    kind: int,
+    exponent: float,
+    floor: float,
+    sums: NDArray[np.float64],
+    least_lanes: NDArray[Any],
+    weights: Floats,
+    shares: Floats,
+    columns: Floats,
+    parts: Floats,
+    scratch: Floats,
+    lanes: NDArray[np.float64],
+) -> float:
+    """Do the work of `accumulate`, with scratch for it.
+
+    `weights` are distances of a tile, then weights up to a factor of the record. `columns` are the numbers of a column
+    beside each other, and last a column of ones for the weights; times the factor.
+    """
+    n, q = contents.shape
+    padded = coordinates.shape[1]
+    tile = columns.shape[1]
+    m = 1.0 + 1.0 / exponent
+    twofold = kind == INTEGER_POWER and exponent == 1.0
+    objective = 0.0
+    for first in range(0, n, tile):
+        count = min(tile, n - first)
+        for start in range(0, padded, WIDE):
+            stop = min(start + WIDE, padded)
+            for row in range(0, count, 2):
+                # Where there is no other record, the last one is its own partner, to no effect.
+                other = records[min(first + row + 1, n - 1)]
+                if twofold:
+                    inverse_squares(
+                        coordinates, records[first + row], other, start, stop, weights[row], weights[row + 1]
+                    )
+                else:
+                    squares(coordinates, records[first + row], other, start, stop, weights[row], weights[row + 1])
+        for row in range(count):
+            if twofold:
+                least, total = share_squared(weights[row, :padded], floor, least_lanes, lanes, scratch)
+                factor = 1.0 / (total * total)
+                objective += least / total
+            else:
+                least, total = share(
+                    weights[row, :padded], c, kind, exponent, floor, shares, least_lanes, lanes, scratch
+                )
+                _weigh(shares, weights[row, :padded], kind)
+                if kind == ENTROPY:
+                    factor = 1.0 / total
+                    objective += least - np.log(total) / exponent
+                else:
+                    factor = total**-m
+                    objective += least * total ** (1.0 - m)
+            scale = records.dtype.type(factor)
+            for j in range(q):
+                columns[j, row] = contents[first + row, j] * scale
+            columns[q, row] = scale
+        # Missing to a whole tile: what the weights are does not matter.
+        for j in range(q + 1):
+            for row in range(count, tile):
+                columns[j, row] = 0
+        _add_weighted(columns, weights, sums, parts)
+    return objective
 
 
 @compiled
@@ -127,39 +235,13 @@ def accumulate(
         Sum over the records of u ** m times squared distance; with entropy, u times squared distance plus
         u log(u) / lambda.
     """
-    n, q = contents.shape
     padded = coordinates.shape[1]
-    distances = np.zeros((TILE, padded), dtype=records.dtype)
-    shares = np.zeros((TILE, padded), dtype=records.dtype)
-    # Numbers of a column beside each other, and a column of ones for the weights.
-    columns = np.ones((q + 1, TILE), dtype=records.dtype)
-    lanes = np.empty(LANES)
-    m = 1.0 + 1.0 / exponent
-    objective = 0.0
-    for first in range(0, n, TILE):
-        count = min(TILE, n - first)
-        for row in range(count):
-            for j in range(q):
-                columns[j, row] = contents[first + row, j]
-        for start in range(0, padded, BLOCK):
-            stop = min(start + BLOCK, padded)
-            for row in range(0, count, 2):
-                # Where there is no other record, the last one is its own partner, to no effect.
-                other = records[min(first + row + 1, n - 1)]
-                squares(
-                    coordinates, records[first + row], other, start, stop, distances[row], distances[row + 1]
-                )  # fmt: skip
-        for row in range(count):
-            least, total = share(distances[row], c, kind, exponent, floor, shares[row], least_lanes, lanes)
-            if kind == ENTROPY:
-                objective += least - np.log(total) / exponent
-                _weigh(shares[row], distances[row], 1.0 / total, kind)
-            else:
-                objective += least * total ** (1.0 - m)
-                _weigh(shares[row], distances[row], total**-m, kind)
-        # Missing to a whole tile: whatever records, of weight 0.
-        for row in range(count, TILE):
-            for i in range(padded):
-                distances[row, i] = 0
-        _add_weighted(columns, distances, sums)
-    return objective
+    dtype = records.dtype
+    tile = TILE // records.itemsize
+    weights, shares = np.zeros((tile, padded + APART), dtype=dtype), np.zeros(padded, dtype=dtype)
+    columns = np.zeros((contents.shape[1] + 1, tile), dtype=dtype)
+    parts, scratch, lanes = np.empty((3, WIDE + APART), dtype=dtype), np.empty(BLOCK, dtype=dtype), np.empty(LANES)
+    return _by_tiles(
+        records, contents, coordinates, c, kind, exponent, floor, sums, least_lanes, weights, shares, columns, parts,
+        scratch, lanes,
+    )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,9 @@ from maskwright_builtin.sources.xml.parser import GuardedParser, Name, XmlParams
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+MOST_NAMES = 1000
+"""Elements of groups that are remembered, to name the nearest one where another was meant."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,7 @@ class _Search:
         self.in_group = False
         self.in_member = False
         self.passed: list[str] = []
+        self.seen: set[str] = set()
         self.gap = ""
         self.found = _Found()
         guarded.expat.StartElementHandler = self.start
@@ -102,7 +107,14 @@ class _Search:
         elif self.in_group and self.depth == self.group_depth + 1:
             self._start_in_group(name, gap)
 
+    def like(self, wanted: str) -> str:
+        """Question whether an element of the groups was meant; nothing where none looks like it."""
+        near = difflib.get_close_matches(wanted, sorted(self.seen), n=1)
+        return f"; did you mean <{near[0]}>?" if near else ""
+
     def _start_in_group(self, name: Name, gap: str) -> None:
+        if len(self.seen) < MOST_NAMES:
+            self.seen.add(name.local)
         if is_called(name, self.member):
             if self.found.name is None:
                 self.in_member = True
@@ -152,10 +164,13 @@ def find_member_form(path: Path, params: XmlParams, groups: Opening, member: str
     found, group = search.found, groups.record.tag
     if found.key is None:
         hint = f"It tells the records <{group}> apart: `key` of their level in the pipeline's data section."
-        raise DataError(Problem(f"no <{group}> of the file has an element <{key}>", Place(str(path)), hint))
+        raise DataError(
+            Problem(f"no <{group}> of the file has an element <{key}>{search.like(key)}", Place(str(path)), hint)
+        )
     if found.name is None:
         hint = f"Records of the lower level are elements inside <{group}>."
-        raise DataError(Problem(f"no <{group}> of the file has an element <{member}>", Place(str(path)), hint))
+        said = f"no <{group}> of the file has an element <{member}>{search.like(member)}"
+        raise DataError(Problem(said, Place(str(path)), hint))
     return MemberForm(
         found.name,
         tuple(found.cells),

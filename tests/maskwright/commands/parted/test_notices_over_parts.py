@@ -1,0 +1,113 @@
+"""What a run over parts says of a file is what a run in memory says of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import maskwright as mw
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+RECORDS = 300
+STEPS = [
+    {"method": "additive_noise", "variables": ["wages"], "params": {"sd": 300, "correction": "none"}},
+    {"method": "rounding", "variables": ["rent"], "params": {"base": 10}},
+]
+
+
+def people(records: int = RECORDS) -> pd.DataFrame:
+    """Wages near 0, missing codes, names that are identifiers, and remarks that begin like formulas."""
+    rng = np.random.default_rng(8)
+    rent = rng.integers(100, 900, records).astype(str)
+    rent[rng.random(records) < 0.1] = "-9"
+    rent[:40] = "-8"
+    return pd.DataFrame(
+        {
+            "name": [f"person {number}" for number in range(records)],
+            "wages": rng.integers(0, 2000, records),
+            "rent": rent,
+            "remark": rng.choice(["=1+1", "none", "-x"], records),
+        }
+    )
+
+
+def settings(folder: Path, name: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "maskwright": 1,
+        "data": {
+            "source": str(folder / "in"),
+            "variables": {
+                "name": {"role": "identifier"},
+                "rent": {"missing": ["-9", "-8", "-7"]},
+                "remark": {"role": "other", "release": "as is"},
+            },
+        },
+        "protect": STEPS,
+        "output": {"data": str(folder / name) + "/", "record": str(folder / name) + ".json"},
+        "measure": ["sse"],
+        "seed": 3,
+        **changes,
+    }
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Records of the run in memory, and of that over parts."""
+    folder = tmp_path_factory.mktemp("notices")
+    (folder / "in").mkdir()
+    frame = people()
+    for number in range(3):
+        frame[100 * number : 100 * (number + 1)].to_csv(folder / "in" / f"part-{number}.csv", index=False)
+    memory = mw.run(settings(folder, "memory")).record
+    return memory, mw.run(settings(folder, "parts", execution={"engine": "local", "block_size": 100})).record
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "masked values below 0, where the original has none: wages (",
+        "masked values beyond the smallest or largest one of the original: wages (",
+        "missing cells, of 300 records: rent ",
+        "declared missing codes that no cell holds: '-7' (rent)",
+        "name is an identifier: it is not published",
+        "read from 3 files, part-0.csv to part-2.csv",
+        "remark: ",
+    ],
+)
+def test_it_is_said_with_the_same_counts(said: str, both: tuple[Mapping[str, Any], Mapping[str, Any]]) -> None:
+    in_memory, over_parts = ([note for note in each["notices"] if note.startswith(said)] for each in both)
+    assert len(in_memory) == 1
+    assert over_parts == in_memory
+
+
+def test_cautions_and_columns_that_are_left_out_are_the_same(both: tuple[Mapping[str, Any], Mapping[str, Any]]) -> None:
+    in_memory, over_parts = both
+    assert in_memory["cautions"]
+    assert over_parts["cautions"] == in_memory["cautions"]
+    assert over_parts["plan"]["dropped"] == in_memory["plan"]["dropped"] == ["name"]
+
+
+def test_texts_of_one_part_may_be_held_otherwise_than_those_of_another(tmp_path: Path) -> None:
+    """Pandas writes large strings, and other programs strings."""
+    (tmp_path / "in").mkdir()
+    frame = people(90).astype({"rent": int})
+    for number, kind in enumerate([pa.string(), pa.large_string(), pa.string()]):
+        table = pa.Table.from_pandas(frame[30 * number : 30 * (number + 1)], preserve_index=False)
+        for name in ("name", "remark"):
+            at = table.schema.get_field_index(name)
+            table = table.set_column(at, name, table.column(name).cast(kind))
+        pq.write_table(table, tmp_path / "in" / f"part-{number}.parquet")
+    for engine in ({"engine": "local", "block_size": 40}, {}):
+        name = "parts" if engine else "memory"
+        mw.run(settings(tmp_path, name, execution=engine))
+        masked = pd.read_parquet(tmp_path / name)
+        assert list(masked["remark"]) == list(frame["remark"])
+        assert not np.array_equal(masked["wages"], frame["wages"])

@@ -1,0 +1,100 @@
+"""`on_input_violation: drop` that leaves out much of a file is doubted, and how much is left out is said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import maskwright as mw
+from maskwright import OpenDoubts
+from maskwright.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RECORDS = 200
+
+
+def flat(folder: Path, broken: int, more: str = "") -> Path:
+    """Wages, taxes and what is left of them; the sum does not hold in the first records."""
+    rows = []
+    for row in range(RECORDS):
+        wage, tax = 1000 + 37 * row % 211, 7 * row % 53
+        rows.append(f"{wage},{tax},{wage - tax + (5 if row < broken else 0)}")
+    (folder / "in.csv").write_text("\n".join(["wage,tax,net", *rows, ""]), encoding="utf-8")
+    path = folder / "p.yaml"
+    path.write_text(
+        "maskwright: 1\ndata: {source: in.csv}\nedits: [net + tax == wage]\non_input_violation: drop\n"
+        f"protect: [{{method: microaggregation, params: {{k: 4}}}}]\n{more}output: {{data: out.csv}}\nseed: 1\n",
+        encoding="utf-8",
+    )
+    return path
+
+
+def test_a_tenth_of_the_records_is_doubted(tmp_path: Path) -> None:
+    with pytest.raises(OpenDoubts) as refused:
+        mw.run(flat(tmp_path, 20))
+    assert (
+        "W106 many-records-dropped: 20 of 200 records (10%) violate an edit (edit-1: 20) and would be dropped"
+        in str(refused.value)
+    )
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_it_can_be_waived_and_is_said_beside_released(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = flat(tmp_path, 60, "waive: [{doubt: many-records-dropped, because: known}]\n")
+    assert mw.run(path).record["left_out"] == {"record": 60}
+    assert main(["run", str(path)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Dropped since they violate an edit: 60 records." in said
+    assert "waived: many-records-dropped" in said
+
+
+def test_a_few_are_dropped_and_counted(tmp_path: Path) -> None:
+    done = mw.run(flat(tmp_path, 19))
+    assert done.record["left_out"] == {"record": 19}
+    assert done.record["records"] == RECORDS - 19
+    assert mw.run(flat(tmp_path, 0)).record["left_out"] == {}
+
+
+def levels(folder: Path, declared: str, on_violation: str, more: str = "") -> Path:
+    """Households of two; in 3 of 50 the rows differ in their rent, in most in the sex of members."""
+    rows = []
+    for row in range(100):
+        rent = 500 + 13 * (row // 2) % 97 + (1 if row in (10, 20, 30) else 0)
+        rows.append(f"{row // 2},{row % 2 + 1},{rent},{'mf'[row % 2 if row // 2 % 4 else 0]},{20 + 7 * row % 61}")
+    (folder / "in.csv").write_text("\n".join(["hid,pno,rent,sex,age", *rows, ""]), encoding="utf-8")
+    path = folder / "p.yaml"
+    path.write_text(
+        f"maskwright: 1\ndata:\n  source: in.csv\n  variables: {{sex: {{role: other}}}}\n  levels:\n"
+        f"    household: {{key: hid, variables: {declared}}}\n    person: {{key: pno, in: household}}\n"
+        f"on_input_violation: {on_violation}\n"
+        "protect:\n  - {method: microaggregation, variables: [rent], params: {k: 3}}\n"
+        f"  - {{method: microaggregation, variables: [age], params: {{k: 3}}}}\n{more}"
+        "output: {data: out.csv}\nseed: 1\n",
+        encoding="utf-8",
+    )
+    return path
+
+
+@pytest.mark.parametrize("on_violation", ["drop", "mask", "localize"])
+def test_a_members_variable_declared_of_groups_is_doubted(tmp_path: Path, on_violation: str) -> None:
+    with pytest.raises(OpenDoubts) as refused:
+        mw.run(levels(tmp_path, "[rent, sex]", on_violation))
+    told = str(refused.value)
+    assert (
+        "W107 varies-within-groups: sex: it is declared of household and differs between the rows of 37 of 50" in told
+    )
+    assert "varies-within-groups: rent" not in told
+    assert ("many-records-dropped" in told) == (on_violation == "drop")
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_few_groups_that_vary_are_no_doubt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = levels(tmp_path, "[rent]", "drop")
+    assert mw.run(path).record["left_out"] == {"household": 3, "person": 6}
+    assert main(["run", str(path)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Dropped since they violate an edit: 3 of household and 6 of person." in said
+    assert mw.run(levels(tmp_path, "[rent]", "mask")).record["left_out"] == {}

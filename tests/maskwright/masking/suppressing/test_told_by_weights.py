@@ -1,0 +1,89 @@
+"""Suppressed cells that the weights of a stratified sample show, by the share that was drawn of each stratum."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import maskwright as mw
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SIZES = {"a": 41, "b": 53, "c": 67, "d": 37}
+"""Of these, 0.6 are 25, 32, 40 and 22: each has another factor."""
+
+
+def survey(folder: Path) -> None:
+    """Firms by region and two kinds, of which the second is rare, with plants; both have weights of two decimals."""
+    rng = np.random.default_rng(4)
+    firms = pd.DataFrame({"region": [name for name, count in SIZES.items() for _ in range(count)]})
+    firms = firms.sample(frac=1, random_state=1, ignore_index=True)
+    firms.insert(0, "firm", np.arange(len(firms)))
+    firms["kind"] = np.where(rng.random(len(firms)) < 0.12, "rare", "usual")
+    firms["w"] = np.round(rng.uniform(2, 9, len(firms)), 2)
+    plants = pd.DataFrame({"firm": np.repeat(firms["firm"], 2), "number": np.tile([1, 2], len(firms))})
+    plants["sales"] = rng.integers(100, 900, len(plants))
+    plants["v"] = np.repeat(firms["w"].to_numpy(), 2)
+    firms.assign(sales=rng.integers(100, 900, len(firms))).drop(columns="firm").to_csv(folder / "flat.csv", index=False)
+    firms.to_csv(folder / "both.csv", index=False)
+    firms.drop(columns="w").to_csv(folder / "members.csv", index=False)
+    plants.to_csv(folder / "plants.csv", index=False)
+
+
+def pipeline(folder: Path, form: str, sampling: str) -> Path:
+    """Draws, masks an amount, and suppresses combinations of region and kind."""
+    data, output = "  source: flat.csv", "out.csv"
+    if form != "flat":
+        data = (
+            f"  levels:\n    firm: {{source: {form}.csv, key: firm}}\n"
+            "    plant: {source: plants.csv, key: number, in: firm}"
+        )
+        output = "{firm: f.csv, plant: p.csv}"
+    weights = {"flat": ("w",), "both": ("w", "v"), "members": ("v",)}[form]
+    declared = "".join(f"    {name}: {{role: weight}}\n" for name in weights)
+    order = "release: {order: random}\n" if form == "flat" else ""
+    path = folder / "p.yaml"
+    path.write_text(
+        f"maskwright: 1\ndata:\n{data}\n  variables:\n{declared}"
+        "    region: {role: quasi_identifier}\n    kind: {role: other}\n"
+        f"protect:\n  - {{method: sampling, params: {{{sampling}}}}}\n"
+        "  - {method: microaggregation, variables: [sales], params: {k: 3}}\n"
+        "  - {method: local_suppression, variables: [region], params: {k: 5, keys: [region, kind]}}\n"
+        f"{order}output: {{data: {output}}}\nseed: 5\n",
+        encoding="utf-8",
+    )
+    return path
+
+
+def doubted(path: Path) -> str:
+    """What a run is refused for; nothing where it is released."""
+    try:
+        assert mw.run(path).ok
+    except mw.OpenDoubts as refused:
+        return str(refused)
+    return ""
+
+
+@pytest.mark.parametrize("form", ["flat", "both", "members"])
+def test_the_share_of_a_stratum_is_read_off_weights(tmp_path: Path, form: str) -> None:
+    survey(tmp_path)
+    said = doubted(pipeline(tmp_path, form, "fraction: 0.6, strata: [region]"))
+    weights = "v" if form == "members" else "w"
+    assert "W302 suppressed-cells-follow: region: " in said
+    assert f"can be read off {weights}, whose values were divided by another share where region is another" in said
+    for told in said.splitlines():
+        if "can be read off" in told:
+            some, of = (int(told.split()[place]) for place in (3, 5))
+            assert some == of > 0, "every factor is that of one region"
+
+
+@pytest.mark.parametrize("form", ["flat", "both", "members"])
+@pytest.mark.parametrize("sampling", ["fraction: 0.6", "fraction: 0.6, strata: [region], adjust_weights: false"])
+def test_one_share_for_all_or_weights_as_they_are_show_nothing(tmp_path: Path, form: str, sampling: str) -> None:
+    survey(tmp_path)
+    said = doubted(pipeline(tmp_path, form, sampling))
+    assert "divided by another share" not in said
