@@ -23,10 +23,12 @@ def mdav() -> None:
 
 def refine() -> None:
     """Moves, swaps and kicks; from any clusters, since MDAV is another part."""
-    from maskwright_builtin.partitions.refine.partition import refined_labels
+    from maskwright_builtin.partitions.refine.neighbours import nearest_records
+    from maskwright_builtin.partitions.refine.search import searched_labels
 
-    generator = np.random.default_rng(1)
-    refined_labels(_values(), np.arange(RECORDS) // SIZE, SIZE, 20, 15, True, generator, lambda _: None)
+    values, generators = _values(), [np.random.default_rng(1)]
+    near = nearest_records(values, 15, lambda _: None)
+    searched_labels(values, near, np.arange(RECORDS) // SIZE, SIZE, 20, True, generators, lambda _: None)
 
 
 def others() -> None:

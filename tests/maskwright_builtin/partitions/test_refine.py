@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from maskwright import Block, InputError, Partition, PluginError, Variable, find_partition
-from maskwright_builtin.partitions.refine import neighbours as search
+from maskwright_builtin.partitions.refine import neighbours, search
 from maskwright_builtin.partitions.refine import partition as refine
 
 REFINE = find_partition("refine")
@@ -172,9 +172,9 @@ def test_a_second_release_has_the_same_groups_whatever_the_seed_of_the_run():
 def test_effort_is_bounded_where_records_are_many():
     """Twenty kicks per group of a small file, fewer of a large one; a start that is quadratic only where it is fast."""
     values = np.random.default_rng(7).standard_normal((10_001, 2))
-    for n, kicks, neighbours in ((10_000, 20, 15), (10_001, 5, 8)):
+    for n, kicks, asked in ((10_000, 20, 15), (10_001, 5, 8)):
         block = block_of(values[:n])
-        named = cluster(block, 5, start="mdav", kicks_per_group=kicks, neighbours=neighbours)
+        named = cluster(block, 5, start="mdav", kicks_per_group=kicks, neighbours=asked)
         np.testing.assert_array_equal(cluster(block, 5), named)
 
 
@@ -221,14 +221,44 @@ def test_the_labels_do_not_depend_on_the_number_of_threads(monkeypatch):
     block = block_of(np.concatenate([rng.standard_normal((5_000, 4)), rng.integers(0, 3, (2_000, 4))]))
     labels = []
     for threads in (1, 2, 3):
-        monkeypatch.setattr(search, "processors", lambda threads=threads: threads)
+        monkeypatch.setattr(neighbours, "processors", lambda threads=threads: threads)
         labels.append(cluster(block, 3, kicks_per_group=1))
     np.testing.assert_array_equal(labels[0], labels[1])
     np.testing.assert_array_equal(labels[0], labels[2])
 
 
+def test_a_long_search_is_the_better_of_two_on_any_number_of_processors(monkeypatch):
+    block = block_of(np.random.default_rng(13).standard_normal((300, 4)))
+    kicks, seeds = search.LONG_FROM, range(6)
+    pairs = [cluster(block, 4, kicks_per_group=kicks, seed=seed) for seed in seeds]
+    monkeypatch.setattr(search, "processors", lambda: 1)
+    for seed in seeds:
+        np.testing.assert_array_equal(pairs[seed], cluster(block, 4, kicks_per_group=kicks, seed=seed))
+    monkeypatch.setattr(refine, "PAIR", 1)
+    single = [loss(block, cluster(block, 4, kicks_per_group=kicks, seed=seed)) for seed in seeds]
+    gains = np.array(single) - [loss(block, labels) for labels in pairs]
+    assert gains.min() >= -1e-9
+    assert gains.max() > 0
+
+
+@pytest.mark.parametrize("kicks", [search.LONG_FROM, 2])
+def test_a_search_that_is_interrupted_ends(kicks):
+    told = []
+
+    def stop(share):
+        told.append(share)
+        if share > 0.5:
+            raise KeyboardInterrupt
+
+    block = block_of(np.random.default_rng(14).standard_normal((2_000, 4)), progress=stop)
+    with pytest.raises(KeyboardInterrupt):
+        cluster(block, 4, kicks_per_group=kicks, runs=1 if kicks > 2 else 3)
+    assert told == sorted(told)
+    assert max(told) < 1.0
+
+
 def test_kicks_sweep_through_many_records_in_order(monkeypatch):
-    monkeypatch.setattr(refine, "SWEPT_FROM", 100)
+    monkeypatch.setattr(search, "SWEPT_FROM", 100)
     block = block_of(np.random.default_rng(7).standard_normal((500, 3)))
     assert loss(block, cluster(block, 3, kicks_per_group=5)) < loss(block, cluster(block, 3, effort="fast"))
 

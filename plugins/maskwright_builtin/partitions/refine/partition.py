@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Block, InputError, Partition, PluginError, Progress, find_partition
+from maskwright import Block, InputError, Partition, PluginError, find_partition
 from maskwright_builtin.partitions.records import centred, standardised_records
+from maskwright_builtin.partitions.refine.search import LONG_FROM, searched_labels, span
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
-    from maskwright_builtin.partitions.refine.groups import Groups
+    from numpy.typing import NDArray
 
 SMALL, LARGE = 10_000, 200_000
 """Records up to which the usual effort is a second or two, and up to which it starts from MDAV, which is quadratic."""
@@ -25,12 +25,8 @@ KICKS = {"fast": (0, 0, 0), "normal": (20, 5, 2), "thorough": (500, 500, 500)}
 NEIGHBOURS = (15, 8, 8)
 """Nearest records of each one, for the same numbers of records."""
 
-LONG_FROM = 50
-"""Kicks per group of a long search, in which more kicks gain more, in the same time, than more neighbours."""
-
-KICKED_NEIGHBOURS, KICKED_NEIGHBOURS_OF_SMALL, SMALL_UP_TO = 8, 10, 4
-"""Its kicks deal with the groups of so many nearest records, or of half of them all if that is more; and so many for
-such a small k, for which a kick costs little."""
+PAIR = 2
+"""Searches of which a long one consists, side by side: the better of two falls short far more seldom than one."""
 
 UNTRAPPED_FROM = 100
 """Kicks per group from which a coarse start ends lower: MDAV's clusters of outliers are hard to leave."""
@@ -43,23 +39,6 @@ COMBINED_UP_TO = 5_000
 
 REORDERED_FROM = 5_000
 """Records from which they are renumbered, so that near ones are near in memory."""
-
-SWEPT_FROM = 100_000
-"""Records from which kicks go through them in order, and not at random, for the same reason."""
-
-VISITS = 200_000
-"""Records visited by the descent between two signs of progress."""
-
-HOTTEST, COLDEST = 0.1, 0.002
-"""Temperatures of annealing, as shares of the geometric mean of two sums of squares: that of a group on average, and
-that of the groups of a kick."""
-
-EVENNESS = 0.1
-"""Kicks go to records with probabilities as the roots of their groups' sums of squares, where most is to be gained, and
-this share of the root of the mean one is added: no group is left out."""
-
-KICKS_AT_ONCE = 1024
-"""After so many, probabilities are made anew."""
 
 
 class RefineParams(BaseModel, extra="forbid", frozen=True):
@@ -74,7 +53,8 @@ class RefineParams(BaseModel, extra="forbid", frozen=True):
         default="normal",
         description="How long to go on, in kicks (small restarts) per group: fast is none, only moves and swaps as "
         "long as one helps; normal is 20 for up to 10,000 records, 5 for up to 200,000, and 2 for more; thorough is "
-        "500. Not in seconds: the same data give the same groups.",
+        "500. Not in seconds: the same data give the same groups. From 50 on, up to 200,000 records are searched "
+        "twice, side by side on two processors, and the better groups are taken.",
     )
     kicks_per_group: int | None = Field(
         default=None, ge=0, le=1_000_000, strict=True, description="Number of kicks per group, in place of effort."
@@ -173,14 +153,9 @@ def cluster(
     order, labels = _start(block, points, k, usual if params.start == "auto" else params.start, own)
     annealed = kicks >= ANNEALED_FROM if params.annealing == "auto" else params.annealing
     neighbours = min(NEIGHBOURS[size] if params.neighbours == "auto" else params.neighbours, n - 1)
-    moved, begun = points[order], labels[order]
-    if params.runs == 1:
-        refined = refined_labels(moved, begun, k, kicks, neighbours, annealed, own, block.progress)
-    else:
-        generators = [own] + [
-            np.random.Generator(np.random.PCG64([params.seed, turn])) for turn in range(1, params.runs)
-        ]
-        refined = _combined(moved, begun, k, kicks, neighbours, annealed, generators, block.progress)
+    searches = params.runs if params.runs > 1 or kicks < LONG_FROM or n > LARGE else PAIR
+    generators = [own] + [np.random.Generator(np.random.PCG64([params.seed, turn])) for turn in range(1, searches)]
+    refined = _refined(points[order], labels[order], k, kicks, neighbours, annealed, generators, params.runs, block)
     result = np.empty(n, dtype=np.int64)
     result[order] = refined
     _, first, renumbered = np.unique(result, return_index=True, return_inverse=True)
@@ -204,7 +179,7 @@ def _start(
         return order, cut
     from dataclasses import replace
 
-    silenced = replace(block, progress=_span(block.progress, 0.0, 0.2))
+    silenced = replace(block, progress=span(block.progress, 0.0, 0.2))
     labels = _labels_of(silenced, k, start, rng)
     sizes = np.bincount(labels)
     following = len(sizes)
@@ -229,128 +204,32 @@ def _labels_of(block: Block, k: int, start: str, rng: np.random.Generator) -> ND
     return labels
 
 
-def refined_labels(
+def _refined(
     points: NDArray[np.float64],
     labels: NDArray[np.int64],
     k: int,
     kicks_per_group: int,
     neighbours: int,
     annealed: bool,
-    rng: np.random.Generator,
-    progress: Progress,
+    generators: Sequence[np.random.Generator],
+    runs: int,
+    block: Block,
 ) -> NDArray[np.int64]:
-    """Refine a partition.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, p), float64
-        Finite, about their mean, of size 1 or so; near ones near in order when there are many. n >= 2k.
-    labels : ndarray of shape (n,), int64
-        Clusters 0..c-1 of k to 2k - 1 records.
-    k : int
-        At least 2.
-    kicks_per_group, neighbours : int
-        0 <= kicks_per_group; 1 <= neighbours < n.
-    annealed : bool
-    rng : numpy.random.Generator
-    progress : callable
-
-    Returns
-    -------
-    ndarray of shape (n,), int64
-        Cluster numbers, maybe with gaps.
-    """
+    """The groups of the best of several searches, or, of more than one run, the best of all their groups."""
     # The compiler takes half a second to import: not before it is needed.
-    from maskwright_builtin.partitions.refine.descent_kernel import descend, fill
-    from maskwright_builtin.partitions.refine.groups import WAITING, empty_groups
     from maskwright_builtin.partitions.refine.neighbours import nearest_records
 
-    n, p = points.shape
-    share = 0.7 if kicks_per_group == 0 else 0.3
-    near = nearest_records(points, neighbours, _span(progress, 0.2, share))
-    state = empty_groups(n, p, k)
-    fill(points, labels, state)
-    scratch = np.zeros(2 * p)
-    visit = 0
-    while state.counts[WAITING] > 0:
-        visit = descend(points, near, scratch, state, k, -1, visit, VISITS)
-        # Nearly all records wait once, and many of them once more.
-        progress(share + (0.95 if kicks_per_group == 0 else 0.1) * (1.0 - share) * min(visit / (3 * n), 1.0))
-    if kicks_per_group == 0:
-        return state.of.astype(np.int64)
-    rest = _span(progress, share + 0.1 * (1.0 - share), 1.0)
-    nearest = neighbours
-    if kicks_per_group >= LONG_FROM:
-        usual = KICKED_NEIGHBOURS_OF_SMALL if k <= SMALL_UP_TO else KICKED_NEIGHBOURS
-        nearest = max(min(neighbours, usual), neighbours // 2)
-    asked = np.ascontiguousarray(near[:, :nearest])
-    return _kicked(points, asked, k, kicks_per_group, annealed, rng, state, visit, rest)
-
-
-def _combined(
-    points: NDArray[np.float64],
-    labels: NDArray[np.int64],
-    k: int,
-    kicks_per_group: int,
-    neighbours: int,
-    annealed: bool,
-    generators: list[np.random.Generator],
-    progress: Progress,
-) -> NDArray[np.int64]:
-    """The groups of one search with each generator, combined."""
-    from maskwright_builtin.partitions.refine.neighbours import nearest_records
+    started, neared = 0.2, 0.7 if kicks_per_group == 0 else 0.3
+    searched = 1.0 if runs == 1 else 0.7
+    near = nearest_records(points, neighbours, span(block.progress, started, neared))
+    progress = span(block.progress, neared, searched)
+    found = searched_labels(points, near, labels, k, kicks_per_group, annealed, generators, progress)
+    if runs == 1:
+        return min(found, key=lambda search: search[0])[1]
     from maskwright_builtin.partitions.refine.set_partitioning import combined_labels
 
-    found = []
-    for turn, generator in enumerate(generators):
-        span = _span(progress, 0.7 * turn / len(generators), 0.7 * (turn + 1) / len(generators))
-        refined = refined_labels(points, labels, k, kicks_per_group, neighbours, annealed, generator, span)
-        found.append(np.unique(refined, return_inverse=True)[1])
-    near = nearest_records(points, neighbours, _span(progress, 0.7, 0.71))
-    return combined_labels(points, near, found, k, _span(progress, 0.71, 1.0))
-
-
-def _kicked(
-    points: NDArray[np.float64],
-    near: NDArray[np.int32],
-    k: int,
-    kicks_per_group: int,
-    annealed: bool,
-    rng: np.random.Generator,
-    state: Groups,
-    visit: int,
-    progress: Progress,
-) -> NDArray[np.int64]:
-    from maskwright_builtin.partitions.refine.kicks_kernel import NUMBERS, empty_pool, kick_groups
-
-    n = len(points)
-    groups = int(np.count_nonzero(state.sizes))
-    total = kicks_per_group * groups
-    scale = float(state.errors[state.sizes > 0].sum()) * k / n
-    pool = empty_pool(state, points.shape[1])
-    changes = np.zeros(3)
-    for first in range(0, total, KICKS_AT_ONCE):
-        turns = np.arange(first, min(first + KICKS_AT_ONCE, total))
-        numbers = rng.random((len(turns), NUMBERS))
-        if n >= SWEPT_FROM:
-            starts = ((turns % groups + numbers[:, 0]) / groups * n).astype(np.int64)
-        else:
-            sums = np.cumsum(np.sqrt(state.errors[state.of]) + EVENNESS * math.sqrt(scale))
-            starts = np.searchsorted(sums, numbers[:, 0] * sums[-1], side="right")
-        starts = np.minimum(starts, n - 1)
-        temperatures = np.zeros(len(turns))
-        if annealed:
-            temperatures = math.sqrt(scale) * HOTTEST * (COLDEST / HOTTEST) ** (turns / total)
-        visit = kick_groups(points, near, k, numbers, temperatures, starts, first, visit, pool, state, changes)
-        progress(float(turns[-1] + 1) / total)
-    return pool.best.astype(np.int64)
-
-
-def _span(progress: Progress, start: float, stop: float) -> Progress:
-    def report(share: float) -> None:
-        progress(start + (stop - start) * share)
-
-    return report
+    partitions = [np.unique(each, return_inverse=True)[1] for _, each in found]
+    return combined_labels(points, near, partitions, k, span(block.progress, searched, 1.0))
 
 
 REFINE = Partition(
