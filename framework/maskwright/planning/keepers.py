@@ -73,6 +73,16 @@ def least_certain(found: Sequence[Keeper]) -> Keeper:
     return min(found, key=lambda each: LEAST_CERTAIN.index(each.kept_by))
 
 
+def says_less(kept_by: KeptBy, other: KeptBy) -> bool:
+    """Whether one way to keep an edit promises no more than another.
+
+    Parameters
+    ----------
+    kept_by, other : {"construction", "derivation", "adjustment", "checked"}
+    """
+    return LEAST_CERTAIN.index(kept_by) <= LEAST_CERTAIN.index(other)
+
+
 def category_keeper(edit: Edit) -> Keeper:
     """Keeper of an edit whose masked variables are categories."""
     return Keeper(edit.name, "adjustment", "records that break it get the nearest categories that satisfy it")
