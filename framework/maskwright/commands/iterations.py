@@ -85,6 +85,6 @@ def iterations(
         raise InputError(
             f"{len(plan.groups)} groups of variables are masked apart from each other, and iterations are shown of one",
         )
-    work = group_work(plan.groups[0], step, plan.edits)
+    work = group_work(plan.groups[0], step, plan.edits, plan.masked)
     block, rng = whole_block(ready.original, work, Standardisation.of(ready.original, plan.masked), seed)
     return step.method.iterations(block, step.params, rng)

@@ -295,6 +295,8 @@ class Edit:
         adjustment cannot work on it, and the result is checked.
     level : str
         Level of the records that the rule is about; "" where there is only one.
+    whole : bool
+        Whether it is one rule though `expression` may be a conjunction, as a bound on every member of a group is.
 
     Examples
     --------
@@ -323,6 +325,7 @@ class Edit:
     assertion: Assertion | None = None
     engine: EngineTest | None = None
     level: str = ""
+    whole: bool = False
 
     @property
     def kind(self) -> EditKind:

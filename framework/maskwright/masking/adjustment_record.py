@@ -24,6 +24,8 @@ def adjusted_by_edit(
 ) -> dict[str, int]:
     """Published records whose masked values were moved because of each edit.
 
+    Of a conjunction whose operands are kept apart, a record counts for each of them that moved it.
+
     Parameters
     ----------
     units : sequence of AdjustedUnit

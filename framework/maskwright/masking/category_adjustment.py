@@ -15,9 +15,10 @@ import numpy as np
 
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.record_chunk import RecordChunk, column_cells
-from maskwright.edits.edit_set import EditSet
+from maskwright.edits.algebra.conjuncts import as_far_as
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.foundation.randomness import generator
+from maskwright.planning.category_units import is_of_unit
 from maskwright.plugins.record_draws import uniform_of_records
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.domain import Domain
     from maskwright.masking.context import MaskingContext
     from maskwright.planning.model import AdjustmentUnit
@@ -118,7 +120,11 @@ def adjust_categories(
     occurring : ndarray of shape (m, v), int64, optional
         Of records of a larger file: the combinations that `occurring_categories` finds in all of it.
     """
-    edits = EditSet(tuple(context.edits[name] for name in unit.edits))
+    plan = context.plan
+    edits = as_far_as(
+        (context.edits[name] for name in unit.edits),
+        lambda each: is_of_unit(each, unit.variables, plan.replaced - plan.recoded),
+    )
     columns = {name: current[name] for name in dict.fromkeys([*unit.variables, *edits.variables])}
     touched = _broken(columns, edits, context.domain)
     failing = np.logical_or.reduce([np.zeros(len(current), dtype=np.bool_), *touched.values()])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from maskwright.edits.algebra.conjuncts import as_far_as, is_inside
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import Progress, part, stage
 from maskwright.masking.adjusting.cost import Cost
@@ -54,6 +55,8 @@ from maskwright.plugins.guarding.origin import package_said
 from maskwright.plugins.remover import Remover
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
@@ -178,7 +181,8 @@ def _protect_step(
             group = with_fewer_records(context.plan, planned, context.original.taken(before.data.origin))
         share = part(progress, position / len(groups), (position + 1) / len(groups))
         with step.placed(f"step {number} ({step.method.name}): "):
-            result = protect_group(before.data, group_work(group, step, context.edits), standardisation, context, share)
+            work = group_work(group, step, context.edits, context.plan.masked)
+            result = protect_group(before.data, work, standardisation, context, share)
         if result.kept_rows is not None:
             results = [each.taken(result.kept_rows) for each in results]
         results.append(result)
@@ -203,7 +207,7 @@ def _protect_step(
     )  # fmt: skip
 
 
-def group_work(group: Group, step: Step, edits: EditSet) -> GroupWork:
+def group_work(group: Group, step: Step, edits: EditSet, masked: Collection[str]) -> GroupWork:
     """What is to be done with a variable group.
 
     Parameters
@@ -213,17 +217,19 @@ def group_work(group: Group, step: Step, edits: EditSet) -> GroupWork:
     step : Step
     edits : EditSet
         All that hold.
+    masked : collection of str
+        All variables that steps mask.
     """
     assert group.strata is not None
-    inside = EditSet(tuple(edit for edit in edits if edit.name in group.edits))
+    own = as_far_as((edit for edit in edits if edit.name in group.edits), is_inside(group.variables, masked))
     companions = step.companions
     if step.method.companions_of_edits:
-        tied = (name for name in inside.variables if name not in group.variables)
+        tied = (name for name in own.variables if name not in group.variables)
         companions = tuple(dict.fromkeys([*companions, *tied]))
     chosen = step.aggregation
     operators = tuple(chosen if chosen is not None and name == str(chosen) else name for name in group.operators)
     return GroupWork(
-        group.step, step.method, step.params, group.variables, operators, inside, group.strata.codes,
+        group.step, step.method, step.params, group.variables, operators, own, group.strata.codes,
         companions,
     )  # fmt: skip
 

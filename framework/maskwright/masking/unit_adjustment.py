@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from maskwright.data.record_chunk import Cells, column_cells
-from maskwright.edits.edit_set import EditSet
+from maskwright.edits.algebra.conjuncts import as_far_as
 from maskwright.edits.expression import MissingAs, nodes
 from maskwright.foundation.randomness import generator
 from maskwright.masking.adjusting.adjust import Adjustment, adjust
@@ -88,7 +88,8 @@ def adjust_unit(
     EditError
         When a domain edit has no value that may be republished, or an edit has too many alternatives.
     """
-    edits = EditSet(tuple(context.edits[name] for name in unit.edits))
+    own = set(unit.variables)
+    edits = as_far_as((context.edits[name] for name in unit.edits), lambda each: not own.isdisjoint(each.variables))
     values, members = _rows(unit, results, current, context.plan)
     variables = tuple(current[name].variable for name in unit.variables)
     companions: dict[str, Cells] = {

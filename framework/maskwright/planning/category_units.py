@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from maskwright.edits.algebra.conjuncts import conjuncts, narrowed, reading
 from maskwright.planning.grouping import Components
 from maskwright.planning.model import AdjustmentUnit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from maskwright.data.variable import Variable
+    from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
     from maskwright.planning.model import Step
     from maskwright.planning.step_variables import StepVariables
@@ -49,16 +51,29 @@ def category_units(
         name for name in known
         if name in changed and name not in promised and not known[name].is_numeric
     ]  # fmt: skip
-    own = [
-        edit for edit in edits
-        if edit.engine is None and set(edit.variables) & changed and set(edit.variables) & changed <= set(movable)
-    ]  # fmt: skip
+    own = narrowed(edits, lambda each: each.engine is None and is_of_unit(each, movable, changed))
     joined = Components(movable)
     for edit in own:
-        joined.join(edit.variables)
+        for each in conjuncts(edit):
+            joined.join(each.variables)
     units: list[AdjustmentUnit] = []
     for names in joined.sets():
-        touching = tuple(edit.name for edit in own if set(edit.variables) & set(names))
+        touching = tuple(edit.name for edit in reading(own, names))
         if touching:
             units.append(AdjustmentUnit(names, touching, (), None))
     return units
+
+
+def is_of_unit(edit: Edit, names: Collection[str], changed: Collection[str]) -> bool:
+    """Whether an edit is kept by moving some categories: what it reads and a step changes is among them.
+
+    Parameters
+    ----------
+    edit : Edit
+    names : collection of str
+        These categories.
+    changed : collection of str
+        All variables whose values steps change.
+    """
+    read = set(edit.variables)
+    return not read.isdisjoint(names) and (read & set(changed)).issubset(names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from maskwright.edits.algebra.conjuncts import conjuncts
 from maskwright.edits.edit import DomainPart, Edit, GoverningPart, LinearPart, ProductPart, RangePart
 from maskwright.planning.aggregations import keeps
 from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from maskwright.edits.edit_set import EditSet
+    from maskwright.planning.model import KeptBy
     from maskwright.plugins.aggregation import ChosenAggregation
 
 _BY_THE_METHOD = {
@@ -22,6 +24,9 @@ _BY_THE_METHOD = {
     "domain": "values are values that their variable had",
 }
 """How a method without clusters keeps edits of a kind, as it claims."""
+
+LEAST_CERTAIN: tuple[KeptBy, ...] = ("checked", "adjustment", "derivation", "construction")
+"""Ways to keep an edit, from the one that promises least."""
 
 
 def keeper_of(
@@ -55,6 +60,27 @@ def keeper_of(
         return Keeper(edit.name, "adjustment", "each record is moved to the nearest point that satisfies it")
     group = groups[unit.group]
     return _keeper_in_group(edit, group, steps[group.step - 1], arrival.get(edit.name, 0))
+
+
+def least_certain(found: Sequence[Keeper]) -> Keeper:
+    """Keeper of an edit, given those of its conjuncts: the one that says least.
+
+    Parameters
+    ----------
+    found : sequence of Keeper
+        At least one.
+    """
+    return min(found, key=lambda each: LEAST_CERTAIN.index(each.kept_by))
+
+
+def says_less(kept_by: KeptBy, other: KeptBy) -> bool:
+    """Whether one way to keep an edit promises no more than another.
+
+    Parameters
+    ----------
+    kept_by, other : {"construction", "derivation", "adjustment", "checked"}
+    """
+    return LEAST_CERTAIN.index(kept_by) <= LEAST_CERTAIN.index(other)
 
 
 def category_keeper(edit: Edit) -> Keeper:
@@ -106,7 +132,10 @@ def moving_edits(
     found = frozenset(
         edit.name for edit in edits
         if not arrival.get(edit.name) and edit.engine is None and not edit.shadowed
-        and _moves_as_a_whole(set(edit.variables), groups, steps, masked)
+        and all(
+            _moves_as_a_whole(set(each.variables), groups, steps, masked)
+            for each in conjuncts(edit) if len(conjuncts(edit)) == 1 or not masked.isdisjoint(each.variables)
+        )
     )  # fmt: skip
     # Where a unit has other edits too, adjusting for these moves what all of them read.
     return found - {name for unit in units if not found >= set(unit.edits) for name in unit.edits}

@@ -9,17 +9,19 @@ import numpy as np
 
 from maskwright.data.dependencies import Dependencies
 from maskwright.data.households import household_columns
+from maskwright.edits.algebra.conjuncts import conjuncts, inside, narrowed, reading
 from maskwright.edits.edit import GoverningPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import variable_names
 from maskwright.foundation.errors import InputError
 from maskwright.planning.aggregations import aggregation_notices, with_aggregation
-from maskwright.planning.category_units import category_units
+from maskwright.planning.category_units import category_units, is_of_unit
 from maskwright.planning.criteria import Criterion, criteria
 from maskwright.planning.grouping import Components, choose_operators, group_variables
 from maskwright.planning.keepers import (
     category_keeper,
     keeper_of,
+    least_certain,
     limit_keeper,
     moving_edits,
     moving_keeper,
@@ -49,7 +51,7 @@ from maskwright.planning.warnings.telling_codes import telling_code_doubts
 from maskwright.planning.warnings.unmasked_variables import unmasked_doubts, unused_key_doubts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
@@ -106,7 +108,13 @@ def make_plan(
     promised = declared_limits(steps, chosen, recoded)
     limits = limit_edits(promised, known)
     categories = category_units(steps, chosen, known, edits + limits, recoded)
-    adjusted = frozenset(name for unit in categories for name in unit.edits)
+    changing_values = [own for step, own in zip(steps, chosen, strict=True) if not step.only_removes]
+    replaced = frozenset(name for own in changing_values for name in own.names) - recoded
+
+    def adjusted(edit: Edit) -> bool:
+        units = (unit for unit in categories if edit.name in unit.edits)
+        return any(is_of_unit(edit, unit.variables, replaced) for unit in units)
+
     groups: list[Group] = []
     for number, (step, own) in enumerate(zip(steps, chosen, strict=True), 1):
         # What is published as categories has no groups of values to keep edits in.
@@ -129,7 +137,7 @@ def make_plan(
 
     movable = {name for unit in units for name in unit.variables}
 
-    def keeper(edit: Edit) -> Keeper:
+    def of_conjunct(edit: Edit) -> Keeper:
         if edit.name in moving:
             return moving_keeper(edit)
         if recoded.intersection(edit.variables) and not (remasked - recoded).intersection(edit.variables):
@@ -137,11 +145,12 @@ def make_plan(
         of_kind = kind_keeper(edit, edits + limits, movable)
         if of_kind is not None and not edit.shadowed:
             return of_kind
-        return (
-            category_keeper(edit)
-            if edit.name in adjusted
-            else keeper_of(edit, groups, units, steps, masked, arrival or {})
-        )
+        return category_keeper(edit) if adjusted(edit) else keeper_of(edit, groups, units, steps, masked, arrival or {})
+
+    def keeper(edit: Edit) -> Keeper:
+        every = conjuncts(edit)
+        touched = [each for each in every if not masked.isdisjoint(each.variables)] or [edit]
+        return least_certain([of_conjunct(each) for each in touched])
 
     keepers = (
         *map(keeper, edits),
@@ -218,22 +227,22 @@ def _plan_group(
     known: Mapping[str, Variable],
     edits: EditSet,
     masked: frozenset[str],
-    adjusted: frozenset[str],
+    adjusted: Callable[[Edit], bool],
     data: Dataset | None,
 ) -> Group:
-    own = EditSet(tuple(edit for edit in edits if set(edit.variables) & masked <= set(group)))
+    own = inside(edits, group, masked)
     operators = choose_operators(group, known, own)
     if step.aggregation is not None:
         operators = with_aggregation(operators, group, known, own, step.aggregation)
     # What a method could never change if it cut the records, adjustment keeps for categories.
-    cutting = EditSet(tuple(edit for edit in edits if edit.name not in adjusted or not _governed_by(edit, group)))
+    cutting = narrowed(edits, lambda each: not adjusted(each) or not _governed_by(each, group))
     cut_by = _criteria(step, group, operators.names, cutting, masked)
     strata = None
     if data is not None:
         strata = _strata(step, group, cut_by, edits, data)
         refuse_missing(number, step, group, strata, data)
-    inside = tuple(edit.name for edit in edits if set(edit.variables) & masked <= set(group))
-    return Group(number, group, operators.names, operators.computed, inside, cut_by, strata)
+    names = tuple(edit.name for edit in own)
+    return Group(number, group, operators.names, operators.computed, names, cut_by, strata)
 
 
 def _governed_by(edit: Edit, group: Sequence[str]) -> bool:
@@ -252,9 +261,8 @@ def _criteria(
     # Where whole records move or are drawn, missing cells move with the others.
     moving = whole and ("combinations" in step.method.preserves or step.method.draws_records)
     geometric = [name for name, how in zip(group, operators, strict=True) if how == "geometric_mean"]
-    touching = EditSet(tuple(edit for edit in edits if set(edit.variables) & set(group)))
     return criteria(
-        group, () if whole else geometric, EditSet() if whole else touching, masked,
+        group, () if whole else geometric, EditSet() if whole else reading(edits, group), masked,
         by_missing=step.planning.missing == "own_pattern" and not step.only_removes
         and step.method.handles_missing and not (moving or alike),
         structural_zeros=step.planning.structural_zeros,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from maskwright.edits.algebra.conjuncts import reading
 from maskwright.edits.constraint_kinds import known_kinds
 from maskwright.edits.edit import CheckedPart, RangePart
 from maskwright.edits.expression import KindCondition, VariableReference, nodes
@@ -40,7 +41,7 @@ def projected_condition(edit: Edit, edits: Iterable[Edit], movable: Collection[s
     own = set(names)
     if len(own) < len(condition.columns) or not own & set(movable):
         return None
-    others = (each for each in edits if each.name != edit.name and own & set(movable) & set(each.variables))
+    others = reading((each for each in edits if each.name != edit.name), own & set(movable))
     return condition if all(map(_is_interval, others)) else None
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from maskwright.edits.algebra.conjuncts import conjuncts, reading
 from maskwright.edits.edit import CheckedPart, Edit, GoverningPart, LinearPart, ProductPart
-from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.planning.grouping import Components
 from maskwright.planning.model import AdjustmentUnit, Group, Step
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Part
+    from maskwright.edits.edit_set import EditSet
 
 
 MOST_NAMED = 5
@@ -40,10 +41,11 @@ def adjustment_units(
     movable = [name for name in known if name in masked and known[name].is_numeric]
     joined = Components(movable)
     for edit in edits:
-        joined.join(edit.variables)
+        for each in conjuncts(edit):
+            joined.join(each.variables)
     units: list[AdjustmentUnit] = []
     for names in joined.sets():
-        touching = EditSet(tuple(edit for edit in edits if set(edit.variables) & set(names)))
+        touching = reading(edits, names)
         homes = [
             (position, group)
             for position, group in enumerate(groups)
@@ -52,7 +54,7 @@ def adjustment_units(
         home: int | None = None
         if len(homes) == 1 and set(names) <= set(homes[0][1].variables):
             home, group = homes[0]
-            if any(_reads_outside(edit, group, masked) for edit in touching):
+            if any(_reads_outside(each, group, masked) for edit in touching for each in conjuncts(edit)):
                 home = None
         computed = tuple(name for _, group in homes for name in group.computed if name in names)
         units.append(AdjustmentUnit(names, tuple(edit.name for edit in touching), computed, home))
@@ -140,7 +142,10 @@ def require_k(
         homes = [group for group in groups if set(group.variables) & set(unit.variables)]
         crossing = [
             name for name in stated
-            if not any(set(edits[name].variables) <= set(group.variables) for group in homes)
+            if not all(
+                any(set(each.variables) <= set(group.variables) for group in homes)
+                for each in conjuncts(edits[name]) if set(each.variables) & set(unit.variables)
+            )
         ]  # fmt: skip
         promise = f"step {strict[0]} promises k = {steps[strict[0] - 1].k}"
         ending = "means moving single records, which breaks k"

@@ -27,6 +27,7 @@ from maskwright.masking.masking_result import MaskingResult
 from maskwright.masking.suppressing.steps import Removal
 from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
+from maskwright.planning.keepers import LEAST_CERTAIN
 from maskwright.planning.levels.across import AcrossLevels
 from maskwright.planning.model import Keeper
 
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
     from maskwright.masking.adjusting.cost import Cost
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.model import KeptBy, Step
-
-_LEAST_CERTAIN: tuple[KeptBy, ...] = ("checked", "adjustment", "derivation", "construction")
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,7 +271,7 @@ def across_of_groups(arrived: ArrivedLevels, whole: WholeGroups) -> AcrossLevels
             stated = written.stated.get(keeper.edit)
             if stated is not None:
                 found = (kept.get(stated, "construction"), keeper.kept_by)
-                kept[stated] = min(found, key=_LEAST_CERTAIN.index)
+                kept[stated] = min(found, key=LEAST_CERTAIN.index)
         kept |= dict.fromkeys(written.open, "checked")
     keepers, structure = [], []
     top = arrived.linked.levels[0].name

@@ -233,7 +233,7 @@ def ask_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str
     planned = replace(masking.plan.groups[task.group], strata=task.strata(original))
     step = masking.plan.steps[planned.step - 1]
     with step.placed(f"step {planned.step} ({step.method.name}): "):
-        work = group_work(planned, step, masking.edits)
+        work = group_work(planned, step, masking.edits, masking.plan.masked)
         facts = facts_of_records(current, work, masking.standardisation, task.context(current, first))
     Stored.of(facts, folder / GATHERED)
     return {"records": len(original)}
@@ -281,7 +281,8 @@ def _masked_group(
     planned = replace(plan.groups[group], strata=strata)
     step = plan.steps[planned.step - 1]
     with step.placed(f"step {planned.step} ({step.method.name}): "):
-        result = protect_group(data, group_work(planned, step, masking.edits), masking.standardisation, context)
+        work = group_work(planned, step, masking.edits, plan.masked)
+        result = protect_group(data, work, masking.standardisation, context)
         _refuse_changes(result, data, step, planned.variables)
     protected = with_group(data, result)
     results: list[GroupResult] = [result] * len(plan.groups)

@@ -120,8 +120,9 @@ class JointWriter:
         if key not in self._known:
             parts = classify(expression, edit.place)
             self._known[key] = Edit(
-                name, expression, parts, variable_names(expression), edit.text, message=edit.message, place=edit.place
-            )
+                name, expression, parts, variable_names(expression), edit.text, message=edit.message, place=edit.place,
+                whole=True,
+            )  # fmt: skip
         return self._known[key]
 
 

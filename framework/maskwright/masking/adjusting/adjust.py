@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.edits.algebra.conjuncts import taken_apart
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import Progress, silent
 from maskwright.masking.adjusting.chunks import by_chunks
@@ -39,7 +40,7 @@ from maskwright.masking.adjusting.kind_projection import onto_kinds
 from maskwright.masking.adjusting.missing_codes import codes_of, without_codes
 from maskwright.masking.adjusting.projection import feasible_points, nearest_feasible
 from maskwright.masking.adjusting.rounding import Grid
-from maskwright.masking.adjusting.touched_rows import with_rounding, with_taken_up
+from maskwright.masking.adjusting.touched_rows import by_stated_edit, with_rounding, with_taken_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -172,6 +173,8 @@ def adjust(
     EditError
         When an edit can be met in more than 64 different ways.
     """
+    rules = edits
+    edits, stated = taken_apart(rules)
     standing = EditSet() if held is None else held_edits(targets.names, held)
     beside = targets if held is None else with_held(targets, held)
     codes = codes_of(targets.variables)
@@ -183,7 +186,6 @@ def adjust(
     # Without a grid the dependents are computed too, in the order in which the rule is written.
     start = _compute(values, targets.names, plan, computed)
     broken = violated(system, start)
-    stated = {edit.name for edit in edits}
     progress(0.1)
     placed = onto_kinds(system, edits, start, broken)
     points, projected = _project_violating(system, placed, broken if placed is start else violated(system, placed))
@@ -222,9 +224,9 @@ def adjust(
         moved=rows.projected | fallback | (left & ~infeasible),
         fallback=fallback,
         infeasible=infeasible,
-        touched=touched,
-        failing=_failing(targets, edits, rounded, np.flatnonzero(infeasible)),
-        conflicts=conflicts(targets, edits, rounded, np.flatnonzero(infeasible)),
+        touched=by_stated_edit(touched, stated),
+        failing=_failing(targets, rules, rounded, np.flatnonzero(infeasible)),
+        conflicts=conflicts(targets, rules, rounded, np.flatnonzero(infeasible)),
         cost=_root_mean_square_move(values, rounded, scale),
         points=points,
         derivations=plan,

@@ -73,3 +73,20 @@ def with_taken_up(
             result[name] = result.get(name, np.zeros(len(values), dtype=np.bool_)).copy()
             result[name][rows] = True
     return result
+
+
+def by_stated_edit(touched: Mapping[str, NDArray[np.bool_]], stated: Mapping[str, str]) -> dict[str, NDArray[np.bool_]]:
+    """Rows touched by each edit as it was stated: those that any of its conjuncts touched.
+
+    Parameters
+    ----------
+    touched : mapping of name to ndarray of shape (r,), bool
+        By conjunct.
+    stated : mapping of name to str
+        Edit that each conjunct is of.
+    """
+    found: dict[str, NDArray[np.bool_]] = {}
+    for name, rows in touched.items():
+        edit = stated[name]
+        found[edit] = found[edit] | rows if edit in found else rows
+    return found

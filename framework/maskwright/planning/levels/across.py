@@ -5,23 +5,27 @@ A step masks a variable on its own level, so that what members say together chan
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from maskwright.edits.algebra.classify import classify
+from maskwright.edits.algebra.conjuncts import conjuncts_as_written, joined
 from maskwright.edits.edit import Edit, LinearPart, Part, RangePart, Relation
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import variable_names
 from maskwright.edits.levels.changed_columns import changed_columns
 from maskwright.edits.levels.linked_columns import MembersColumn, StructureColumn
 from maskwright.edits.levels.sources import sources_of_edit, spans_records
+from maskwright.planning.keepers import least_certain
 from maskwright.planning.levels.member_rules import rules_of_members
 from maskwright.planning.model import Keeper
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from maskwright.edits.expression import Expression
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.edits.levels.structure import Structure
 
@@ -59,8 +63,8 @@ class AcrossLevels:
     repaired : tuple of Edit
         Inequalities that read what is derived or what members say together: written in variables that steps mask and
         in computed columns, to be met by whole clusters.
-    adjusted : tuple of str
-        Names of edits for which the records of a group have to move together.
+    together : tuple of Edit
+        For which the records of a group have to move together; of a conjunction only the operands that ask for it.
     structure : tuple of str
         Names of edits that read nothing that a step masks.
     present : tuple of str
@@ -77,12 +81,17 @@ class AcrossLevels:
     inside: Mapping[str, EditSet]
     derived: tuple[DerivedVariable, ...] = ()
     repaired: tuple[Edit, ...] = ()
-    adjusted: tuple[str, ...] = ()
+    together: tuple[Edit, ...] = ()
     structure: tuple[str, ...] = ()
     present: tuple[str, ...] = ()
     changed: Mapping[str, frozenset[str]] = field(default_factory=dict)
     keepers: tuple[Keeper, ...] = ()
     standing: frozenset[str] = frozenset()
+
+    @property
+    def adjusted(self) -> frozenset[str]:
+        """Names of the edits for which the records of a group have to move together."""
+        return frozenset(edit.name for edit in self.together)
 
 
 def across_levels(
@@ -118,17 +127,22 @@ class _Planner:
     inside: dict[str, list[Edit]] = field(default_factory=dict)
     derived: dict[str, DerivedVariable] = field(default_factory=dict)
     repaired: list[Edit] = field(default_factory=list)
-    adjusted: list[str] = field(default_factory=list)
+    together: list[Edit] = field(default_factory=list)
     structural: list[str] = field(default_factory=list)
     present: list[str] = field(default_factory=list)
     keepers: list[Keeper] = field(default_factory=list)
+    asked: dict[str, int] = field(default_factory=dict)
+    operands: dict[str, int] = field(default_factory=dict)
 
     def plan(self) -> AcrossLevels:
         top = self.structure.names[0]
         self.inside = {name: [] for name in self.structure.names}
         self.changed = changed_columns(self.bound.columns, self.masked)
-        every = [edit for name in reversed(self.structure.names) for edit in self.bound.edits[name]]
-        waiting = [edit for edit in every if self._place(edit)]
+        waiting = []
+        for stated in (edit for name in reversed(self.structure.names) for edit in self.bound.edits[name]):
+            every = conjuncts_as_written(stated, self.bound.plain.get(stated.name, stated.expression))
+            self.operands[stated.name] = len(every)
+            waiting += [edit for edit, plain in every if self._place(edit, plain, one_of=len(every))]
         # A variable that is derived takes the edits that read it along: once more, until nothing is added.
         grown = True
         while grown:
@@ -144,18 +158,23 @@ class _Planner:
         for edit in waiting:
             self._keep_otherwise(edit, top)
         return AcrossLevels(
-            {name: EditSet(tuple(edits)) for name, edits in self.inside.items()},
+            {name: _put_together(edits) for name, edits in self.inside.items()},
             self._in_order(),
             tuple(self.repaired),
-            tuple(self.adjusted),
-            tuple(self.structural),
-            tuple(self.present),
+            tuple(self.together),
+            self._of_whole_edits(self.structural),
+            self._of_whole_edits(self.present),
             self.changed,
-            tuple(self.keepers),
+            _one_for_each(self.keepers),
             frozenset(self.adjust),
         )
 
-    def _place(self, edit: Edit) -> bool:
+    def _of_whole_edits(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Those of the names of which no operand is kept anywhere: of others the rest can be."""
+        alone = Counter((*self.structural, *self.present))
+        return tuple(dict.fromkeys(name for name in names if alone[name] == self.operands[name]))
+
+    def _place(self, edit: Edit, plain: Expression, one_of: int) -> bool:
         """Put an edit where one level keeps it; whether it spans records that change."""
         if self._is_emptied_only(edit):
             self.present.append(edit.name)
@@ -172,7 +191,7 @@ class _Planner:
         if not changed:
             self.inside[edit.level].append(edit)
             return False
-        return not self._asked_of_members(edit)
+        return not self._asked_of_members(edit, plain, one_of)
 
     def _is_emptied_only(self, edit: Edit) -> bool:
         """Whether it spans records, and steps only leave cells empty of what it reads."""
@@ -194,18 +213,20 @@ class _Planner:
         part = edit.parts[0] if len(edit.parts) == 1 else None
         return bool(read) and isinstance(part, LinearPart) and part.relation == "==" and part.total in own
 
-    def _asked_of_members(self, edit: Edit) -> bool:
+    def _asked_of_members(self, edit: Edit, plain: Expression, one_of: int) -> bool:
         columns = {each.name: each for each in self.bound.columns[edit.level]}
         read = [columns[name] for name in edit.variables if name in columns]
         levels = {each.level for each in read if isinstance(each, MembersColumn)}
         if len(levels) != 1:
             return False
         (below,) = levels
-        rules = rules_of_members(self.bound.plain[edit.name], columns, lambda name: self._is_positive(below, name))
+        rules = rules_of_members(plain, columns, lambda name: self._is_positive(below, name))
         if rules is None:
             return False
-        for number, rule in enumerate(rules, 1):
-            name = f"{edit.name} (members)" if len(rules) == 1 else f"{edit.name} (members, {number})"
+        asked_before = self.asked.get(edit.name, 0)
+        self.asked[edit.name] = asked_before + len(rules)
+        for number, rule in enumerate(rules, asked_before + 1):
+            name = f"{edit.name} (members)" if len(rules) == one_of == 1 else f"{edit.name} (members, {number})"
             parts = classify(rule, edit.place)
             asked = Edit(name, rule, parts, variable_names(rule), edit.text, level=below, place=edit.place)
             self.inside[below].append(asked)
@@ -269,7 +290,7 @@ class _Planner:
             how = "clusters are moved to where it holds for all of their records"
             self.keepers.append(Keeper(edit.name, "adjustment", how))
             return
-        self.adjusted.append(edit.name)
+        self.together.append(edit)
         self.keepers.append(Keeper(edit.name, "adjustment", "the records of a group are moved together"))
 
     def _written_out(self, bound: LinearPart) -> LinearPart:
@@ -292,6 +313,22 @@ class _Planner:
             for name in ready or list(waiting)[:1]:
                 done[name] = waiting.pop(name)
         return tuple(done.values())
+
+
+def _put_together(found: Sequence[Edit]) -> EditSet:
+    """Edits of one level, of conjunctions what the level keeps of them."""
+    named: dict[str, list[Edit]] = {}
+    for edit in found:
+        named.setdefault(edit.name, []).append(edit)
+    return EditSet(tuple(joined(each) for each in named.values()))
+
+
+def _one_for_each(keepers: Iterable[Keeper]) -> tuple[Keeper, ...]:
+    """One keeper for each edit, also where the operands of a conjunction have several."""
+    named: dict[str, list[Keeper]] = {}
+    for keeper in keepers:
+        named.setdefault(keeper.edit, []).append(keeper)
+    return tuple(map(least_certain, named.values()))
 
 
 def _names(parts: Iterable[LinearPart]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from maskwright.foundation.nearest_names import unknown_name
 from maskwright.planning.model import Keeper
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from maskwright.edits.edit import Edit
     from maskwright.edits.levels.binding import BoundEdits
@@ -90,9 +90,9 @@ def require_what_moves(
     problems = []
     for level, edits in bound.edits.items():
         moving = (set(masked.get(level, ())) | across.changed[level]) - across.standing
-        for edit in edits:
+        for edit in _moved_for(across, edits):
             onto = across.standing.intersection(edit.variables)
-            if edit.name in across.adjusted and onto and not moving.intersection(edit.variables):
+            if onto and not moving.intersection(edit.variables):
                 (total, *_) = onto
                 place = next(step.place for step in steps if step.planning.totals.get(total) == "adjust")
                 message = f"totals: {{{total}: adjust}}: no step masks anything else that edit {edit.name!r} reads"
@@ -100,6 +100,11 @@ def require_what_moves(
                 problems.append(Problem(message, place, hint))
     if problems:
         raise InputError(problems)
+
+
+def _moved_for(across: AcrossLevels, edits: Iterable[Edit]) -> Iterator[Edit]:
+    """What of these edits, in their order, the records of a group move together for."""
+    return (each for edit in edits for each in across.together if each.name == edit.name)
 
 
 def lets_k_go(steps: Sequence[Step]) -> bool:
@@ -142,8 +147,8 @@ def require_k_of_groups(across: AcrossLevels, bound: BoundEdits, steps: Sequence
     """
     problems = []
     for edits in bound.edits.values():
-        for edit in edits:
-            if edit.name not in across.adjusted or edit.severity != "error":
+        for edit in _moved_for(across, edits):
+            if edit.severity != "error":
                 continue
             if not any(isinstance(part, LinearPart) and part.relation == "==" for part in edit.parts):
                 continue
@@ -173,10 +178,10 @@ def checked_under_promises(across: AcrossLevels, bound: BoundEdits, steps: Seque
     bound : BoundEdits
     steps : sequence of Step
     """
-    edits = {edit.name: edit for own in bound.edits.values() for edit in own}
 
     def told(keeper: Keeper) -> Keeper:
-        strict = steps_that_insist(edits[keeper.edit], steps, bound) if keeper.edit in across.adjusted else ()
+        own = (each for each in across.together if each.name == keeper.edit)
+        strict = tuple(dict.fromkeys(number for each in own for number in steps_that_insist(each, steps, bound)))
         if not strict:
             return keeper
         how = f"step {strict[0]} promises k, so no record is moved onto it ('k_guarantee: report' lets them move)"

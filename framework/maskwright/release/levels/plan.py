@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from maskwright.planning.keepers import says_less
 from maskwright.release.record.plan_record import PlannedEdit, PlanRecord, StepRecord
 
 if TYPE_CHECKING:
@@ -106,8 +107,10 @@ def _edits(plans: Sequence[PlanRecord], bound: BoundEdits, across: AcrossLevels)
     for edits in bound.edits.values():
         for edit in edits:
             keeper = keepers.get(edit.name)
-            if keeper is None and edit.name in inside:
-                yield inside[edit.name]
+            own = inside.get(edit.name)
+            # Of a conjunction, one operand may be kept within its level and another across levels.
+            if own is not None and (keeper is None or says_less(own.kept_by, keeper.kept_by)):
+                yield own
             else:
                 kept_by = "construction" if keeper is None else keeper.kept_by
                 how = "nothing that it reads is masked" if keeper is None else keeper.how

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from maskwright.planning.keepers import says_less
 from maskwright.planning.levels.step_numbers import in_pipeline
 from maskwright.release.levels.plan import plan_of_levels
 from maskwright.release.record.adjustment_record import LossByStep
@@ -20,9 +21,11 @@ from maskwright.release.record.run_record import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.planning.levels.across import AcrossLevels
+    from maskwright.planning.model import Keeper
     from maskwright.release.levels.alike import Alike
     from maskwright.release.levels.plan import PlannedBesides
     from maskwright.release.record.plan_record import PlanRecord
@@ -219,7 +222,11 @@ def _edits(
         for each in part.outcome.edits:
             edit = bound.edits[name][each.name]
             if each.name in inside:
-                yield inside[each.name].model_copy(
+                own = inside[each.name]
+                beside = keepers.get(each.name)
+                if beside is not None:
+                    own = _with_operands_across(own, edit, beside, moved.get(each.name, 0))
+                yield own.model_copy(
                     update={
                         "violations": each.violations, "unknown": each.unknown, "fired": each.fired, "level": name,
                         "violations_on_arrival": arrival.get(each.name, 0),
@@ -248,3 +255,11 @@ def _edits(
                 fired=each.fired,
                 level=name,
             )
+
+
+def _with_operands_across(own: EditRecord, edit: Edit, keeper: Keeper, moved: int) -> EditRecord:
+    """Record of a conjunction of which a level keeps some operands, and `keeper` those across levels."""
+    told: dict[str, object] = {"kind": edit.kind, "adjusted": own.adjusted + moved}
+    if not says_less(own.kept_by, keeper.kept_by):
+        told |= {"planned": keeper.kept_by, "kept_by": keeper.kept_by, "how": keeper.how}
+    return own.model_copy(update=told)
