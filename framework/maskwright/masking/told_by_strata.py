@@ -187,7 +187,7 @@ def _told_alone(given: Codes, values: Codes, tests: int, groups: Codes | None) -
         tells = there & (witnesses[given] > 1)
     else:
         tells = telling_values(given, values, tests * len(given), groups)
-    return tells & (told_by_others(given, values, there) == values)
+    return np.asarray(tells & (told_by_others(given, values, there) == values))
 
 
 def _said(weights: str, name: str, by_value: NDArray[np.bool_], by_factor: NDArray[np.bool_], total: int) -> str:
