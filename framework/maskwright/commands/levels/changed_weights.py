@@ -9,6 +9,7 @@ import numpy as np
 from maskwright.commands.levels.steps import takes_records
 from maskwright.masking.suppressing.told_by_weights import factors_of_weights, weight_doubts
 from maskwright.masking.told_by_strata import masked_categories, published_weights, strata_doubts
+from maskwright.release.levels.arranging import places_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -108,7 +109,9 @@ def category_doubts_across(
     groups = masked[low].groups
     if groups is None or not len(groups):
         return
-    before = whole.arrived.linked.taken(rows[top]) if top in rows else whole.arrived.linked
+    # Steps of either level take groups away.
+    original = whole.arrived.linked
+    before = original.taken(places_of(masked, original)[top])
     names = {name: masked_categories(ready.plan) for name, ready in left.ready.items()}
     if low in names:
         own = (before[low].data, masked[low].data)

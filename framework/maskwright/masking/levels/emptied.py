@@ -140,7 +140,7 @@ def emptied_cells(
             # What went besides makes other classes of keys: every step is asked whether it still has what it promises.
             more, uncoded = _for_promises(levels, results, cells, uncoded)
             promised = _joined(promised, more)
-        if not more and not across.ask_more(cells):
+        if not more and not across.ask_more(cells, by_edits):
             break
         cells, besides = _joined(cells, more), _joined(besides, more)
     hidden = {name: {variable: gone for (where, variable), gone in cells.items() if where == name} for name in levels}

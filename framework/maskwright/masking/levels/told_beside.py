@@ -3,9 +3,11 @@
 Where ``benefit + fee == sum(person.transfer)``, an empty transfer is told by the benefit and the fee, and the benefit
 is emptied too. If all households of a pensioner have no benefit, whoever sees the pensioner knows it, and the transfer.
 
-That is asked of variables that edits read with others. What went because a dependency in the data tells a suppressed
-cell needs no asking: a value that tells it tells that cell as well, and of that cell, or of those that it went beside,
-it was asked already. Asking all single values of every cell that went would empty most of a file for nothing.
+That is asked of variables that edits read with others, and counts where cells are lacking that do not hide a told cell
+alone: those may be known with it. What went because a dependency in the data tells a suppressed cell needs no asking: a
+value that tells it tells that cell as well, and of that cell it was asked already. Asking all single values of every
+cell that went would empty most of a file for nothing. Not seen: a value that tells one of two variables which tell a
+suppressed cell together, and a cell that went for an edit, follows from a told one, and tells others by the data.
 """
 
 from __future__ import annotations
@@ -68,20 +70,22 @@ class AskedAcross:
         self._bound, self._within, self._last, self._never = bound, within, last, never
         self.reader = self._of(self._wanted)
 
-    def ask_more(self, cells: Mapping[Source, NDArray[np.bool_]]) -> bool:
+    def ask_more(self, cells: Mapping[Source, NDArray[np.bool_]], by_edits: Mapping[Source, NDArray[np.bool_]]) -> bool:
         """Ask, from now on, for variables by whose cells edits tell others; whether there were any.
 
         Parameters
         ----------
         cells : mapping of (level, name) to ndarray of shape (n,), bool
             All suppressed cells, beside which nothing asks for more.
+        by_edits : mapping of (level, name) to ndarray of shape (n,), bool
+            Those that went because edits across records tell others by them.
         """
         tied = tied_by_edits(self._bound, cells, self._wanted)
         if not tied:
             return False
         read = self._of((*self._wanted, *tied)).left(cells)
         told = {(level, name): read[level].left[name] for level, name in tied if name in read[level].left}
-        leading = leading_on(self._shown, cells, told, self._lacking)
+        leading = leading_on(self._shown, cells, told, by_edits, self._lacking)
         if leading:
             self._wanted = (*self._wanted, *leading)
             self.reader = self._of(self._wanted)
@@ -126,6 +130,7 @@ def leading_on(
     shown: LinkedData,
     cells: Mapping[Source, NDArray[np.bool_]],
     told: Mapping[Source, NDArray[np.bool_]],
+    by_edits: Mapping[Source, NDArray[np.bool_]],
     lacking: Lacking,
 ) -> tuple[Source, ...]:
     """Variables by whose told cells edits tell other suppressed cells.
@@ -138,6 +143,8 @@ def leading_on(
         All suppressed cells, beside which no edit asks for more.
     told : mapping of (level, name) to ndarray of shape (n,), bool
         Those of them that single values tell.
+    by_edits : mapping of (level, name) to ndarray of shape (n,), bool
+        Those that went because edits across records tell others by them.
     lacking : callable
         Cells that edits ask for beside these.
     """
@@ -151,11 +158,33 @@ def leading_on(
     for source, gone in cells.items():
         rows = concerned if _is_of_top(shown, source) else concerned[_groups(shown)]
         left[source] = np.asarray(gone & rows & ~told.get(source, np.False_))
-    found = lacking({source: gone for source, gone in left.items() if gone.any()})
     leaking = np.zeros(len(concerned), dtype=np.bool_)
-    for source, more in found.items():
-        leaking |= _groups_of(shown, source, more)
+    if _any(lacking(_without_none(left))):
+        # What went for the told cell's sake alone may be known with it: the others are hidden by fewer, perhaps.
+        for source, more in _not_hidden_by(left, by_edits, lacking).items():
+            leaking |= _groups_of(shown, source, more)
     return tuple(source for source, groups in of_groups.items() if (groups & leaking).any())
+
+
+def _not_hidden_by(
+    left: Cells, by_edits: Mapping[Source, NDArray[np.bool_]], lacking: Lacking
+) -> Mapping[Source, NDArray[np.bool_]]:
+    """Cells without which those that are no edit's are told, and which are not among these; none where these do."""
+    hidden: Cells = {source: gone & ~by_edits.get(source, np.False_) for source, gone in left.items()}
+    while _any(more := lacking(_without_none(hidden))):
+        outside = {source: gone & ~left.get(source, np.False_) for source, gone in more.items()}
+        if _any(outside):
+            return outside
+        hidden = {**hidden, **{source: hidden.get(source, np.False_) | gone for source, gone in more.items()}}
+    return {}
+
+
+def _any(cells: Mapping[Source, NDArray[np.bool_]]) -> bool:
+    return any(gone.any() for gone in cells.values())
+
+
+def _without_none(cells: Cells) -> Cells:
+    return {source: gone for source, gone in cells.items() if gone.any()}
 
 
 def _groups(shown: LinkedData) -> NDArray[np.int64]:
