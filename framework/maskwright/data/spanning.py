@@ -30,7 +30,8 @@ class Spanning:
     groups : ndarray of shape (n,), int64
     wanted : collection of str
         Variables of which single values of others are asked as well. What merely went beside them is asked of whole
-        variables only: with all its values, each cell that goes asks for others, and in the end most are gone.
+        variables only: with all its values, each cell that goes asks for others, and in the end most are gone. Where
+        edits tell others by such a cell, its variable is wanted too: `maskwright.masking.levels.told_beside`.
     size : str
         The number of records of the group.
     said : mapping of name to str

@@ -266,6 +266,16 @@ _CATALOGUE = (
         "Declare bounds that leave the codes outside: `income: {min: 0}`, `age: {max: 98}`.",
     ),
     DoubtKind(
+        "W307",
+        "weights-tell-categories",
+        "variable",
+        "Published weights tell the original category of cells that are published as a coarser one, or as another: "
+        "records of one stratum of the design have the same weight, or were drawn with the same share, and hardly any "
+        "record of another category has. A weight that one record alone has tells nothing.",
+        "Recode the variable until strata of one weight are one category, or leave the weights out "
+        "(`role: identifier`); or publish rounded or calibrated weights, in which strata are not told apart.",
+    ),
+    DoubtKind(
         "W401",
         "risk-leaves-out-quasi-identifiers",
         "measure",

@@ -1,4 +1,4 @@
-"""Weights of members that were multiplied as those of their groups were: they are not published as they were."""
+"""Weights of data of levels: how those of members changed with their groups', and what they tell of the other level."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 
 from maskwright.commands.levels.steps import takes_records
 from maskwright.masking.suppressing.told_by_weights import factors_of_weights, weight_doubts
+from maskwright.masking.told_by_strata import masked_categories, published_weights, strata_doubts
+from maskwright.release.levels.arranging import places_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -87,3 +89,42 @@ def weight_doubts_across(
     for name, factor in of_members.items():
         of_first = factor[np.minimum(firsts, max(len(factor) - 1, 0))]
         yield from weight_doubts(name, of_first, before[top].data, masked[top].data)
+
+
+def category_doubts_across(
+    whole: PlannedLevels, left: PlannedLevels, masked: LinkedData, rows: Mapping[str, NDArray[np.int64]]
+) -> Iterator[Doubt]:
+    """Doubts about recoded or perturbed categories of one level whose originals the weights of the other tell.
+
+    Parameters
+    ----------
+    whole, left : PlannedLevels
+        On all groups, and on those that are left.
+    masked : LinkedData
+        Of those that are left, in their order.
+    rows : mapping of level name to ndarray of shape (n,), int64
+        Groups that are left, where steps of the upper level took some away.
+    """
+    top, low = masked.names
+    groups = masked[low].groups
+    if groups is None or not len(groups):
+        return
+    # Steps of either level take groups away.
+    original = whole.arrived.linked
+    before = original.taken(places_of(masked, original)[top])
+    names = {name: masked_categories(ready.plan) for name, ready in left.ready.items()}
+    if low in names:
+        own = (before[low].data, masked[low].data)
+        for each in published_weights(before[top].data, masked[top].data):
+            yield from strata_doubts(each.taken(groups), names[low], *own, groups)
+        # The file of members was asked with the weights as its steps got them, multiplied already.
+        for each in published_weights(*own) if top in rows else ():
+            if each.factor is not None:
+                factor_alone = each._replace(values=np.full(len(groups), np.nan))
+                yield from strata_doubts(factor_alone, names[low], *own, groups)
+    if top in names:
+        # One member of each group: whoever has its members has their weights.
+        there, firsts = np.unique(groups, return_index=True)
+        for each in published_weights(before[low].data, masked[low].data):
+            of_groups = (before[top].data.taken(there), masked[top].data.taken(there))
+            yield from strata_doubts(each.taken(firsts), names[top], *of_groups)

@@ -8,7 +8,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, outcomes
-from maskwright.commands.levels.changed_weights import weight_doubts_across, with_changed_weights
+from maskwright.commands.levels.changed_weights import (
+    category_doubts_across,
+    weight_doubts_across,
+    with_changed_weights,
+)
 from maskwright.commands.levels.counting_alike import alike_notices, alike_of
 from maskwright.commands.levels.derived_totals import with_totals
 from maskwright.commands.levels.done_to_variables import DoneToVariables
@@ -303,6 +307,7 @@ class _LevelsRun:
             of_level = (*result.doubts, *ready.order_doubts(result), *last)
             doubts += self.planned.steps[name].in_pipeline(of_level)
         doubts += weight_doubts_across(self.whole, masked.linked, masked.rows)
+        doubts += category_doubts_across(self.whole, self.planned, masked.linked, masked.rows)
         for name, outcome in found.items():
             doubts += undecided_doubts(outcome, self.arrived.standing[name])
         return tuple(doubts)

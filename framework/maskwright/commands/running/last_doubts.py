@@ -9,6 +9,7 @@ from maskwright.data.written_cells import rows_of
 from maskwright.masking.equivalence_classes import promised_classes
 from maskwright.masking.kept_promises import class_doubts
 from maskwright.masking.suppressing.told_by_weights import factors_of_weights, weight_doubts
+from maskwright.masking.told_by_strata import original_category_doubts
 from maskwright.release.last_look import unchanged_doubts
 
 if TYPE_CHECKING:
@@ -45,14 +46,16 @@ def last_doubts(
     return (
         *unchanged_doubts(unchanged, plan, told),
         *class_doubts(plan, released, classes),
-        *_weight_doubts(original, released),
+        *_weight_doubts(plan, original, released),
     )
 
 
-def _weight_doubts(original: Dataset, released: Dataset) -> Iterator[Doubt]:
-    """Doubts about suppressed cells that the weights show."""
-    if not any(column.missing.any() for column in released):
+def _weight_doubts(plan: Plan, original: Dataset, released: Dataset) -> Iterator[Doubt]:
+    """Doubts about suppressed cells, and about recoded or perturbed ones, that the weights show."""
+    if not any(column.variable.role == "weight" for column in released):
         return
     before = original if released.origin is None else original.taken(rows_of(original, released))
-    for name, factor in factors_of_weights(before, released).items():
-        yield from weight_doubts(name, factor, before, released)
+    if any(column.missing.any() for column in released):
+        for name, factor in factors_of_weights(before, released).items():
+            yield from weight_doubts(name, factor, before, released)
+    yield from original_category_doubts(plan, before, released)

@@ -10,10 +10,11 @@ import numpy as np
 
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.foundation.progress import stage
+from maskwright.foundation.progress import silent, stage
 from maskwright.masking.equivalence_classes import smallest_classes
 from maskwright.masking.levels.housemates import Complements, complement_across
-from maskwright.masking.levels.read_off_across import AcrossReader, told_by_size
+from maskwright.masking.levels.read_off_across import told_by_size
+from maskwright.masking.levels.told_beside import AskedAcross
 from maskwright.masking.suppressing.beside import asked_to_suppress
 from maskwright.masking.suppressing.complementary import Complement, complement, without_cells
 from maskwright.masking.suppressing.following_doubts import following_doubts
@@ -116,14 +117,16 @@ def emptied_cells(
     by_edits: Cells = {}
     promised: Cells = {}
     told: Cells = {}
-    across = AcrossReader(shown, {name: level.published for name, level in levels.items()}, tuple(cells), last, never)
+    by_level = {name: level.published for name, level in levels.items()}
+    within = tuple(level.by_edits for level in levels.values())
+    across = AskedAcross(shown, by_level, published, within, tuple(cells), last, never)
     while True:
         with stage(reporter, "Suppressing across records") as progress:
             found = complement_across(shown, cells, published, last, never, progress)
         told = _joined(told, found.told)
         more: Cells = dict(found.cells)
         with stage(reporter, "Reading suppressed cells off the other level"):
-            off, following = across.complement(_joined(cells, more))
+            off, following = across.reader.complement(_joined(cells, more))
         by_edits, told = _joined(by_edits, more), _joined(told, following)
         more = _joined(more, off)
         if more:
@@ -137,7 +140,7 @@ def emptied_cells(
             # What went besides makes other classes of keys: every step is asked whether it still has what it promises.
             more, uncoded = _for_promises(levels, results, cells, uncoded)
             promised = _joined(promised, more)
-        if not more:
+        if not more and not across.ask_more(cells, by_edits):
             break
         cells, besides = _joined(cells, more), _joined(besides, more)
     hidden = {name: {variable: gone for (where, variable), gone in cells.items() if where == name} for name in levels}
@@ -156,7 +159,7 @@ def emptied_cells(
         },
         cells,
         besides,
-        tuple(_doubts(replace(found, told=told), levels, hidden, besides, across.left(cells))),
+        tuple(_doubts(replace(found, told=told), levels, hidden, besides, across.reader.left(cells))),
         tuple(_said(besides, by_edits, promised)),
     )
 
@@ -282,11 +285,19 @@ class _Level:
         read = self.reader.complement(hidden)
         read_off = read.cells
         hidden = {**hidden, **{name: hidden.get(name, np.False_) | gone for name, gone in read_off.items()}}
-        found = complement(
+        found = self._complement(hidden, progress)
+        return self._of_level(read_off, found.cells), self._of_level(read.told, found.told)
+
+    def by_edits(self, cells: Mapping[Source, NDArray[np.bool_]]) -> Cells:
+        """Cells of this level that edits within its records ask for beside these."""
+        hidden = {name: gone for (where, name), gone in cells.items() if where == self.name}
+        return self._of_level(self._complement(hidden, silent).cells) if hidden else {}
+
+    def _complement(self, hidden: Mapping[str, NDArray[np.bool_]], progress: Progress) -> Complement:
+        return complement(
             self.shown, hidden, list(self.edits), domain=self.domain, last=self.keys, never=self.weights,
             progress=progress,
         )  # fmt: skip
-        return self._of_level(read_off, found.cells), self._of_level(read.told, found.told)
 
     def _of_level(self, *parts: Mapping[str, NDArray[np.bool_]]) -> Cells:
         joined: dict[str, NDArray[np.bool_]] = {}

@@ -67,13 +67,13 @@ def weight_doubts(weights: str, factor: NDArray[np.float64], before: Dataset, af
     known = np.isfinite(factor)
     given = np.full(len(factor), -1, dtype=np.int64)
     given[known] = np.unique(factor[known], return_inverse=True)[1]
-    codes = ValueCodes(before)
+    codes, published = ValueCodes(before), ValueCodes(after)
     emptied = {column.name: column.missing & ~before[column.name].missing for column in after if column.name in before}
     tests = 2 * max(len(emptied), 1)
     for name, gone in emptied.items():
         if not (gone & known).any() or after[name].variable.role == "weight":
             continue
-        values = codes.of(name)
+        values = _in_published_terms(codes.of(name), published.of(name))
         seen = ~gone & (values >= 0)
         shown = np.where(seen, values, -1)
         tells = np.ones(len(given), dtype=np.bool_)
@@ -88,3 +88,16 @@ def weight_doubts(weights: str, factor: NDArray[np.float64], before: Dataset, af
                 f"another share where {name} is another"
             )
             yield Doubt("suppressed-cells-follow", name, said, count, total, hint=REMEDY)
+
+
+def _in_published_terms(values: NDArray[np.int64], published: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Codes of the categories that records have, or would have, where a recoding publishes each value as one."""
+    both = (values >= 0) & (published >= 0)
+    pairs = np.unique(np.stack((values[both], published[both])), axis=1)
+    distinct = int(values.max(initial=-1)) + 1
+    if len(np.unique(pairs[0])) < pairs.shape[1]:
+        return values
+    # A value that no record shows is one of its own.
+    terms = np.arange(distinct, dtype=np.int64) + int(published.max(initial=-1)) + 1
+    terms[pairs[0]] = pairs[1]
+    return np.where(values >= 0, terms[np.maximum(values, 0)], -1) if distinct else values
