@@ -109,6 +109,8 @@ if TYPE_CHECKING:
     from maskwright.foundation.refusals import ReleaseRefused as ReleaseRefused
     from maskwright.foundation.refusals import ThresholdMissed as ThresholdMissed
     from maskwright.foundation.renamed_fields import Formerly as Formerly
+    from maskwright.foundation.xml_mistakes import marked_encoding as marked_encoding
+    from maskwright.foundation.xml_mistakes import xml_problem as xml_problem
     from maskwright.masking.adjusting.projection import project as project
     from maskwright.masking.aggregation import aggregate as aggregate
     from maskwright.pipeline.file_schema import pipeline_schema as pipeline_schema
@@ -284,6 +286,8 @@ _HOME = {
     "Masked": "maskwright.plugins.method",
     "EvaluationsDisagree": "maskwright.foundation.errors",
     "MaskwrightError": "maskwright.foundation.errors",
+    "marked_encoding": "maskwright.foundation.xml_mistakes",
+    "xml_problem": "maskwright.foundation.xml_mistakes",
     "NoRecords": "maskwright.foundation.errors",
     "Measure": "maskwright.plugins.measure",
     "measure": "maskwright.commands.measure",

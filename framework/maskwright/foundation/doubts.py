@@ -159,6 +159,16 @@ _CATALOGUE = (
         "Declare it of the members' level.",
     ),
     DoubtKind(
+        "W108",
+        "constant-within-groups",
+        "variable",
+        "In a flat file with levels, a variable that a step names is declared of the members, and is the same in all "
+        "rows of nearly every group, a household say, where chance would let many differ. It was probably forgotten "
+        "among the variables of the groups: masked member by member it becomes another value in each row, or the "
+        "promises of the step cannot be kept.",
+        "Declare it of the groups' level: `levels: {household: {variables: [..., NAME]}}`.",
+    ),
+    DoubtKind(
         "W201",
         "not-masked",
         "variable",

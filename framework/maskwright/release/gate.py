@@ -101,11 +101,16 @@ def _entry(kind: str, names: Sequence[str]) -> str:
     about = DOUBT_KINDS[kind].about
     if about == "file":
         return f"doubt: {kind}, "
-    shown = [name if about == "step" else _flow_text(name) for name in names]
+    shown = [name if about == "step" else flow_text(name) for name in names]
     listed = shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]"
     return f"doubt: {kind}, {about}: {listed}, "
 
 
-def _flow_text(name: str) -> str:
-    """A name as YAML takes it inside braces."""
+def flow_text(name: str) -> str:
+    """Return a name as YAML takes it inside braces.
+
+    Parameters
+    ----------
+    name : str
+    """
     return name if _PLAIN.fullmatch(name) and name.lower() not in _WORDS else json.dumps(name, ensure_ascii=False)

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from maskwright.planning.params import PlanningParams
+from maskwright.release import adjusted_rows
 from maskwright.release.record.run_record import ClassSizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from maskwright.planning.model import KeptBy
-    from maskwright.release.record.adjustment_record import MovedRows
     from maskwright.release.record.doubt_record import DoubtRecord
     from maskwright.release.record.measure_record import MeasureRecord
     from maskwright.release.record.plan_record import GroupRecord, StepRecord
@@ -35,6 +35,10 @@ KEPT_BY: Mapping[KeptBy, str] = {
 
 MOST_NAMED = 3
 """Edits that a sentence names before it counts the others."""
+
+level_of = adjusted_rows.level_of
+moved_rows = adjusted_rows.moved_rows
+what_adjusted_counts = adjusted_rows.what_adjusted_counts
 
 DIRECTION = {"lower": "lower is better", "higher": "higher is better"}
 
@@ -358,24 +362,6 @@ def kept_as_planned(edit: EditRecord) -> str:
     if edit.kept_by == edit.planned == "adjustment" and not edit.adjusted and not edit.violations:
         return f"{kept}, not needed"
     return kept if edit.planned == edit.kept_by else f"{kept} (planned: {KEPT_BY[edit.planned]})"
-
-
-def moved_rows(found: Iterable[MovedRows]) -> str:
-    """``3 of 212 representatives``: how many rows adjusting moved, each counted once; empty when there were none.
-
-    Parameters
-    ----------
-    found : iterable of MovedRows
-        One for the representatives of each variable group, and one for the records.
-    """
-    said: list[str] = []
-    listed = list(found)
-    for kind in ("representatives", "records"):
-        parts = [f"{count(each.moved)} of {count(each.rows)}" for each in listed if each.acting_on == kind]
-        if parts:
-            groups = f" ({len(parts)} variable groups)" if len(parts) > 1 else ""
-            said.append(f"{', '.join(parts)} {kind}{groups}")
-    return "; ".join(said)
 
 
 def loss_by_step(record: RunRecord, *, by_edit: bool = True) -> str:

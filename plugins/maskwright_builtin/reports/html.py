@@ -171,6 +171,8 @@ def _template() -> Template:
     environment.globals["kept_as_planned"] = wording.kept_as_planned
     environment.globals["loss_by_step"] = wording.loss_by_step
     environment.globals["moved_rows"] = wording.moved_rows
+    environment.globals["level_of"] = wording.level_of
+    environment.globals["what_adjusted_counts"] = wording.what_adjusted_counts
     environment.globals["bar_width"] = BAR_WIDTH
     environment.globals["label_width"] = LEFT
     return environment.get_template("report.html.j2")

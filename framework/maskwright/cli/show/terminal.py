@@ -42,6 +42,7 @@ from maskwright.release.wording import (
     plural,
     step_line,
     verdict,
+    what_adjusted_counts,
 )
 
 if TYPE_CHECKING:
@@ -186,10 +187,11 @@ def print_result(shown: Mapping[str, object]) -> None:
     if record.edits:
         out.print()
         show(out, _edit_ledger(record.edits))
+        listed(out, "counted as adjusted", what_adjusted_counts(record))
     _print_localisation(out, record.localisation)
     _print_k(out, record)
     _print_k_of_groups(out, record)
-    listed_rows = moved_rows(record.moved)
+    listed_rows = moved_rows(record)
     if listed_rows:
         item(out, "moved onto edits: ", listed_rows)
     item(out, "loss by step: ", loss_by_step(record, by_edit=False))

@@ -10,6 +10,7 @@ import numpy as np
 from maskwright.commands.levels.composition import is_composition
 from maskwright.commands.levels.encodings import encoding_notices
 from maskwright.commands.levels.false_on_missing import FalseOnMissing, false_on_missing
+from maskwright.commands.levels.forgotten_variables import forgotten_variables, told_first
 from maskwright.commands.levels.identifiers import dropped_identifiers, refuse_rules_on_identifiers, without_dropped
 from maskwright.commands.levels.last_word import binary_sum_notices, engine_rules
 from maskwright.commands.levels.left_out_groups import on_violation
@@ -129,8 +130,24 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
         files = _read_files(described, reporter)
         _refuse_unknown(described, files)
         linked = linked_as(described.levels, files)
-        rules = as_stated(rules, linked)
+    doubts, notices = forgotten_variables(described, linked)
+    with told_first(doubts, described.waivers):
+        arrived = _checked(described, linked, rules, files, reporter, clock)
+    return replace(arrived, doubts=(*doubts, *arrived.doubts), notices=(*arrived.notices, *notices))
+
+
+def _checked(
+    described: Pipeline,
+    linked: LinkedData,
+    rules: EditSet,
+    files: dict[str, Dataset],
+    reporter: Reporter,
+    clock: Clock,
+) -> ArrivedLevels:
+    """Linked levels with their edits, after what the pipeline says is done with groups that break them."""
+    assert described.levels is not None
     with clock("check"), stage(reporter, "Checking the original"):
+        rules = as_stated(rules, linked)
         bound = edits_of_levels(rules, linked)
         arrival = outcomes(linked, bound)
     for level in linked:

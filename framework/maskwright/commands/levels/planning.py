@@ -11,6 +11,7 @@ from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels
 from maskwright.commands.levels.broken_edits import ways_where_none_masks
 from maskwright.commands.levels.composition import composition_columns
 from maskwright.commands.levels.exact_sums import with_exact_sums
+from maskwright.commands.levels.forgotten_variables import told_first
 from maskwright.commands.levels.identifiers import dropped_identifiers
 from maskwright.commands.levels.measuring import measures_of_levels
 from maskwright.commands.levels.steps import (
@@ -175,6 +176,11 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
     EditViolation
         The original breaks edits of which no step masks a variable.
     """
+    with told_first(arrived.doubts, described.waivers):
+        return _planned(described, arrived, reporter, clock)
+
+
+def _planned(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter, clock: Clock) -> PlannedLevels:
     linked = arrived.linked
     steps = {level.name: steps_of_level(described.steps, level, linked) for level in linked}
     refuse_strangers(described.steps, linked)

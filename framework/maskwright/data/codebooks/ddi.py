@@ -19,6 +19,7 @@ from maskwright.data.codebooks.described import Code, CodeKind, Described
 from maskwright.data.date_texts import has_time
 from maskwright.data.number_text import plain_text
 from maskwright.foundation.errors import InputError, Place, Problem
+from maskwright.foundation.xml_mistakes import marked_encoding, xml_problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,6 +91,7 @@ class _Reading:
         self._variable: _Variable | None = None
         self._category: _Category | None = None
         self._text: list[str] | None = None
+        self._encoding: str | None = None
         self._parser = expat.ParserCreate(namespace_separator=" ")
         self._parser.buffer_text = True
         self._parser.XmlDeclHandler = self._declaration
@@ -103,7 +105,8 @@ class _Reading:
             self._parser.Parse(content, True)
         except expat.ExpatError as error:
             place = Place(str(self._path), error.lineno, error.offset + 1)
-            raise InputError(Problem(f"not well-formed XML: {expat.ErrorString(error.code)}", place)) from None
+            encoding = self._encoding or marked_encoding(content)
+            raise InputError(xml_problem(error, place, content, self._parser.ErrorByteIndex, encoding)) from None
         except (LookupError, UnicodeError, ValueError):
             raise InputError(Problem("the text cannot be decoded", Place(str(self._path)))) from None
         return list(self._found.values())
@@ -117,6 +120,7 @@ class _Reading:
     def _declaration(self, version: str, encoding: str | None, standalone: int) -> None:  # noqa: ARG002 - expat's call
         if encoding is not None and encoding.lower() not in ENCODINGS:
             self._refuse(f"the encoding {encoding!r} is not read", "Save the file as UTF-8.")
+        self._encoding = encoding
 
     def _doctype(self, name: str, *_: object) -> None:
         hint = "Remove the <!DOCTYPE ...>, and write the text of its entities in place."

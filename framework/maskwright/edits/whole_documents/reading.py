@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
@@ -12,6 +11,7 @@ from maskwright.edits.languages.schematron.document import ENCODINGS
 from maskwright.foundation.errors import DataError, Place, Problem
 from maskwright.foundation.file_identity import note_read
 from maskwright.foundation.progress import Progress, silent
+from maskwright.foundation.xml_mistakes import marked_encoding, xml_problem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,13 +22,6 @@ MOST_DEPTH = 100
 MOST_TEXT = MEGABYTE
 MOST_ATTRIBUTES = 1_000
 _DECLARATION = re.compile(r"\A\ufeff?<\?xml\s[^>]*\?>")
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-    (b"<\0", "utf-16-le"),
-    (b"\0<", "utf-16-be"),
-)
 
 
 @dataclass(frozen=True)
@@ -102,7 +95,7 @@ class _FirstPass:
 
     def read(self, content: bytes, progress: Progress) -> str:
         """Name of the codec the document is written in."""
-        marked = next((name for mark, name in _MARKS if content.startswith(mark)), None)
+        marked = marked_encoding(content)
         try:
             for start in range(0, len(content), MEGABYTE):
                 piece = content[start : start + MEGABYTE]
@@ -110,7 +103,8 @@ class _FirstPass:
                 progress((start + len(piece)) / len(content))
         except expat.ExpatError as error:
             place = Place(str(self._path), error.lineno, error.offset + 1)
-            raise DataError(Problem(f"not well-formed XML: {expat.ErrorString(error.code)}", place)) from None
+            encoding = self._encoding or marked
+            raise DataError(xml_problem(error, place, content, self._parser.ErrorByteIndex, encoding)) from None
         except (LookupError, UnicodeError, ValueError):
             raise DataError(Problem("the text cannot be decoded", Place(str(self._path)))) from None
         return marked or self._encoding or "utf-8"

@@ -27,9 +27,11 @@ class AdjustedUnit(RecordPart):
 
     variables: tuple[str, ...]
     edits: tuple[str, ...]
-    acting_on: ActingOn
+    acting_on: ActingOn = Field(
+        description="Whether rows are records, of the level of these variables, or representatives of their clusters."
+    )
     rows: int
-    moved: int
+    moved: int = Field(description="Rows, not cells, that adjusting changed.")
     fallback: int = Field(description="Rows taken from the nearest feasible one.")
     infeasible: int = Field(description="Rows for which no feasible point was found.")
     conflicts: tuple[tuple[str, ...], ...] = Field(description="Edits that some rows cannot satisfy together.")
@@ -41,10 +43,12 @@ class AdjustedUnit(RecordPart):
 class MovedRows(RecordPart):
     """Rows that adjusting moved, each counted once however many sets of variables it was moved in."""
 
-    acting_on: ActingOn
+    acting_on: ActingOn = Field(
+        description="Whether rows are records, of the level of these variables, or representatives of their clusters."
+    )
     variables: tuple[tuple[str, ...], ...]
     rows: int
-    moved: int
+    moved: int = Field(description="Rows, not cells, that adjusting changed.")
 
 
 class MeanDrift(RecordPart):

@@ -102,7 +102,11 @@ class EditRecord(RecordPart):
     unknown: int = Field(description="Masked records whose verdict rests on a missing cell.")
     not_applicable: Public[int] = Field(description="Masked records in which a cell that it reads is suppressed.")
     fired: int = Field(description="Masked records that it is for.")
-    adjusted: int = Field(description="Masked records that were moved because of it.")
+    adjusted: int = Field(
+        description="Masked records that were moved because of it, each once however many of its cells changed; one "
+        "that several edits moved counts with each. Of data of several levels: records of its `level`, or of the level "
+        "above where groups are moved with all their members."
+    )
     infeasible: int = Field(
         default=0,
         description="Records of several levels, moved with their members: those for which no values were found that "
@@ -167,7 +171,9 @@ class LocalisationRecord(RecordPart):
     variables: dict[str, int] = Field(description="Records in which each variable has to change.")
     not_localised: tuple[NotLocalised, ...]
     fields: tuple[LocatedFields, ...]
-    adjusted: dict[str, int] = Field(description="Cells changed, by variable.")
+    adjusted: dict[str, int] = Field(
+        description="Cells changed before masking, by variable; of a variable of members each member's counts."
+    )
     filled: dict[str, int] = Field(description="Missing cells filled, by variable.")
     mended: int = Field(description="Records that violate no edit any more.")
     left: int = Field(description="Records that could not be mended in these fields.")

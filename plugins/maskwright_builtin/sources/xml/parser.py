@@ -15,7 +15,7 @@ from xml.parsers import expat
 
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import DataError, Place, Problem
+from maskwright import DataError, Place, Problem, marked_encoding, xml_problem
 from maskwright_builtin.sources.files import BLOCK, reading
 
 if TYPE_CHECKING:
@@ -103,6 +103,9 @@ class GuardedParser:
         self.params = params
         self.encoding: str | None = None
         self.has_declaration = False
+        self._mark: str | None = None
+        self._fed = 0
+        self._last = b""
         self.expat = expat.ParserCreate(namespace_separator=" ")
         self.expat.namespace_prefixes = True
         self.expat.buffer_text = True
@@ -148,17 +151,19 @@ class GuardedParser:
         DataError
             Not well-formed, cut short, or refused by a rule.
         """
-        fed = 0
         with reading(self.path) as file:
             while piece := file.read(block):
-                fed += len(piece)
+                if not self._fed:
+                    self._mark = marked_encoding(piece)
                 self._parse(piece, final=False)
-                if fed - self.expat.CurrentByteIndex > block + 4 * self.params.max_text:
+                self._fed += len(piece)
+                self._last = piece[-4:]
+                if self._fed - self.expat.CurrentByteIndex > block + 4 * self.params.max_text:
                     raise self.refuse(
                         f"a tag, comment or instruction is longer than {4 * self.params.max_text} bytes",
                         "If the file is right, raise `max_text` in the pipeline's data section, or with --option.",
                     )
-                progress(fed)
+                progress(self._fed)
                 yield
             self._parse(b"", final=True)
             yield
@@ -171,4 +176,7 @@ class GuardedParser:
             if final and error.code in ENDS_EARLY:
                 hint = "The file looks cut short: compare its size with the original's and copy it again."
                 raise DataError(Problem("the file ends before its elements are closed", place, hint)) from None
-            raise DataError(Problem(f"not well-formed XML: {expat.ErrorString(error.code)}", place)) from None
+            # A character of several bytes may begin in the block before this one.
+            content = self._last + piece
+            at = self.expat.ErrorByteIndex - self._fed + len(self._last)
+            raise DataError(xml_problem(error, place, content, at, self.encoding or self._mark)) from None

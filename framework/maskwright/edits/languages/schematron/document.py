@@ -7,12 +7,13 @@ elements and encodings are limited.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NoReturn
 from xml.parsers import expat
 
 from maskwright.foundation.errors import EditError, Place, Problem
 from maskwright.foundation.file_identity import note_read
+from maskwright.foundation.xml_mistakes import marked_encoding, xml_problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -97,6 +98,7 @@ class _Builder:
         self._root: Element | None = None
         self._count = 0
         self._declared: dict[str, str] = {}
+        self._encoding: str | None = None
         self._parser = expat.ParserCreate(namespace_separator=" ")
         self._parser.buffer_text = True
         self._parser.XmlDeclHandler = self._declaration
@@ -111,10 +113,12 @@ class _Builder:
         try:
             self._parser.Parse(content, True)
         except expat.ExpatError as error:
-            reason = expat.ErrorString(error.code)
-            hint = "the file ends too early: was it copied whole?" if self._open and error.code in _TRUNCATED else None
             place = Place(str(self._path), error.lineno, error.offset + 1)
-            raise EditError(Problem(f"not well-formed XML: {reason}", place, hint)) from None
+            encoding = self._encoding or marked_encoding(content)
+            problem = xml_problem(error, place, content, self._parser.ErrorByteIndex, encoding)
+            if self._open and error.code in _TRUNCATED:
+                problem = replace(problem, hint="the file ends too early: was it copied whole?")
+            raise EditError(problem) from None
         except (LookupError, UnicodeError, ValueError) as error:
             raise EditError(Problem(f"the text cannot be decoded: {error}", Place(str(self._path)))) from None
         if self._root is None:
@@ -143,6 +147,7 @@ class _Builder:
     def _declaration(self, version: str, encoding: str | None, standalone: int) -> None:  # noqa: ARG002 - expat's call
         if encoding is not None and encoding.lower() not in ENCODINGS:
             self._refuse(f"the encoding {encoding!r} is not read", "save the file as UTF-8")
+        self._encoding = encoding
 
     def _doctype(self, name: str, *_: object) -> None:
         self._refuse(
