@@ -1,4 +1,4 @@
-"""What "adjusted" counts in data of levels is said beside the counts: records, of and of which level."""
+"""What "adjusted" counts in data of levels is said beside the counts: records, and of which level."""
 
 from __future__ import annotations
 
