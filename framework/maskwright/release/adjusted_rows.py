@@ -56,6 +56,6 @@ def what_adjusted_counts(record: RunRecord) -> str:
         return ""
     top, low = list(record.levels)[:2]
     return (
-        f"records, not cells, of the level that the edit is about; {top} records where these are moved with "
-        f"their {low} records"
+        f"records, not cells, of the level that the edit is about; {top} records where an edit across "
+        f"levels moved these with their {low} records"
     )

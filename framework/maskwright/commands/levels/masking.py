@@ -60,9 +60,9 @@ class MaskedLevels:
     notices : tuple of str
         What became of whole groups, and of cells because of other records.
     by_edit : mapping of edit name to int
-        Groups that were moved because of each edit where they are masked with their members as one record.
+        Records of its level that were moved because of each edit, where groups are masked with their members as one.
     failing : mapping of edit name to int
-        Groups for which no values were found then.
+        Those for which no values were found then.
     """
 
     linked: LinkedData

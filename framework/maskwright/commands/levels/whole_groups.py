@@ -75,9 +75,9 @@ class MaskedGroups:
     ----------
     linked : LinkedData
     adjusted : mapping of edit name to int
-        Groups that were moved because of each edit.
+        Records of its level that were moved because of each edit: of members, those of a group by themselves.
     infeasible : mapping of edit name to int
-        Groups for which no values were found that satisfy it.
+        Those for which no values were found that satisfy it.
     costs : tuple of (ndarray, Cost)
         The groups of each composition, and what their joined records lost.
     """

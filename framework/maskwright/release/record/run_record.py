@@ -104,8 +104,8 @@ class EditRecord(RecordPart):
     fired: int = Field(description="Masked records that it is for.")
     adjusted: int = Field(
         description="Masked records that were moved because of it, each once however many of its cells changed; one "
-        "that several edits moved counts with each. Of data of several levels: records of its `level`, or of the level "
-        "above where groups are moved with all their members."
+        "that several edits moved counts with each. Of data of several levels: records of its `level`; where an edit "
+        "across levels moved groups with their members, groups."
     )
     infeasible: int = Field(
         default=0,
