@@ -99,6 +99,7 @@ def test_a_doubt_is_waived_with_a_reason(page, running):
 
 def test_all_fields_of_a_step_have_names_and_help(page, running):
     page.goto(running.at("/pipeline?part=step/1"))
+    expect(page.get_by_label("k", exact=True)).to_be_visible()  # the list of what is not there yet would be empty
     for each in page.locator("summary").all():
         each.click()
     for each in page.locator("#content form .field :is(input, select)").all():
