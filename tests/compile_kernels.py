@@ -82,7 +82,6 @@ def others() -> None:
         mw.measure(DATA, MASKED, [name])
     for measure in ("contingency_tables", {"propensity": {"model": "tree", "permutations": 2}}):
         mw.measure(DATA.astype(str), MASKED.astype(str), [measure])
-    households()
     keys = {"keys": ["a", "b", "c"]}
     em = {"mixed_probabilistic_record_linkage": {**keys, "estimate": "em"}}
     mw.measure(DATA, MASKED, [{"mixed_record_linkage": keys}, em])
@@ -99,5 +98,5 @@ def households() -> None:
 
 
 if __name__ == "__main__":
-    for each in {"partitions": (partitions, categories), "others": (others,)}[sys.argv[1]]:
+    for each in {"partitions": (partitions, categories, households), "others": (others,)}[sys.argv[1]]:
         each()

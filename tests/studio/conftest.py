@@ -7,6 +7,7 @@ import http.client
 import io
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -104,6 +105,37 @@ def studio():
         if each.process.poll() is None:
             each.end()
         each.process.stderr.close()
+
+
+@pytest.fixture(scope="module")
+def fresh(studio, state, tmp_path_factory):
+    """Function that returns a studio on a folder with these files alone, where nothing was done yet.
+
+    It is started once for a module: what the tests of one leave behind is taken away, the process and its data stay.
+    """
+    folder = tmp_path_factory.mktemp("shared")
+    started = []
+
+    def with_files(files):
+        for each in folder.iterdir():
+            if each.is_dir():
+                shutil.rmtree(each)
+            elif each.name not in files:
+                each.unlink()
+        for name, content in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.is_file() or path.read_bytes() != content:
+                path.write_bytes(content)
+        for each in (state / "maskwright" / "studio").glob("*.json"):
+            each.unlink()
+        if started and started[-1].process.poll() is None:
+            assert started[-1].act("/open/choose", pipeline="pipeline.yaml")["opened"]
+        else:
+            started.append(studio(folder / "pipeline.yaml"))
+        return started[-1]
+
+    return with_files
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,6 @@ import html
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -41,8 +39,8 @@ def worker_of(running):
     return None
 
 
-def test_a_run_writes_the_bytes_of_the_command_line(running, office):
-    subprocess.run([sys.executable, "-m", "maskwright", "run", "pipeline.yaml", "--quiet"], cwd=office, check=True)
+def test_a_run_writes_the_bytes_of_the_command_line(running, office, command):
+    assert command(office, "run", "pipeline.yaml", "--quiet")[0] == 0
     expected = (office / "masked.csv").read_bytes()
     (office / "masked.csv").unlink()
     assert running.act("/run/start")["say"] == "The run has begun."

@@ -27,19 +27,15 @@ def test_a_file_with_one_odd_cell_gets_a_pipeline_that_is_opened(studio, tmp_pat
 
 
 @pytest.fixture
-def running(studio, office, tmp_path):
+def running(fresh, office):
     """A studio on a folder with a pipeline, one of a chosen point, one beside data, and a file in another encoding."""
-    results = tmp_path / "experiment-results"
-    for folder in (results / "pipelines", tmp_path / "mine" / "pipelines"):
-        folder.mkdir(parents=True)
-        (folder / "point.yaml").write_bytes((office / "pipeline.yaml").read_bytes())
-    (results / "table.csv").write_text("cell\n", "utf-8")
-    for name in ("people.csv", "pipeline.yaml"):
-        (tmp_path / name).write_bytes((office / name).read_bytes())
-    (tmp_path / "regions.csv").write_bytes("region,wage\nKärnten,1\n".encode("latin-1"))
-    running = studio(tmp_path / "pipeline.yaml")
-    yield running
-    running.end()
+    files = {name: (office / name).read_bytes() for name in ("people.csv", "pipeline.yaml")}
+    points = {f"{folder}/pipelines/point.yaml": files["pipeline.yaml"] for folder in ("experiment-results", "mine")}
+    others = {
+        "experiment-results/table.csv": b"cell\n",
+        "regions.csv": "region,wage\nKärnten,1\n".encode("latin-1"),
+    }
+    return fresh(files | points | others)
 
 
 def until_there(running, part):

@@ -8,14 +8,10 @@ import pytest
 
 
 @pytest.fixture
-def running(studio, office, tmp_path):
-    """A studio on a folder with two pipelines, of which pipeline.yaml is open."""
-    for name in ("people.csv", "pipeline.yaml"):
-        (tmp_path / name).write_bytes((office / name).read_bytes())
-    (tmp_path / "second.yaml").write_bytes((office / "pipeline.yaml").read_bytes().replace(b"masked.csv", b"other.csv"))
-    running = studio(tmp_path / "pipeline.yaml")
-    yield running
-    running.end()
+def running(fresh, office):
+    """A studio on a folder with two pipelines, of which pipeline.yaml is open; nothing was done yet."""
+    files = {name: (office / name).read_bytes() for name in ("people.csv", "pipeline.yaml")}
+    return fresh(files | {"second.yaml": files["pipeline.yaml"].replace(b"masked.csv", b"other.csv")})
 
 
 def saved(running, k):

@@ -263,7 +263,7 @@ def test_an_experiment_with_a_codebook(survey: Path) -> None:
         "measure: [pil]\nseed: 1\noutput: results\n",
         encoding="utf-8",
     )
-    assert main(["compare", str(survey / "experiment.yaml")]) == 0
+    assert main(["compare", str(survey / "experiment.yaml"), "--workers", "1"]) == 0
 
 
 def test_the_page(capsys: pytest.CaptureFixture[str]) -> None:

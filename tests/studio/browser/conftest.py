@@ -61,6 +61,27 @@ def browser():
         opened.close()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_processes_for_cells():
+    """Cells of experiments are computed by the job itself: how processes share them is no matter of the pages."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MASKWRIGHT_THREADS", "1")
+        yield
+
+
+@pytest.fixture(scope="session")
+def window(browser):
+    """Where each test has a tab: all that the studio keeps in a browser is kept by tab, and a window takes long."""
+    context = browser.new_context(viewport=WIDE)
+    if LATE:
+        context.add_init_script(_late_answers(LATE))
+    context.set_default_timeout(PATIENCE)  # windows that a page opens have it too
+    context.new_page()  # without a tab it would be closed
+    yield context
+    assert context.cookies() == []
+    context.close()
+
+
 @pytest.fixture(scope="module")
 def running(studio, office):
     """The studio that is looked at; a module with another one has a fixture of this name."""
@@ -68,16 +89,12 @@ def running(studio, office):
 
 
 @pytest.fixture
-def page(browser, running, axe, request):
+def page(window, running, axe, request):
     """A tab that has the key; what holds of every page is asserted at the end, of the page it is on then.
 
     ``page.goto(running.at("/run"))`` leads to a page; ``page.said`` is what stands in the console.
     """
-    context = browser.new_context(viewport=WIDE)
-    if LATE:
-        context.add_init_script(_late_answers(LATE))
-    context.set_default_timeout(PATIENCE)  # windows that a page opens have it too
-    tab = context.new_page()
+    tab = window.new_page()
     tab.said, asked = [], []
     tab.on("console", lambda message: tab.said.append(message.text))
     tab.on("pageerror", lambda error: tab.said.append(str(error)))
@@ -93,7 +110,8 @@ def page(browser, running, axe, request):
         ]
         assert others == []
     finally:
-        context.close()
+        for each in window.pages[1:]:
+            each.close()
 
 
 @pytest.fixture
@@ -151,6 +169,11 @@ def _every_page_is_fit(tab, script: str, name: str) -> None:
 
 def findings(tab, script: str) -> list[str]:
     """What axe-core finds, one line each."""
-    tab.evaluate(script)
-    found = tab.evaluate("axe.run(document, {resultTypes: ['violations'], iframes: false})")
-    return [f"{each['id']}: {node['html'][:160]}" for each in found["violations"] for node in each["nodes"]]
+    if not tab.evaluate("'axe' in window"):
+        tab.evaluate(script)
+    found = tab.evaluate(VIOLATIONS)
+    return [f"{each['id']}: {node['html'][:160]}" for each in found for node in each["nodes"]]
+
+
+VIOLATIONS = "axe.run(document, {resultTypes: ['violations'], iframes: false}).then((found) => found.violations)"
+"""All that was passed by weighs more than the search."""

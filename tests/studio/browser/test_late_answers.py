@@ -11,13 +11,9 @@ STEP = "/pipeline?part=step/1"
 
 
 @pytest.fixture
-def running(studio, office, tmp_path):
-    """A studio on a folder of this test."""
-    for name in ("people.csv", "pipeline.yaml"):
-        (tmp_path / name).write_bytes((office / name).read_bytes())
-    running = studio(tmp_path / "pipeline.yaml")
-    yield running
-    running.end()
+def running(fresh, office):
+    """A studio on a small file, where nothing was done yet."""
+    return fresh({name: (office / name).read_bytes() for name in ("people.csv", "pipeline.yaml")})
 
 
 class Held:

@@ -10,15 +10,11 @@ STEP = "/pipeline?part=step/1"
 
 
 @pytest.fixture
-def running(studio, office, tmp_path):
-    """A studio on a folder of this test, with a comment in the step."""
+def running(fresh, office):
+    """A studio where nothing was done yet, with a comment in the step."""
     text = (office / "pipeline.yaml").read_text("utf-8")
     text = text.replace("  - method: microaggregation", "  - method: microaggregation   # in groups")
-    (tmp_path / "pipeline.yaml").write_text(text, "utf-8")
-    (tmp_path / "people.csv").write_bytes((office / "people.csv").read_bytes())
-    running = studio(tmp_path / "pipeline.yaml")
-    yield running
-    running.end()
+    return fresh({"people.csv": (office / "people.csv").read_bytes(), "pipeline.yaml": text.encode()})
 
 
 def is_in_sight(page, locator):

@@ -55,7 +55,7 @@ output: compared
 @pytest.fixture(scope="module")
 def running(studio, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pictured") / "maskwright-demo"
-    files = write_demo(folder, 1080)
+    files = write_demo(folder, 1080 if KEPT else 200)  # what is drawn does not hang on it
     mw.run(files.pipeline)
     (folder / "experiment.yaml").write_text(EXPERIMENT, "utf-8")
     running = studio(files.pipeline)

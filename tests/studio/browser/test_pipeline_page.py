@@ -7,13 +7,9 @@ from playwright.sync_api import expect
 
 
 @pytest.fixture
-def running(studio, office, tmp_path):
-    """A studio on a folder of this test."""
-    for name in ("people.csv", "pipeline.yaml"):
-        (tmp_path / name).write_bytes((office / name).read_bytes())
-    running = studio(tmp_path / "pipeline.yaml")
-    yield running
-    running.end()
+def running(fresh, office):
+    """A studio on a small file, where nothing was done yet."""
+    return fresh({name: (office / name).read_bytes() for name in ("people.csv", "pipeline.yaml")})
 
 
 def raise_k(page, running, k):
@@ -103,6 +99,7 @@ def test_a_doubt_is_waived_with_a_reason(page, running):
 
 def test_all_fields_of_a_step_have_names_and_help(page, running):
     page.goto(running.at("/pipeline?part=step/1"))
+    expect(page.get_by_label("k", exact=True)).to_be_visible()  # the list of what is not there yet would be empty
     for each in page.locator("summary").all():
         each.click()
     for each in page.locator("#content form .field :is(input, select)").all():

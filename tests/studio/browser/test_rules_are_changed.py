@@ -16,15 +16,15 @@ edits:
 
 
 @pytest.fixture
-def running(studio, office, tmp_path):
-    """A studio on a folder of this test, with rules in the pipeline and in a file."""
+def running(fresh, office):
+    """A studio where nothing was done yet, with rules in the pipeline and in a file."""
     text = (office / "pipeline.yaml").read_text("utf-8")
-    (tmp_path / "pipeline.yaml").write_text(text.replace("edits:\n  - gross == net + tax\n", RULES), "utf-8")
-    (tmp_path / "rules.yaml").write_text("edits: [tax >= 0]\n", "utf-8")
-    (tmp_path / "people.csv").write_bytes((office / "people.csv").read_bytes())
-    running = studio(tmp_path / "pipeline.yaml")
-    yield running
-    running.end()
+    return fresh(
+        {
+            "people.csv": (office / "people.csv").read_bytes(), "rules.yaml": b"edits: [tax >= 0]\n",
+            "pipeline.yaml": text.replace("edits:\n  - gross == net + tax\n", RULES).encode(),
+        }
+    )  # fmt: skip
 
 
 def test_a_rule_is_deleted_with_its_comments_and_comes_back(page, running):

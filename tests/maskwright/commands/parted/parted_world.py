@@ -11,8 +11,6 @@ import yaml
 if TYPE_CHECKING:
     from pathlib import Path
 
-RECORDS = 100_000
-
 GROUPS = (("wages", "tax", "gross"), ("rent", "other", "cost"), ("age", "hours", "benefit"))
 
 EDITS = (
@@ -23,7 +21,7 @@ EDITS = (
 )
 
 
-def survey(records: int = RECORDS, seed: int = 7) -> pd.DataFrame:
+def survey(records: int, seed: int = 7) -> pd.DataFrame:
     """Persons; a few break the rule on benefit on arrival."""
     rng = np.random.default_rng(seed)
     wages = np.rint(rng.lognormal(8, 1, records))
