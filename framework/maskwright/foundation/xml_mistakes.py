@@ -35,6 +35,7 @@ def marked_encoding(start: bytes) -> str | None:
 
     Examples
     --------
+    >>> from maskwright import marked_encoding
     >>> marked_encoding(b"<?xml"), marked_encoding("<a/>".encode("utf-16-le"))
     (None, 'utf-16-le')
     """
