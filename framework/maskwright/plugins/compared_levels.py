@@ -121,6 +121,25 @@ class ComparedLevels:
         original, masked = shared_codes(columns)
         return original, masked
 
+    def published_keys(self, name: str) -> NDArray[np.int64]:
+        """Any variable as codes of the masked records of its level, which are equal where the same is published.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            0, 1, ...; -1 where missing. Where missing cells have several codes, these are values too, and -1 is what
+            suppressed cells have.
+
+        Raises
+        ------
+        InputError
+            No level has it.
+        """
+        level = self.level_of(name)
+        from maskwright.data.shared_codes import published_codes  # heavy: plugins are listed without it
+
+        return published_codes(self.masked[level].data[name])
+
     def of_original(self) -> ComparedLevels:
         """The original beside itself, as if it were released as it is."""
         return replace(self, masked=self.original, origin={})

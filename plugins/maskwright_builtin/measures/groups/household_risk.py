@@ -27,7 +27,7 @@ from maskwright_builtin.measures.groups.group_keys import (
 from maskwright_builtin.measures.key_variables.individual_risk import household_risk as risk_of_any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -46,8 +46,9 @@ class HouseholdRiskParams(GroupKeysParams, extra="forbid", frozen=True):
 
     count: MissingKeys = Field(
         "own",
-        description="How a missing key counts: 'own', as a value of its own; 'alpha0', complete records count for "
-        "those that have it missing; 'subset', all that show as much; 'wildcard', as any value, both ways.",
+        description="How a missing key counts: 'own', each code that is published as a value of its own; 'alpha0', "
+        "complete records count for those that have it missing; 'subset', all that show as much; 'wildcard', as any "
+        "value, both ways.",
     )
     bound: Annotated[float, Field(gt=0.0, lt=1.0, allow_inf_nan=False)] = Field(
         0.05,
@@ -115,7 +116,8 @@ def household_risk(
     row, members = chosen_keys(levels, params, "household_risk")
     groups = groups_of(levels)
     households = len(levels.masked[levels.top])
-    codes = [*(levels.keys(name)[1][groups] for name in row), *(levels.keys(name)[1] for name in members)]
+    codes_of = levels.published_keys if params.count == "own" else _pooled_codes(levels)
+    codes = [*(codes_of(name)[groups] for name in row), *(codes_of(name) for name in members)]
     weights, about_weights = positive_weights(_member_weights(levels))
     notes = [
         f"key variables: {', '.join((*row, *members))}",
@@ -157,6 +159,11 @@ def household_risk(
             ),
         ),
     )
+
+
+def _pooled_codes(levels: ComparedLevels) -> Callable[[str], NDArray[np.int64]]:
+    """Codes of the masked records for ways to count in which all missing cells are alike."""
+    return lambda name: levels.keys(name)[1]
 
 
 def _member_weights(levels: ComparedLevels) -> NDArray[np.float64] | None:

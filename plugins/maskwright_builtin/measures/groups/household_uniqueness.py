@@ -46,8 +46,9 @@ def household_uniqueness(
     ``pi = f / F``, and with F - f negative binomial a household's risk is ``E(1 / F | f)``; a sample unique is unique
     in the population with probability pi.
 
-    A missing key is a value of its own. Weights are those of the households; where they have none, the mean of their
-    members'. One below 1 counts as 1. There is no interval: it is a count of the file that is released.
+    A missing key is a value of its own, and so is each missing code that is published. Weights are those of the
+    households; where they have none, the mean of their members'. One below 1 counts as 1. There is no interval: it is a
+    count of the file that is released.
 
     Parameters
     ----------
@@ -73,9 +74,8 @@ def household_uniqueness(
     levels = comparison.require_levels("household_uniqueness")
     row, members = chosen_keys(levels, params, "household_uniqueness")
     groups, households = groups_of(levels), len(levels.masked[levels.top])
-    classes = group_classes(
-        [levels.keys(name)[1] for name in row], [levels.keys(name)[1] for name in members], groups, households
-    )
+    of_row, of_members = ([levels.published_keys(name) for name in names] for names in (row, members))
+    classes = group_classes(of_row, of_members, groups, households)
     sizes = np.bincount(groups, minlength=households)
     weights, about_weights = positive_weights(levels.masked_weights(levels.top))
     if weights is None and (own := levels.masked_weights(levels.lowest)) is not None:

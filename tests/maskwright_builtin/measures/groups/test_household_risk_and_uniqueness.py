@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -148,3 +149,47 @@ def test_uniqueness_in_the_survey_of_the_demo_is_near_what_was_published(years, 
     assert found.value == pytest.approx(published, abs=4)
     risk = measured(HOUSEHOLD_RISK, same((rows, persons)), row=["region"], members=["sex", "age"])
     assert risk.value < found.value
+
+
+def test_missing_codes_that_are_published_are_told_apart(tmp_path):
+    """As by `individual_risk` and `k_anonymity`: whoever reads the file tells -8 from -9."""
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame({"hh": np.repeat(np.arange(60), 2), "size": "two", "no": np.tile([1, 2], 60)})
+    frame["cash"] = rng.choice([100, 110], 120)
+    frame.loc[[0, 11], "cash"], frame.loc[[24, 36, 48, 61, 73, 90], "cash"] = -8, -9
+    frame.to_csv(tmp_path / "in.csv", index=False)
+    codes = {-8: "does not apply", -9: "refused"}
+    settings = {
+        "maskwright": 1,
+        "data": {
+            "source": "in.csv",
+            "levels": {
+                "household": {"key": "hh", "variables": ["size"]},
+                "person": {"key": "no", "in": "household"},
+            },
+            "variables": {
+                "size": {"role": "other"},
+                "cash": {"type": "integer", "role": "quasi_identifier", "missing": codes},
+            },
+        },
+        "protect": [{"method": "recoding", "params": {"recode": {"cash": [105]}}}],
+        "measure": [
+            {"household_risk": {"members": ["cash"]}},
+            {"household_uniqueness": {"members": ["cash"], "k": 3}},
+            {"household_risk": {"members": ["cash"], "count": "subset", "as": "pooled"}},
+        ],
+        "output": {"data": "out.csv"},
+        "seed": 1,
+    }
+    (tmp_path / "p.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    found = mw.run(tmp_path / "p.yaml").record["measures"]
+    published = pd.read_csv(tmp_path / "out.csv", dtype=str)
+    risk = 1 / published.groupby("cash").cash.transform("size")
+    homes = published.hh.to_numpy()
+    assert found["household_risk"]["parts"]["expected_households"] == pytest.approx(
+        (1 - (1 - risk).groupby(homes).prod()).sum()
+    )
+    sets_of_homes = published.groupby(homes).cash.apply(lambda each: tuple(sorted(each)))
+    sizes = sets_of_homes.map(sets_of_homes.value_counts())
+    assert found["household_uniqueness"]["parts"]["below_k"] == pytest.approx(100 * (sizes < 3).mean())
+    assert found["pooled"]["parts"]["expected_households"] < found["household_risk"]["parts"]["expected_households"]
