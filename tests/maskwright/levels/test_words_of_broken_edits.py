@@ -67,8 +67,8 @@ def test_neither_masking_nor_localize_is_advised_for_keys(tmp_path: Path, capsys
 @pytest.mark.parametrize(
     ("edits", "parent", "words"),
     [
-        ("[sales >= 15]", "9", "'mask' masks and mends edit-1, 'drop'"),
-        ("[sales >= 15]", "", "'mask' masks and mends them, 'drop'"),
+        ("[sales >= 15]", "9", "'mask' masks and mends edit-1 where a step masks what an edit reads, 'drop'"),
+        ("[sales >= 15]", "", "'mask' masks and mends them where a step masks what an edit reads, 'drop'"),
         (
             "[sales >= 0]",
             "9",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Edit
     from maskwright.edits.levels.binding import BoundEdits
 
+WHERE_MASKED = " where a step masks what an edit reads"
 DROP = "leaves out whole groups that violate an edit"
 CORRECT = "correct the file: no step masks keys or pointers"
 
@@ -59,7 +60,9 @@ def ways_instead_of_failing(linked: LinkedData, bound: BoundEdits, broken: Seque
     pointed = [edit.name for edit in edits if edit.name not in mended and _reads_pointer(linked, bound, edit)]
     ways = ["'drop' leaves out whole groups"]
     if mended:
-        ways.insert(0, f"'mask' masks and mends {'them' if len(mended) == len(edits) else _listed(mended)}")
+        them = "them" if len(mended) == len(edits) else _listed(mended)
+        where = "" if all(_varies(bound, edit) for edit in edits if edit.name in mended) else WHERE_MASKED
+        ways.insert(0, f"'mask' masks and mends {them}{where}")
     if mended or pointed:
         pointers = ", and empties a pointer or points it to another record" if pointed else ""
         ways.append(f"'localize' first adjusts the fewest fields{pointers}")

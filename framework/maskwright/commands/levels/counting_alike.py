@@ -63,10 +63,15 @@ def _counted_together(
     if level not in planned.ready:
         return {}
     plan = planned.ready[level].plan
-    found = {each.variables: 0 for each in plan.groups if plan.steps[each.step - 1].changes_cells}
+    found = {
+        frozenset(each.variables): (each.variables, 0)
+        for each in plan.groups
+        if plan.steps[each.step - 1].changes_cells
+    }
     for each in masked.results[level].k["groups"] if level in masked.results else ():
         names = tuple(each["variables"])
-        found[names] = max(found.get(names, 0), each["expected"])
+        first, k = found.get(frozenset(names), (names, 0))
+        found[frozenset(names)] = first, max(k, each["expected"])
     # A step whose variables are all derived has a column of its own, which is not published.
     there = set(masked.linked[level].data.names)
-    return {names: k or largest for names, k in found.items() if there.issuperset(names)}
+    return {names: k or largest for names, k in found.values() if there.issuperset(names)}

@@ -338,12 +338,12 @@ def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
     doubts = (*arrived.doubts, *planned.doubts, *measures.doubts)
     notices = (*arrived.notices, *planned.notices, *measures.notices)
     judgement = judge(doubts, described.waivers)
+    plan = planned.to_json()
     told = {
         "doubts": [each.to_json() for each in doubt_records(judgement)],
-        "notices": list(dict.fromkeys(notices)),
+        "notices": [each for each in dict.fromkeys(notices) if each not in plan["warnings"]],
         "levels": {level.name: len(level) for level in arrived.linked},
     }
-    plan = planned.to_json()
     require_every_step_planned(described.steps, PlanRecord.model_validate(plan))
     return plan | told | ({"checks": plan_findings(described, plan)} if described.checks else {})
 

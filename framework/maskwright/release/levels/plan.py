@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from maskwright.planning.keepers import says_less
+from maskwright.planning.levels.step_numbers import in_pipeline
 from maskwright.release.record.plan_record import PlannedEdit, PlanRecord, StepRecord
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def plan_of_levels(
         groups = step.groups if before is None else (*before.groups, *step.groups)
         taken = {"takes": besides.taken[step.step]} if step.step in besides.taken else {}
         steps[step.step] = step.model_copy(update={"groups": groups, **taken})
-    every = list(plans.values())
+    every = [_told_by_pipeline(plan, numbers[name]) for name, plan in plans.items()]
     hidden = {each.variable for each in across.derived}
     hidden |= {column.name for columns in bound.columns.values() for column in columns}
     altered = {
@@ -98,6 +99,13 @@ def plan_of_levels(
             "warnings": tuple(dict.fromkeys(text for plan in every for text in plan.warnings)),
         }
     )
+
+
+def _told_by_pipeline(plan: PlanRecord, numbers: Sequence[int]) -> PlanRecord:
+    """The plan of a level, whose sentences name steps by the numbers that they have in the pipeline."""
+    edits = tuple(each.model_copy(update={"how": in_pipeline(each.how, numbers)}) for each in plan.edits)
+    warnings = tuple(in_pipeline(each, numbers) for each in plan.warnings)
+    return plan.model_copy(update={"edits": edits, "warnings": warnings})
 
 
 def _edits(plans: Sequence[PlanRecord], bound: BoundEdits, across: AcrossLevels) -> Iterator[PlannedEdit]:
