@@ -204,7 +204,10 @@ def _dialect_of(raw: bytes, path: Path, params: CsvParams, *, complete: bool) ->
     delimiter = params.delimiter or _sniffed(sample, params, path, complete=complete)
     decimal = params.decimal_mark
     if decimal == delimiter:
-        raise DataError(Problem(f"the decimal mark and the delimiter are both {delimiter!r}", Place(str(path))))
+        message = f"the decimal mark and the delimiter are declared both to be {delimiter!r}"
+        raise DataError(
+            Problem(message, Place(str(path), 1), _other_delimiter(sample, params, path, complete=complete))
+        )
     header = params.header is not False
     return sample, CsvDialect(delimiter, params.quote, decimal, params.thousands, encoding, bom, header=header)
 
@@ -284,6 +287,19 @@ def _sniffed(sample: str, params: CsvParams, path: Path, *, complete: bool) -> s
         raise DataError(Problem(message, Place(str(path)), hint))
     candidates = widths if fitting else in_header
     return max(candidates, key=lambda delimiter: candidates[delimiter], default=",")
+
+
+def _other_delimiter(sample: str, params: CsvParams, path: Path, *, complete: bool) -> str:
+    """What to say instead of a delimiter that is the decimal mark."""
+    advice = (
+        "Say `delimiter` or `decimal` in the pipeline's data section, or --delimiter or --decimal, as the file has it"
+    )
+    try:
+        seen = _sniffed(sample, params, path, complete=complete)
+    except DataError:
+        return f"{advice}."
+    cut = max(_lengths(sample, seen, params.quote, complete=complete), default=0) > 1
+    return f"{advice}: its rows look cut by the {DELIMITERS[seen]}." if cut else f"{advice}."
 
 
 def _lengths(sample: str, delimiter: str, quote: str | None, *, complete: bool) -> list[int]:
