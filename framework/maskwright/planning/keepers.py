@@ -88,7 +88,7 @@ def category_keeper(edit: Edit) -> Keeper:
     return Keeper(edit.name, "adjustment", "records that break it get the nearest categories that satisfy it")
 
 
-def recoded_keeper(edit: Edit, remasked: frozenset[str], broken: int) -> Keeper:
+def recoded_keeper(edit: Edit, remasked: frozenset[str], broken: int, *, may_be_dropped: bool = False) -> Keeper:
     """Keeper of an edit whose masked variables are all published as coarser categories.
 
     Parameters
@@ -98,6 +98,8 @@ def recoded_keeper(edit: Edit, remasked: frozenset[str], broken: int) -> Keeper:
         Variables that other steps change besides.
     broken : int
         Original records that violate it.
+    may_be_dropped : bool, default False
+        Whether categories that it reads are made of the data, and `release_edits` lets it be dropped.
     """
     why_not = _only_checked(edit, set(edit.variables))
     if why_not is not None and edit.kind != "checked":
@@ -106,7 +108,10 @@ def recoded_keeper(edit: Edit, remasked: frozenset[str], broken: int) -> Keeper:
         return Keeper(edit.name, "checked", f"{broken} original record(s) violate it")
     if remasked.intersection(edit.variables):
         return Keeper(edit.name, "checked", "its variables are recoded, and change besides")
-    return Keeper(edit.name, "construction", "it is said of the published categories, which hold the true values")
+    how = "it is said of the published categories, which hold the true values"
+    if may_be_dropped:
+        how += "; where it cannot be, which is known when they are made, it is dropped, as release_edits says"
+    return Keeper(edit.name, "construction", how)
 
 
 def moving_edits(

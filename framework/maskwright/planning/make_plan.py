@@ -141,7 +141,8 @@ def make_plan(
         if edit.name in moving:
             return moving_keeper(edit)
         if recoded.intersection(edit.variables) and not (remasked - recoded).intersection(edit.variables):
-            return recoded_keeper(edit, remasked, (arrival or {}).get(edit.name, 0))
+            open_yet = coarse is not None and coarse.may_drop_later(edit)
+            return recoded_keeper(edit, remasked, (arrival or {}).get(edit.name, 0), may_be_dropped=open_yet)
         of_kind = kind_keeper(edit, edits + limits, movable)
         if of_kind is not None and not edit.shadowed:
             return of_kind

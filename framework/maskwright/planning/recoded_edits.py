@@ -59,6 +59,11 @@ class RecodedVariables:
         """Recoded variables that an edit reads."""
         return tuple(name for name in edit.variables if name in self.steps)
 
+    def may_drop_later(self, edit: Edit) -> bool:
+        """Whether steps let an edit be dropped, and it reads categories that are known only when they are made."""
+        names = self.read_by(edit)
+        return not self.drop.isdisjoint(names) and not self.foreseen.issuperset(names)
+
 
 @dataclass(frozen=True, eq=False)
 class Settled:
