@@ -18,6 +18,7 @@ from maskwright.foundation.doubts import Doubt
 from maskwright.masking.suppressing.counted_values import told_by_others
 from maskwright.masking.suppressing.single_values import telling_values
 from maskwright.masking.suppressing.told_by_weights import factors_of_weights
+from maskwright.masking.suppressing.unanimous_values import unanimous_values
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -186,7 +187,8 @@ def _told_alone(given: Codes, values: Codes, tests: int, groups: Codes | None) -
         )
         tells = there & (witnesses[given] > 1)
     else:
-        tells = telling_values(given, values, tests * len(given), groups)
+        together = unanimous_values(given, values, tests, groups)
+        tells = telling_values(given, values, tests * len(given), groups) | (there & together[given])
     return np.asarray(tells & (told_by_others(given, values, there) == values))
 
 

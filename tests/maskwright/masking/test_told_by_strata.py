@@ -104,15 +104,29 @@ def determines(given: pd.Series, found: pd.Series, tests: int) -> bool:
     return len(found) - int(most.sum()) <= 0.05 * repeats * (1 - alike)
 
 
+def unanimous(given: pd.Series, found: pd.Series, tests: int) -> set[float]:
+    """Values whose records agree, where so many do beyond chance."""
+    product, agreeing = 0.0, set()
+    for value, rows in found.groupby(given):
+        if len(rows) == 1:
+            continue
+        chance = sum((found == each).mean() ** len(rows) for each in found.unique())
+        product += math.log(0.5 + (0.5 / chance if rows.nunique() == 1 else 0.0))
+        if rows.nunique() == 1 and chance <= 0.05:
+            agreeing.add(value)
+    return agreeing if product >= math.log(1000 * tests) else set()
+
+
 def told(given: pd.Series, found: pd.Series, tests: int) -> pd.Series:
     """Records whose `found` the others with the same `given` tell, record by record."""
     whole = determines(given, found, tests)
+    together = unanimous(given, found, tests)
     answers = []
     for value, own in zip(given, found, strict=True):
         alike = found[given == value]
         same, size, share = int((alike == own).sum()), len(alike), float((found == own).mean())
         sure = same >= 0.95 * size
-        if whole:
+        if whole or value in together:
             answers.append(sure and size > 1)
             continue
         likely = (size - 1) * -math.log(share) < math.log(1000 * tests * len(given)) if share < 1 else True
@@ -154,6 +168,41 @@ def test_as_many_cells_as_pandas_counts(seed: int) -> None:
             continue
         count, total = brute_force(frame["region"], released["region"].astype(str), frame["w"])
         assert counts(said) == ((count, total) if count else (0, 0))
+
+
+def strata_of_few(seed: int, count: int, mixed: int) -> pd.DataFrame:
+    """Strata of 5 to 11 records of a or of b, each with its weight, which share the last; c has a weight of its own."""
+    rng = np.random.default_rng(seed)
+    found: list[tuple[str, float]] = []
+    for stratum in range(count):
+        found += [(str(rng.choice(["a", "b"])), 2.0 + stratum / 4)] * int(rng.integers(5, 12))
+    found += [(str(rng.choice(["a", "b"])), 40.0) for _ in range(mixed)] + [("c", 41.0)] * 15
+    frame = pd.DataFrame(found, columns=["region", "w"])
+    return frame.sample(frac=1, random_state=seed, ignore_index=True)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_weights_of_few_records_each_tell_together(seed: int) -> None:
+    frame = strata_of_few(seed, count=12, mixed=40)
+    recode = {"recode": {"region": {"N": ["a", "b"], "c": ["c"]}}}
+    said = doubts(frame, "recoding", recode)
+    published = frame["region"].replace({"a": "N", "b": "N"})
+    count, total = brute_force(frame["region"], published, frame["w"])
+    assert counts(said) == (count, total)
+    of_few = int(((frame["w"] < 40) & (frame.groupby("w")["w"].transform("size") >= 8)).sum())
+    assert of_few <= count < total
+
+
+@pytest.mark.parametrize("kind", ["few weights", "shared by two or three", "of sizes"])
+def test_weights_without_relation_to_the_region_are_not_said_to_tell_it(kind: str) -> None:
+    for seed in range(60):
+        rng = np.random.default_rng(1000 + seed)
+        n = int(rng.integers(40, 300))
+        most = {"few weights": 8, "shared by two or three": n // 2, "of sizes": n // 6}[kind]
+        weights = np.round(2 + rng.integers(0, most, n) / 7, 3)
+        regions = rng.permutation([*"abcd", *rng.choice(list("abcd"), n - 4, p=[0.6, 0.3, 0.05, 0.05])])
+        frame = pd.DataFrame({"region": regions, "w": weights})
+        assert "W307" not in doubts(frame, "recoding", RECODE)
 
 
 SIZES = {"a": 41, "b": 53, "c": 67, "d": 37}

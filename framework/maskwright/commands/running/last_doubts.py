@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 from maskwright.data.written_cells import rows_of
 from maskwright.masking.equivalence_classes import promised_classes
 from maskwright.masking.kept_promises import class_doubts
-from maskwright.masking.suppressing.told_by_weights import factors_of_weights, weight_doubts
+from maskwright.masking.suppressing.told_by_weights import (
+    factors_of_weights,
+    same_weight_doubts,
+    weight_doubts,
+)
 from maskwright.masking.told_by_strata import original_category_doubts
 from maskwright.release.last_look import unchanged_doubts
 
@@ -58,4 +62,5 @@ def _weight_doubts(plan: Plan, original: Dataset, released: Dataset) -> Iterator
     if any(column.missing.any() for column in released):
         for name, factor in factors_of_weights(before, released).items():
             yield from weight_doubts(name, factor, before, released)
+        yield from same_weight_doubts(before, released)
     yield from original_category_doubts(plan, before, released)

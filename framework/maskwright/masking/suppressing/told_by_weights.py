@@ -14,6 +14,7 @@ from maskwright.data.dependencies import ValueCodes, determines
 from maskwright.foundation.doubts import Doubt
 from maskwright.masking.suppressing.counted_values import told_by_others
 from maskwright.masking.suppressing.single_values import telling_values
+from maskwright.masking.suppressing.unanimous_values import unanimous_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +29,11 @@ DECIMALS = 5
 REMEDY = (
     "Draw by strata whose cells are not suppressed, or leave the weights out (`role: identifier`), or as they are "
     "(`adjust_weights: false`)."
+)
+
+OF_VALUES = (
+    "Suppress other variables, recode until records of one category have the weights of others, leave the weights out "
+    "(`role: identifier`), or publish weights that strata share: calibrated, or rounded in the file itself."
 )
 
 
@@ -64,23 +70,14 @@ def weight_doubts(weights: str, factor: NDArray[np.float64], before: Dataset, af
     before, after : Dataset
         The same n records, as they were, and with the cells that are empty in the release.
     """
-    known = np.isfinite(factor)
-    given = np.full(len(factor), -1, dtype=np.int64)
-    given[known] = np.unique(factor[known], return_inverse=True)[1]
-    codes, published = ValueCodes(before), ValueCodes(after)
-    emptied = {column.name: column.missing & ~before[column.name].missing for column in after if column.name in before}
-    tests = 2 * max(len(emptied), 1)
-    for name, gone in emptied.items():
-        if not (gone & known).any() or after[name].variable.role == "weight":
-            continue
-        values = _in_published_terms(codes.of(name), published.of(name))
-        seen = ~gone & (values >= 0)
-        shown = np.where(seen, values, -1)
+    given = _codes(factor)
+    tests = 2 * max(len(before.columns), 1)
+    for name, gone, values, shown in _emptied(given, before, after):
         tells = np.ones(len(given), dtype=np.bool_)
         if not determines(given, shown, tests):
             some = telling_values(given, shown, tests * len(given))
-            tells = np.isin(given, given[some & known])
-        read = gone & tells & (values >= 0) & (told_by_others(given, shown, seen) == values)
+            tells = np.isin(given, given[some & (given >= 0)]) | unanimous_values(given, shown, tests)[given]
+        read = gone & tells & (values >= 0) & (told_by_others(given, shown, shown >= 0) == values)
         if count := int(read.sum()):
             total = int(gone.sum())
             said = (
@@ -88,6 +85,56 @@ def weight_doubts(weights: str, factor: NDArray[np.float64], before: Dataset, af
                 f"another share where {name} is another"
             )
             yield Doubt("suppressed-cells-follow", name, said, count, total, hint=REMEDY)
+
+
+def same_weight_doubts(before: Dataset, after: Dataset) -> Iterator[Doubt]:
+    """Doubts about suppressed cells that weights tell together, too few records of each weight to say so alone.
+
+    What one weight tells by itself is found where cells are suppressed.
+
+    Parameters
+    ----------
+    before, after : Dataset
+        The same n records, as they were, and with the cells that are empty in the release, and their households.
+    """
+    for column in after:
+        if column.variable.role != "weight" or not column.variable.is_numeric:
+            continue
+        given = _codes(np.where(column.missing, np.nan, column.values).astype(np.float64))
+        for name, gone, values, shown in _emptied(given, before, after):
+            tells = unanimous_values(given, shown, max(len(before.columns), 1), after.households)[given]
+            read = gone & tells & (given >= 0) & (values >= 0)
+            read &= told_by_others(given, shown, shown >= 0) == values
+            if count := int(read.sum()):
+                total = int(gone.sum())
+                said = (
+                    f"{count} of {total} suppressed cells can be read off {column.name}: the records with the same "
+                    "weight, but for these, all show the same"
+                )
+                yield Doubt("suppressed-cells-follow", name, said, count, total, hint=OF_VALUES)
+
+
+def _emptied(
+    given: NDArray[np.int64], before: Dataset, after: Dataset
+) -> Iterator[tuple[str, NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]]:
+    """Variables with suppressed cells in records that have a weight: these cells, what all have, and what is shown."""
+    codes, published = ValueCodes(before), ValueCodes(after)
+    for column in after:
+        name = column.name
+        if name not in before or column.variable.role == "weight":
+            continue
+        gone = column.missing & ~before[name].missing
+        if not (gone & (given >= 0)).any():
+            continue
+        values = _in_published_terms(codes.of(name), published.of(name))
+        yield name, gone, values, np.where(~gone & (values >= 0), values, -1)
+
+
+def _codes(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    codes = np.full(len(values), -1, dtype=np.int64)
+    known = np.isfinite(values)
+    codes[known] = np.unique(values[known], return_inverse=True)[1]
+    return codes
 
 
 def _in_published_terms(values: NDArray[np.int64], published: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -109,3 +110,26 @@ def test_suppressed_cells_of_a_recoded_variable_are_told_in_published_terms(tmp_
     assert "W302 suppressed-cells-follow: region: " in said
     assert "can be read off w, whose values were divided by another share where region is another" in said
     assert "W307" not in said
+
+
+def test_weights_of_few_records_each_tell_suppressed_cells_together() -> None:
+    """Eight records of a weight say nothing alone; that each of a dozen weights is of one region does."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({
+        "region": np.repeat(rng.choice(list("ab"), 12), 8), "w": np.repeat(2 + np.arange(12) / 4, 8),
+        "kind": "usual", "sales": rng.integers(100, 900, 96),
+    })  # fmt: skip
+    ours, theirs = (np.flatnonzero((frame["region"] == region).to_numpy())[::9] for region in "ab")
+    frame.loc[[*ours[:2], *theirs[:4]], "kind"] = "rare"
+    shared = pd.DataFrame({"region": list("ab") * 8, "w": 50.0, "kind": "usual", "sales": rng.integers(100, 900, 16)})
+    frame = pd.concat([frame, shared], ignore_index=True)
+    declared = {"w": {"role": "weight"}, "region": {"role": "quasi_identifier"}, "kind": {"role": "other"}}
+    steps = [
+        {"method": "microaggregation", "variables": ["sales"], "params": {"k": 3}},
+        {"method": "local_suppression", "variables": ["region"], "params": {"k": 3, "keys": ["region", "kind"]}},
+    ]
+    with pytest.raises(mw.OpenDoubts) as refused:
+        mw.protect(frame, steps=steps, declared=declared, seed=3)
+    found = re.search(r"region: (\d+) of (\d+) suppressed cells can be read off w: the records", str(refused.value))
+    assert found
+    assert found[1] == found[2]
