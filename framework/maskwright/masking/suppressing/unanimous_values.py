@@ -65,4 +65,4 @@ def unanimous_values(
     gains = np.where(alike, 0.5 / np.maximum(chance, 1e-300), 0.0) + 0.5
     if float(np.log(gains[asked]).sum()) < math.log(BY_CHANCE * tests):
         return np.zeros(counted, dtype=np.bool_)
-    return asked & alike & (chance <= 1.0 - CERTAIN)
+    return np.asarray(asked & alike & (chance <= 1.0 - CERTAIN))
