@@ -15,7 +15,7 @@ import numpy as np
 
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.record_chunk import RecordChunk, column_cells
-from maskwright.edits.algebra.conjuncts import as_far_as
+from maskwright.edits.conjuncts import as_far_as
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.foundation.randomness import generator
 from maskwright.planning.category_units import is_of_unit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from maskwright.edits.algebra.conjuncts import as_far_as, is_inside
+from maskwright.edits.conjuncts import as_far_as, is_inside
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import Progress, part, stage
 from maskwright.masking.adjusting.cost import Cost

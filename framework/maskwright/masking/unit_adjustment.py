@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from maskwright.data.record_chunk import Cells, column_cells
-from maskwright.edits.algebra.conjuncts import as_far_as
+from maskwright.edits.conjuncts import as_far_as
 from maskwright.edits.expression import MissingAs, nodes
 from maskwright.foundation.randomness import generator
 from maskwright.masking.adjusting.adjust import Adjustment, adjust

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright.edits.algebra.conjuncts import conjuncts, narrowed, reading
+from maskwright.edits.conjuncts import conjuncts, narrowed, reading
 from maskwright.planning.grouping import Components
 from maskwright.planning.model import AdjustmentUnit
 

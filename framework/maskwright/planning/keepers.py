@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright.edits.algebra.conjuncts import conjuncts
+from maskwright.edits.conjuncts import conjuncts
 from maskwright.edits.edit import DomainPart, Edit, GoverningPart, LinearPart, ProductPart, RangePart
 from maskwright.planning.aggregations import keeps
 from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step

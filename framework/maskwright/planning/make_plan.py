@@ -9,7 +9,7 @@ import numpy as np
 
 from maskwright.data.dependencies import Dependencies
 from maskwright.data.households import household_columns
-from maskwright.edits.algebra.conjuncts import conjuncts, inside, narrowed, reading
+from maskwright.edits.conjuncts import conjuncts, inside, narrowed, reading
 from maskwright.edits.edit import GoverningPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import variable_names

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright.edits.algebra.conjuncts import reading
+from maskwright.edits.conjuncts import reading
 from maskwright.edits.constraint_kinds import known_kinds
 from maskwright.edits.edit import CheckedPart, RangePart
 from maskwright.edits.expression import KindCondition, VariableReference, nodes

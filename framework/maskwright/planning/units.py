@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright.edits.algebra.conjuncts import conjuncts, reading
+from maskwright.edits.conjuncts import conjuncts, reading
 from maskwright.edits.edit import CheckedPart, Edit, GoverningPart, LinearPart, ProductPart
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.planning.grouping import Components

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.edits.algebra.conjuncts import taken_apart
+from maskwright.edits.conjuncts import taken_apart
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import Progress, silent
 from maskwright.masking.adjusting.chunks import by_chunks

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from maskwright.edits.algebra.classify import classify
-from maskwright.edits.algebra.conjuncts import conjuncts_as_written, joined
+from maskwright.edits.conjuncts import conjuncts_as_written, joined
 from maskwright.edits.edit import Edit, LinearPart, Part, RangePart, Relation
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import variable_names
