@@ -17,7 +17,7 @@ from maskwright.data.spanning import groups_of_each
 from maskwright.foundation.doubts import Doubt
 from maskwright.masking.suppressing.counted_values import told_by_others
 from maskwright.masking.suppressing.single_values import telling_values
-from maskwright.masking.suppressing.told_by_weights import factors_of_weights
+from maskwright.masking.suppressing.told_by_weights import factors_of_weights, weight_codes
 from maskwright.masking.suppressing.unanimous_values import unanimous_values
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def strata_doubts(
         by_value, by_factor = (
             np.zeros(len(values), dtype=np.bool_)
             if given is None
-            else open_ & _told(_codes(given), values, np.where(there, shown, -1), tests, groups)
+            else open_ & _told(weight_codes(given), values, np.where(there, shown, -1), tests, groups)
             for given in (weights.values, weights.factor)
         )
         if count := int((by_value | by_factor).sum()):
@@ -152,13 +152,6 @@ def original_category_doubts(plan: Plan, before: Dataset, after: Dataset) -> Ite
         # Planning has said so of weights that tell all of a variable.
         left = [name for name in names if (name, f"it can be read off {weights.name}, published as it is") not in said]
         yield from strata_doubts(weights, left, before, after, after.households)
-
-
-def _codes(values: NDArray[np.float64]) -> Codes:
-    codes = np.full(len(values), -1, dtype=np.int64)
-    known = np.isfinite(values)
-    codes[known] = np.unique(values[known], return_inverse=True)[1]
-    return codes
 
 
 def _told(given: Codes, values: Codes, shown: Codes, tests: int, groups: Codes | None) -> NDArray[np.bool_]:

@@ -70,7 +70,7 @@ def weight_doubts(weights: str, factor: NDArray[np.float64], before: Dataset, af
     before, after : Dataset
         The same n records, as they were, and with the cells that are empty in the release.
     """
-    given = _codes(factor)
+    given = weight_codes(factor)
     tests = 2 * max(len(before.columns), 1)
     for name, gone, values, shown in _emptied(given, before, after):
         tells = np.ones(len(given), dtype=np.bool_)
@@ -100,7 +100,7 @@ def same_weight_doubts(before: Dataset, after: Dataset) -> Iterator[Doubt]:
     for column in after:
         if column.variable.role != "weight" or not column.variable.is_numeric:
             continue
-        given = _codes(np.where(column.missing, np.nan, column.values).astype(np.float64))
+        given = weight_codes(np.where(column.missing, np.nan, column.values).astype(np.float64))
         for name, gone, values, shown in _emptied(given, before, after):
             tells = unanimous_values(given, shown, max(len(before.columns), 1), after.households)[given]
             read = gone & tells & (given >= 0) & (values >= 0)
@@ -130,7 +130,13 @@ def _emptied(
         yield name, gone, values, np.where(~gone & (values >= 0), values, -1)
 
 
-def _codes(values: NDArray[np.float64]) -> NDArray[np.int64]:
+def weight_codes(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Codes 0, 1, ... of weights, or of what they were multiplied by; -1 for NaN.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), float64
+    """
     codes = np.full(len(values), -1, dtype=np.int64)
     known = np.isfinite(values)
     codes[known] = np.unique(values[known], return_inverse=True)[1]
