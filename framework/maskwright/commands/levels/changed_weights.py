@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.commands.levels.steps import takes_records
-from maskwright.masking.suppressing.told_by_weights import factors_of_weights, weight_doubts
+from maskwright.masking.suppressing.told_by_weights import factors_of_weights, same_weight_doubts, weight_doubts
 from maskwright.masking.told_by_strata import masked_categories, published_weights, strata_doubts
 from maskwright.release.levels.arranging import places_of
 
@@ -91,10 +91,10 @@ def weight_doubts_across(
         yield from weight_doubts(name, of_first, before[top].data, masked[top].data)
 
 
-def category_doubts_across(
+def original_doubts_across(
     whole: PlannedLevels, left: PlannedLevels, masked: LinkedData, rows: Mapping[str, NDArray[np.int64]]
 ) -> Iterator[Doubt]:
-    """Doubts about recoded or perturbed categories of one level whose originals the weights of the other tell.
+    """Doubts about recoded, perturbed or suppressed categories of one level that the weights of the other tell.
 
     Parameters
     ----------
@@ -113,18 +113,19 @@ def category_doubts_across(
     original = whole.arrived.linked
     before = original.taken(places_of(masked, original)[top])
     names = {name: masked_categories(ready.plan) for name, ready in left.ready.items()}
-    if low in names:
-        own = (before[low].data, masked[low].data)
-        for each in published_weights(before[top].data, masked[top].data):
-            yield from strata_doubts(each.taken(groups), names[low], *own, groups)
-        # The file of members was asked with the weights as its steps got them, multiplied already.
-        for each in published_weights(*own) if top in rows else ():
-            if each.factor is not None:
-                factor_alone = each._replace(values=np.full(len(groups), np.nan))
-                yield from strata_doubts(factor_alone, names[low], *own, groups)
-    if top in names:
-        # One member of each group: whoever has its members has their weights.
-        there, firsts = np.unique(groups, return_index=True)
-        for each in published_weights(before[low].data, masked[low].data):
-            of_groups = (before[top].data.taken(there), masked[top].data.taken(there))
-            yield from strata_doubts(each.taken(firsts), names[top], *of_groups)
+    own = (before[low].data, masked[low].data)
+    for each in published_weights(before[top].data, masked[top].data):
+        of_members = each.taken(groups)
+        yield from strata_doubts(of_members, names.get(low, ()), *own, groups)
+        yield from same_weight_doubts(each.name, of_members.values, *own, groups)
+    # The file of members was asked with the weights as its steps got them, multiplied already.
+    for each in published_weights(*own) if top in rows else ():
+        if each.factor is not None:
+            factor_alone = each._replace(values=np.full(len(groups), np.nan))
+            yield from strata_doubts(factor_alone, names.get(low, ()), *own, groups)
+    # One member of each group: whoever has its members has their weights.
+    there, firsts = np.unique(groups, return_index=True)
+    for each in published_weights(*own):
+        of_groups = (before[top].data.taken(there), masked[top].data.taken(there))
+        yield from strata_doubts(each.taken(firsts), names.get(top, ()), *of_groups)
+        yield from same_weight_doubts(each.name, each.values[firsts], *of_groups)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, outcomes
 from maskwright.commands.levels.changed_weights import (
-    category_doubts_across,
+    original_doubts_across,
     weight_doubts_across,
     with_changed_weights,
 )
@@ -307,7 +307,7 @@ class _LevelsRun:
             of_level = (*result.doubts, *ready.order_doubts(result), *last)
             doubts += self.planned.steps[name].in_pipeline(of_level)
         doubts += weight_doubts_across(self.whole, masked.linked, masked.rows)
-        doubts += category_doubts_across(self.whole, self.planned, masked.linked, masked.rows)
+        doubts += original_doubts_across(self.whole, self.planned, masked.linked, masked.rows)
         for name, outcome in found.items():
             doubts += undecided_doubts(outcome, self.arrived.standing[name])
         return tuple(doubts)

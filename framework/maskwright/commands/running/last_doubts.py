@@ -13,7 +13,7 @@ from maskwright.masking.suppressing.told_by_weights import (
     same_weight_doubts,
     weight_doubts,
 )
-from maskwright.masking.told_by_strata import original_category_doubts
+from maskwright.masking.told_by_strata import original_category_doubts, published_weights
 from maskwright.release.last_look import unchanged_doubts
 
 if TYPE_CHECKING:
@@ -62,5 +62,6 @@ def _weight_doubts(plan: Plan, original: Dataset, released: Dataset) -> Iterator
     if any(column.missing.any() for column in released):
         for name, factor in factors_of_weights(before, released).items():
             yield from weight_doubts(name, factor, before, released)
-        yield from same_weight_doubts(before, released)
+        for each in published_weights(before, released):
+            yield from same_weight_doubts(each.name, each.values, before, released, released.households)
     yield from original_category_doubts(plan, before, released)

@@ -87,31 +87,39 @@ def weight_doubts(weights: str, factor: NDArray[np.float64], before: Dataset, af
             yield Doubt("suppressed-cells-follow", name, said, count, total, hint=REMEDY)
 
 
-def same_weight_doubts(before: Dataset, after: Dataset) -> Iterator[Doubt]:
+def same_weight_doubts(
+    weights: str,
+    values: NDArray[np.float64],
+    before: Dataset,
+    after: Dataset,
+    groups: NDArray[np.int64] | None = None,
+) -> Iterator[Doubt]:
     """Doubts about suppressed cells that weights tell together, too few records of each weight to say so alone.
 
     What one weight tells by itself is found where cells are suppressed.
 
     Parameters
     ----------
+    weights : str
+        What they are called.
+    values : ndarray of shape (n,), float64
+        As they are published, NaN where there is none.
     before, after : Dataset
-        The same n records, as they were, and with the cells that are empty in the release, and their households.
+        The same n records, as they were, and with the cells that are empty in the release.
+    groups : ndarray of shape (n,), int64, optional
+        Of the records: those of one group bear witness once.
     """
-    for column in after:
-        if column.variable.role != "weight" or not column.variable.is_numeric:
-            continue
-        given = weight_codes(np.where(column.missing, np.nan, column.values).astype(np.float64))
-        for name, gone, values, shown in _emptied(given, before, after):
-            tells = unanimous_values(given, shown, max(len(before.columns), 1), after.households)[given]
-            read = gone & tells & (given >= 0) & (values >= 0)
-            read &= told_by_others(given, shown, shown >= 0) == values
-            if count := int(read.sum()):
-                total = int(gone.sum())
-                said = (
-                    f"{count} of {total} suppressed cells can be read off {column.name}: the records with the same "
-                    "weight, but for these, all show the same"
-                )
-                yield Doubt("suppressed-cells-follow", name, said, count, total, hint=OF_VALUES)
+    given = weight_codes(values)
+    for name, gone, found, shown in _emptied(given, before, after):
+        tells = unanimous_values(given, shown, max(len(before.columns), 1), groups)[given]
+        read = gone & tells & (found >= 0) & (told_by_others(given, shown, shown >= 0) == found)
+        if count := int(read.sum()):
+            total = int(gone.sum())
+            said = (
+                f"{count} of {total} suppressed cells can be read off {weights}: the records with the same weight, "
+                "but for these, all show the same"
+            )
+            yield Doubt("suppressed-cells-follow", name, said, count, total, hint=OF_VALUES)
 
 
 def _emptied(

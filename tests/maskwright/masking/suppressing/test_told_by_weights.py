@@ -133,3 +133,31 @@ def test_weights_of_few_records_each_tell_suppressed_cells_together() -> None:
     found = re.search(r"region: (\d+) of (\d+) suppressed cells can be read off w: the records", str(refused.value))
     assert found
     assert found[1] == found[2]
+
+
+@pytest.mark.parametrize("place", ["area", "region"])
+def test_weights_of_the_other_level_tell_suppressed_cells_together(tmp_path: Path, place: str) -> None:
+    """Firms with one plant each; weights are the other level's."""
+    rng = np.random.default_rng(3)
+    regions = pd.Series([*np.repeat(rng.choice(list("ab"), 14), 8), *(list("ab") * 10)])
+    kinds = pd.Series("usual", index=regions.index)
+    for region, count in (("a", 2), ("b", 4)):
+        kinds.iloc[np.flatnonzero((regions[:112] == region).to_numpy())[::9][:count]] = "rare"
+    keyed = {"firm": np.arange(132)}
+    told = pd.DataFrame({**keyed, place: regions, "kind": kinds, "sales": rng.integers(100, 900, 132)})
+    weighed = pd.DataFrame({**keyed, "w": [*np.repeat(2 + np.arange(14) / 4, 8), *[50.0] * 20]})
+    firms, plants = (weighed, told) if place == "area" else (told, weighed)
+    firms.to_csv(tmp_path / "firms.csv", index=False)
+    plants.assign(number=1).to_csv(tmp_path / "plants.csv", index=False)
+    (tmp_path / "p.yaml").write_text(
+        "maskwright: 1\ndata:\n  levels:\n    firm: {source: firms.csv, key: firm}\n"
+        "    plant: {source: plants.csv, key: number, in: firm}\n"
+        f"  variables:\n    w: {{role: weight}}\n    {place}: {{role: quasi_identifier}}\n    kind: {{role: other}}\n"
+        "protect:\n  - {method: microaggregation, variables: [sales], params: {k: 3}}\n"
+        f"  - {{method: local_suppression, variables: [{place}], params: {{k: 3, keys: [{place}, kind]}}}}\n"
+        "output: {data: {firm: f.csv, plant: p.csv}}\nseed: 1\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(mw.OpenDoubts) as refused:
+        mw.run(tmp_path / "p.yaml")
+    assert re.search(rf"W302 suppressed-cells-follow: {place}: (\d+) of \1 suppressed cells.* w", str(refused.value))
