@@ -30,21 +30,7 @@ class ChecksumsParams(BaseModel, extra="forbid", frozen=True):
 def write_checksums(outputs: Mapping[str, Path], _: Mapping[str, Any], params: ChecksumsParams) -> str:
     """Write the SHA-256 of every released file, as ``sha256sum --check`` reads them.
 
-    Parameters
-    ----------
-    outputs : mapping of key to Path
-        Files that may be passed on.
-    params : ChecksumsParams
-
-    Returns
-    -------
-    str
-        How many files there are.
-
-    Raises
-    ------
-    InputError
-        The file would replace one of them.
+    `outputs`: files that may be passed on. Returns how many files there are.
     """
     data = next(path for key, path in outputs.items() if key == "data" or key.startswith("data."))
     target = data.parent / params.file

@@ -27,19 +27,7 @@ class HouseRulesParams(BaseModel, extra="forbid", frozen=True):
 
 
 def check_house_rules(plan: Mapping[str, Any], params: HouseRulesParams) -> Sequence[PlanFinding]:
-    """Compare a plan with what the office asks of every release.
-
-    Parameters
-    ----------
-    plan : mapping
-        As ``maskwright plan --json`` prints it, with the settings of the pipeline.
-    params : HouseRulesParams
-
-    Returns
-    -------
-    list of PlanFinding
-        One for each thing that is asked and not there.
-    """
+    """What a plan lacks of what the office asks of every release; `plan`: as ``maskwright plan --json`` prints it."""
     return [
         PlanFinding(message=message, hint=hint, refuses=not params.only_warn)
         for message, hint in _missing(plan, plan["pipeline"], params)

@@ -22,19 +22,7 @@ class MethodologyParams(BaseModel, extra="forbid", frozen=True):
 
 
 def compose_methodology(record: Mapping[str, Any], params: MethodologyParams) -> SectionContent:
-    """Say what was done to which variables, with the sources, as a methodological note of a release has it.
-
-    Parameters
-    ----------
-    record : mapping
-        As reports get it.
-    params : MethodologyParams
-
-    Raises
-    ------
-    InputError
-        The measure whose values are to be drawn is not in the run.
-    """
+    """Say what was done to which variables, with the sources, as a methodological note of a release has it."""
     rows, paragraphs = [], []
     for step in record["plan"]["steps"]:
         method = find_method(step["method"])

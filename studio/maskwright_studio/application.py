@@ -39,13 +39,7 @@ STATIC = Path(__file__).parent / "static"
 def application(session: Session, address: str, key: str) -> Guard:
     """Return the guarded application.
 
-    Parameters
-    ----------
-    session : Session
-    address : str
-        ``127.0.0.1:PORT``.
-    key : str
-        That every answer with data asks for.
+    `address`: ``127.0.0.1:PORT``. `key`: that every answer with data asks for.
     """
 
     @asynccontextmanager

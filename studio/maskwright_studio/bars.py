@@ -26,10 +26,7 @@ class Bar:
 def bars(found: Mapping[str, Any]) -> list[Bar]:
     """Bars of a distribution.
 
-    Parameters
-    ----------
-    found : mapping
-        What `DataAnswers.distribution` says: counts, and below them labels, or edges, one more than counts.
+    `found`: what `DataAnswers.distribution` says: counts, and below them labels, or edges, one more than counts.
     """
     counts, labels = found["counts"], found["labels"]
     highest = max(counts, default=0) or 1

@@ -23,10 +23,7 @@ MOST_LETTERS = 60
 def change_in_words(old: str, new: str) -> str:
     """What became of a text: ``step 2 replaced``, ``rule 3 removed``, ``age changed``.
 
-    Parameters
-    ----------
-    old, new : str
-        Texts of a pipeline, before and after.
+    `old`, `new`: texts of a pipeline, before and after.
     """
     try:
         before, after = (mw.read_settings(text.removeprefix(MARK)) for text in (old, new))

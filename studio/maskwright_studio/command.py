@@ -24,19 +24,7 @@ class StudioParams(BaseModel, extra="forbid", frozen=True):
 def open_studio(params: StudioParams) -> str:
     """Serve the page until it is interrupted.
 
-    Parameters
-    ----------
-    params : StudioParams
-
-    Returns
-    -------
-    str
-        What is said at the end.
-
-    Raises
-    ------
-    InputError
-        There is no such folder or pipeline, or what the studio needs is not installed.
+    Returns what is said at the end.
     """
     start = params.start.resolve()
     if not start.exists():

@@ -24,10 +24,7 @@ SAYS_MORE = "The command line may tell more, with --traceback."
 class CommandLine:
     """Commands at work, and what those that ended said.
 
-    Parameters
-    ----------
-    folder : Path
-        That they are started in.
+    `folder`: that they are started in.
     """
 
     folder: Path
@@ -37,17 +34,7 @@ class CommandLine:
     async def look(self, file: Path, *words: str) -> Any:
         """Ask about a file; the answer is kept as long as the file is as it was.
 
-        Parameters
-        ----------
-        file : Path
-        *words : str
-            Of the command, which only reads.
-
-        Raises
-        ------
-        NotYet
-            It takes longer; whoever asks the same later gets the answer.
-        Refusal
+        `words`: of the command, which only reads.
         """
         with contextlib.suppress(OSError):
             found = file.stat()
@@ -64,20 +51,8 @@ class CommandLine:
     async def answer(self, *words: str) -> Any:
         """Run a command to its end.
 
-        Parameters
-        ----------
-        *words : str
-
-        Returns
-        -------
-        object
-            The JSON that it printed, also where it ended with another exit code than 0 and said nothing else: a
-            pipeline that was written and cannot be planned yet is such an end.
-
-        Raises
-        ------
-        Refusal
-            What it said instead, or that it was ended.
+        Returns the JSON that it printed, also where it ended with another exit code than 0 and said nothing else: a
+        pipeline that was written and cannot be planned yet is such an end.
         """
         try:
             process = await asyncio.create_subprocess_exec(

@@ -16,18 +16,9 @@ if TYPE_CHECKING:
 def compared_cells(compared: Compared, folder: Path) -> dict[str, Any]:
     """Cells of an experiment as plain data.
 
-    Parameters
-    ----------
-    compared : Compared
-    folder : Path
-        That names of pipelines are relative to.
-
-    Returns
-    -------
-    dict
-        ``risk``, ``loss``, ``score``: columns; ``columns``: all of them; ``units``: of measures, by column; ``best``,
-        ``front``: cells; ``cells``: each with ``figures`` by column, ``why_not`` it can be chosen, and else its
-        ``pipeline`` and the ``file`` of that.
+    `folder`: that names of pipelines are relative to. Returns ``risk``, ``loss``, ``score``: columns; ``columns``: all
+    of them; ``units``: of measures, by column; ``best``, ``front``: cells; ``cells``: each with ``figures`` by column,
+    ``why_not`` it can be chosen, and else its ``pipeline`` and the ``file`` of that.
     """
     labels = [each.label for each in compared.experiment.measures]
     measured = [

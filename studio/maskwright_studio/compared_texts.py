@@ -17,15 +17,7 @@ COMPARED = re.compile(
 
 
 def never_there(rule: str, levels: Iterable[Dataset]) -> list[tuple[str, str]]:
-    """Variables of texts with a text that a rule compares with them, and that none of their cells holds.
-
-    Parameters
-    ----------
-    rule : str
-        As it is typed.
-    levels : iterable of Dataset
-        Of each level.
-    """
+    """Variables of texts with a text that a rule compares with them, and that none of their cells holds."""
     held: dict[str, frozenset[str]] = {}
     for data in levels:
         for column in data:

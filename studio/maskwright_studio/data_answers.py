@@ -38,16 +38,8 @@ SUGGESTED_IN = 200_000
 class DataAnswers:
     """Answers about the data of one pipeline.
 
-    Parameters
-    ----------
-    pipeline : str
-        Its file; its data are read at the first question, its rules at each question about them.
-    reporter : Told
-
-    Attributes
-    ----------
-    folder : str
-        That it is in, as messages begin with it.
+    `pipeline`: its file; its data are read at the first question, its rules at each question about them. `folder`: that
+    it is in, as messages begin with it.
     """
 
     def __init__(self, pipeline: str, reporter: Told) -> None:
@@ -281,13 +273,7 @@ def _undeclared(data: Dataset) -> Description:
 
 
 def distribution_of(column: Column, values: bool) -> dict[str, Any]:
-    """Counts of a column by category, by number or by class; what they stand for only where it is asked for.
-
-    Parameters
-    ----------
-    column : Column
-    values : bool
-    """
+    """Counts of a column by category, by number or by class; what they stand for only where it is asked for."""
     present = column.values[~column.missing]
     if not len(present):
         return {"form": "none", "counts": [], "others": 0, "labels": []}

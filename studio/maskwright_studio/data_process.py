@@ -33,13 +33,7 @@ PATIENCE = 0.4
 class NotYet(Exception):  # noqa: N818 - nothing is wrong
     """The answer is being worked on; whoever asks the same later gets it.
 
-    Parameters
-    ----------
-    stage : str
-    share : float
-        Of the stage, in [0, 1].
-    notice : str
-        Why it is begun again; '' where it is not.
+    `share`: of the stage, in [0, 1]. `notice`: why it is begun again; '' where it is not.
     """
 
     def __init__(self, stage: str, share: float, notice: str) -> None:
@@ -57,12 +51,8 @@ class Superseded(Exception):  # noqa: N818 - nothing is wrong
 class DataProcess:
     """The child that holds the data.
 
-    Attributes
-    ----------
-    memory : int
-        Bytes that it holds, as it said last; 0 where it is not known.
-    stage, share : str, float
-        How far it is in what it does.
+    `memory`: bytes that it holds, as it said last; 0 where it is not known. `stage`, `share`: how far it is in what it
+    does.
     """
 
     memory: int = 0
@@ -88,24 +78,8 @@ class DataProcess:
     async def ask(self, pipeline: PipelineFile, what: str, *, topic: str = "", **details: object) -> Any:
         """Ask the process of a pipeline's data.
 
-        Parameters
-        ----------
-        pipeline : PipelineFile
-        what : str
-            A question that `maskwright_studio.data_worker` answers.
-        topic : str
-            Of questions that follow each other quickly, such as a rule that is being typed: a later one takes the
-            place of an earlier one.
-        **details : object
-            Plain data.
-
-        Raises
-        ------
-        Refusal
-            Why there is no answer.
-        NotYet
-            The answer takes longer.
-        Superseded
+        `what`: a question that `maskwright_studio.data_worker` answers. `topic`: of questions that follow each other
+        quickly, such as a rule that is being typed: a later one takes the place of an earlier one.
         """
         if pipeline.changed_outside():
             raise changed_outside(pipeline.path.name)
@@ -125,12 +99,7 @@ class DataProcess:
         return answer.result()
 
     def begin(self, pipeline: PipelineFile) -> None:
-        """Read the data before a page asks for them, unless they are read in parts: these may be too many.
-
-        Parameters
-        ----------
-        pipeline : PipelineFile
-        """
+        """Read the data before a page asks for them, unless they are read in parts: these may be too many."""
         if self._beginning is None or self._beginning.done():
             self._beginning = asyncio.create_task(self._begin(pipeline))
 
@@ -241,12 +210,7 @@ def _seen(answer: asyncio.Future[Any]) -> None:
 
 
 def state_of_data(pipeline: PipelineFile) -> object:
-    """What the data rest on: the section of the pipeline, and the files that it names.
-
-    Parameters
-    ----------
-    pipeline : PipelineFile
-    """
+    """What the data rest on: the section of the pipeline, and the files that it names."""
     try:
         settings = yaml.safe_load(pipeline.text)
     except yaml.YAMLError:
@@ -256,12 +220,7 @@ def state_of_data(pipeline: PipelineFile) -> object:
 
 
 def stamps_of_data(pipeline: PipelineFile) -> list[tuple[str, int, int]]:
-    """Files of the data of a pipeline, each with its time in nanoseconds and its size; none where it is no YAML.
-
-    Parameters
-    ----------
-    pipeline : PipelineFile
-    """
+    """Files of the data of a pipeline, each with its time in nanoseconds and its size; none where it is no YAML."""
     try:
         settings = yaml.safe_load(pipeline.text)
     except yaml.YAMLError:
@@ -275,12 +234,7 @@ def _stamps(pipeline: PipelineFile, section: object) -> list[tuple[str, int, int
 
 
 def is_read_in_parts(text: str) -> bool:
-    """Whether a pipeline has its data read part by part, as they may be larger than memory.
-
-    Parameters
-    ----------
-    text : str
-    """
+    """Whether a pipeline has its data read part by part, as they may be larger than memory."""
     try:
         settings = yaml.safe_load(text)
     except yaml.YAMLError:

@@ -25,11 +25,7 @@ class Documents:
     def address(self, path: Path, *, download: bool = False) -> str:
         """Address under which a file can be read once.
 
-        Parameters
-        ----------
-        path : Path
-        download : bool
-            The browser keeps it instead of showing it.
+        `download`: the browser keeps it instead of showing it.
         """
         key = secrets.token_urlsafe(32)
         self._waiting[key] = path, download

@@ -35,18 +35,9 @@ SLACK = 2.0
 class MadeWith:
     """What made a file.
 
-    Attributes
-    ----------
-    name : str
-        Of the file.
-    time : str
-        When, in local time.
-    is_current : bool or None
-        Whether the pipeline was as it stands; None where nobody knows, but the pipeline was written later.
-    other : str
-        Another pipeline that made it; '' where none is known to have.
-    has_its_data : bool or None
-        Whether the data were as they stand; None where nobody knows, but they were written later.
+    `is_current`: whether the pipeline was as it stands; None where nobody knows, but the pipeline was written later.
+    `other`: another pipeline that made it; '' where none is known to have. `has_its_data`: whether the data were as
+    they stand; None where nobody knows, but they were written later.
     """
 
     name: str
@@ -66,14 +57,7 @@ class _Origin:
 
 
 def made_with(session: Session, path: Path) -> MadeWith:
-    """What made a file: by the run of this session that wrote it, else by the record of the run, else by its time.
-
-    Parameters
-    ----------
-    session : Session
-    path : Path
-        That is there.
-    """
+    """What made a file: by the run of this session that wrote it, else by the record of the run, else by its time."""
     pipeline = session.needed_pipeline()
     written = path.stat().st_mtime
     time = datetime.fromtimestamp(written).astimezone().strftime("%Y-%m-%d %H:%M")
@@ -89,16 +73,7 @@ def made_with(session: Session, path: Path) -> MadeWith:
 def older(session: Session, key: str) -> MadeWith | None:
     """What made an output that is not that of the pipeline and the data as they stand.
 
-    Parameters
-    ----------
-    session : Session
-    key : str
-        Of the section ``output:``.
-
-    Returns
-    -------
-    MadeWith or None
-        None where it is that, or is not there.
+    Returns none where it is that, or is not there.
     """
     path = output_of(session, key)
     try:
@@ -115,17 +90,8 @@ def has_its_data(job: Job, pipeline: PipelineFile) -> bool | None:
 
     Files that are where they were with another time, such as copies that were brought back, are told by their hash.
 
-    Parameters
-    ----------
-    job : Job
-        A run.
-    pipeline : PipelineFile
-        The one that it ran.
-
-    Returns
-    -------
-    bool or None
-        None where nobody knows: a file has another time, the same size, and is too large to be hashed.
+    `pipeline`: the one that it ran. Returns none where nobody knows: a file has another time, the same size, and is too
+    large to be hashed.
     """
     begun = {name: tuple(stamp) for name, *stamp in job.request["data"]}
     now = {name: tuple(stamp) for name, *stamp in stamps_of_data(pipeline)}

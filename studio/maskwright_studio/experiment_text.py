@@ -36,19 +36,9 @@ def experiment_text(
 ) -> str:
     """Text of an experiment.
 
-    Parameters
-    ----------
-    settings : mapping
-        Of the pipeline.
-    name : str
-        Of the file; its results go to a folder of that name.
-    varied : Varied
-        The parameter, and its step.
-    values : sequence of plain values
-    methods : sequence of str
-        That take the place of its own, one family each, beside it; one without the parameter is one point.
-    measures : sequence of str
-        Added to those of the pipeline where these do not have them.
+    `name`: of the file; its results go to a folder of that name. `varied`: the parameter, and its step. `methods`: that
+    take the place of its own, one family each, beside it; one without the parameter is one point. `measures`: added to
+    those of the pipeline where these do not have them.
     """
     steps, step, parameter = settings["protect"], varied.step, varied.field.label
     own = steps[step]
@@ -82,10 +72,7 @@ def experiment_text(
 def points_of(text: str) -> list[tuple[str, list[Any]]]:
     """Points of an experiment that was made here, each with the steps of its pipeline; the data as they are have none.
 
-    Parameters
-    ----------
-    text : str
-        As `experiment_text` writes it: a family varies one parameter, or none.
+    `text`: as `experiment_text` writes it: a family varies one parameter, or none.
     """
     found = []
     for entry in mw.read_settings(text)["grid"]:

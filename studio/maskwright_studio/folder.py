@@ -13,17 +13,7 @@ PIPELINES = (".yaml", ".yml")
 def inside(folder: Path, name: str) -> Path:
     """Path of a file under a folder.
 
-    Parameters
-    ----------
-    folder : Path
-        Absolute, without links.
-    name : str
-        As the page sends it: relative to the folder.
-
-    Raises
-    ------
-    Refusal
-        It leads out of the folder, also by a link.
+    `name`: as the page sends it: relative to the folder.
     """
     if not name or "\0" in name:
         raise Refusal("no file is named")

@@ -43,12 +43,8 @@ HEADERS = {
 class Door:
     """What may be asked for without the key: nothing that these say is anybody's data.
 
-    Attributes
-    ----------
-    is_shell : callable
-        Of a path: the empty page, which a browser may be led to from anywhere.
-    is_open : callable
-        Of a path: its style and script, or a document whose address is a key that opens once.
+    `is_shell`: of a path: the empty page, which a browser may be led to from anywhere. `is_open`: of a path: its style
+    and script, or a document whose address is a key that opens once.
     """
 
     is_shell: Callable[[str], bool]
@@ -58,14 +54,7 @@ class Door:
 class Guard:
     """Refuses what does not come from the page of this server.
 
-    Parameters
-    ----------
-    app : ASGI application
-        That is guarded.
-    address : str
-        ``127.0.0.1:PORT``: the only host that is answered.
-    key : str
-    door : Door
+    `address`: ``127.0.0.1:PORT``: the only host that is answered.
     """
 
     def __init__(self, app: ASGIApp, address: str, key: str, door: Door) -> None:

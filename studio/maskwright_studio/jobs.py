@@ -33,29 +33,11 @@ ENDED: Mapping[int, State] = {0: "done", 1: "refused"}
 class Job:
     """One piece of long work.
 
-    Attributes
-    ----------
-    number : int
-        From 1, in this session.
-    title : str
-    request : dict
-        What its worker was told, and what the page that started it keeps with it.
-    state : {"running", "ending", "done", "refused", "failed", "cancelled"}
-    stages : list of [title, share, seconds]
-        The last is the one at work.
-    notices : list of str
-    cautions : list of str
-        Notices about what the release may disclose.
-    problems : list of dict
-        Why it did not end well, as `maskwright_studio.worker.told_problem` has them.
-    code : int or None
-        Exit code, as the command line would have it.
-    result : object
-        What the work returned, as JSON.
-    read : list of dict
-        Files that a run has read, each with its name, bytes and hash; no page shows them.
-    ended : float
-        When, in seconds of the clock on the wall.
+    `number`: from 1, in this session. `request`: what its worker was told, and what the page that started it keeps with
+    it. `stages`: the last is the one at work. `cautions`: notices about what the release may disclose. `problems`: why
+    it did not end well, as `maskwright_studio.worker.told_problem` has them. `code`: exit code, as the command line
+    would have it. `result`: what the work returned, as JSON. `read`: files that a run has read, each with its name,
+    bytes and hash; no page shows them. `ended`: when, in seconds of the clock on the wall.
     """
 
     number: int
@@ -117,19 +99,7 @@ class Jobs:
         return self.all[-1] if self.all else None
 
     async def start(self, title: str, request: dict[str, Any]) -> Job:
-        """Start a job.
-
-        Parameters
-        ----------
-        title : str
-        request : dict
-            What `maskwright_studio.worker` is told.
-
-        Raises
-        ------
-        Refusal
-            Another one is at work.
-        """
+        """Start a job."""
         if self.last is not None and not self.last.is_over:
             raise Refusal(f"{self.last.title} is still at work", "Wait for its end, or cancel it.")
         job = Job(len(self.all) + 1, title, request)

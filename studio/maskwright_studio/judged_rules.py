@@ -25,11 +25,7 @@ class JudgedRules:
     def outcomes(self, data: Dataset | LinkedData, edits: EditSet) -> Sequence[Any]:
         """What each rule came to, as `maskwright.Outcome.edits`; of several levels, those that linking rests on too.
 
-        Parameters
-        ----------
-        data : Dataset or LinkedData
-            The same in each call.
-        edits : EditSet
+        `data`: the same in each call.
         """
         if isinstance(data, mw.LinkedData) or not all(map(_stands_alone, edits)):
             # Asked together again only where one of them is another.

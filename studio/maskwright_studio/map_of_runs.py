@@ -13,12 +13,7 @@ if TYPE_CHECKING:
 
 
 def map_of_runs(jobs: Iterable[Job]) -> dict[str, Any] | None:
-    """Runs as cells of a map; None where none measured both a risk and a loss.
-
-    Parameters
-    ----------
-    jobs : iterable of Job
-    """
+    """Runs as cells of a map; None where none measured both a risk and a loss."""
     runs = [job for job in jobs if job.request["work"] == "run" and job.is_over and job.result]
     risk, loss = (_measured_most(runs, kind) for kind in ("risk", "loss"))
     if not risk or not loss:
@@ -38,12 +33,7 @@ def map_of_runs(jobs: Iterable[Job]) -> dict[str, Any] | None:
 
 
 def front_of(places: dict[str, tuple[float, float]]) -> list[str]:
-    """Names of the points than which no other is lower in one figure and not higher in the other, by the first.
-
-    Parameters
-    ----------
-    places : dict of name to (float, float)
-    """
+    """Names of the points than which no other is lower in one figure and not higher in the other, by the first."""
     found, lowest, at = [], float("inf"), None
     for name, place in sorted(places.items(), key=lambda each: each[1]):
         if place[1] < lowest or place == at:

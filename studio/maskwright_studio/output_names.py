@@ -17,15 +17,7 @@ if TYPE_CHECKING:
 
 
 def written_by(folder: Path, pipeline: str) -> dict[str, str]:
-    """Files that a pipeline writes, as the page names them, by their keys; none where it cannot be read.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the session.
-    pipeline : str
-        Relative to it.
-    """
+    """Files that a pipeline writes, as the page names them, by their keys; none where it cannot be read."""
     try:
         section = value_at(mw.read_settings((folder / pipeline).read_text("utf-8-sig")), ("output",))
     except (mw.InputError, OSError, UnicodeDecodeError):
@@ -41,17 +33,9 @@ def written_by(folder: Path, pipeline: str) -> dict[str, str]:
 def with_own_outputs(text: str, stem: str, beside: str, source: str, taken: Collection[str]) -> str:
     """Text of a new pipeline whose outputs are nobody else's: they begin with its own name where others are taken.
 
-    Parameters
-    ----------
-    text : str
-    stem : str
-        Name of the pipeline without its ending: ``second`` makes ``second-masked.csv``.
-    beside : str
-        Folder of the pipeline, relative to that of the session; '.' for the same.
-    source : str
-        Name of the data without its ending, with which the names begin.
-    taken : collection of str
-        Files that other pipelines write, relative to the folder of the session.
+    `stem`: name of the pipeline without its ending: ``second`` makes ``second-masked.csv``. `beside`: folder of the
+    pipeline, relative to that of the session; '.' for the same. `source`: name of the data without its ending, with
+    which the names begin. `taken`: files that other pipelines write, relative to the folder of the session.
     """
     section = value_at(mw.read_settings(text.removeprefix(MARK)), ("output",))
     names = {key: name for key, name in section.items() if isinstance(name, str)} if isinstance(section, dict) else {}

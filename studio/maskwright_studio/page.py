@@ -21,22 +21,11 @@ Form = Mapping[str, object]
 class Answer:
     """What the page does after something was done.
 
-    Attributes
-    ----------
-    html : str
-        Put into the element that the form names; '' leaves it as it is.
-    go : str
-        Path of the page to show next; '' stays.
-    say : str
-        A sentence for the line of messages, which screen readers read out.
-    wrong : bool
-        The sentence is about something that did not work.
-    document : str
-        Address of a document to open in a window of its own.
-    settled : bool
-        What was typed on the page is saved or discarded: the page need not keep it.
-    offers : tuple of (label, act)
-        Buttons beside a sentence about something that did not work.
+    `html`: put into the element that the form names; '' leaves it as it is. `go`: path of the page to show next; ''
+    stays. `say`: a sentence for the line of messages, which screen readers read out. `wrong`: the sentence is about
+    something that did not work. `document`: address of a document to open in a window of its own. `settled`: what was
+    typed on the page is saved or discarded: the page need not keep it. `offers`: buttons beside a sentence about
+    something that did not work.
     """
 
     html: str = ""
@@ -56,25 +45,13 @@ class Answer:
 class Page:
     """One page of the studio.
 
-    Attributes
-    ----------
-    path : str
-        ``/run``; the name in the address.
-    title : str
-        In the navigation, and the heading.
-    show : callable
-        ``(session, query) -> html`` of everything below the heading.
-    parts : mapping of name to callable
-        ``(session, query) -> html``: fetched on its own, by ``data-part="/part/PAGE/NAME"``.
-    acts : mapping of name to callable
-        ``(session, form) -> Answer``: what its forms and buttons do, by ``data-act="/act/PAGE/NAME"``.
-    is_listed : bool
-        Whether it stands in the navigation.
-    rests_on : mapping of name to {"nothing", "pipeline", "text"}
-        What has to be as the page shows it for one of its parts or acts, or, as ``show``, for the page to be shown in
-        the place of another one: the pipeline that is open, where nothing is said.
-    is_of_file : bool
-        Whether all that it shows comes from the pipeline on disk: a file that was changed outside is read again first.
+    `path`: ``/run``; the name in the address. `title`: in the navigation, and the heading. `show`: ``(session, query)
+    -> html`` of everything below the heading. `parts`: ``(session, query) -> html``: fetched on its own, by
+    ``data-part="/part/PAGE/NAME"``. `acts`: ``(session, form) -> Answer``: what its forms and buttons do, by
+    ``data-act="/act/PAGE/NAME"``. `is_listed`: whether it stands in the navigation. `rests_on`: what has to be as the
+    page shows it for one of its parts or acts, or, as ``show``, for the page to be shown in the place of another one:
+    the pipeline that is open, where nothing is said. `is_of_file`: whether all that it shows comes from the pipeline on
+    disk: a file that was changed outside is read again first.
     """
 
     path: str
@@ -92,10 +69,5 @@ class Page:
         return self.path.strip("/")
 
     def needs(self, name: str) -> RestsOn:
-        """What has to be as the page shows it for one of its parts or acts, or ``show``.
-
-        Parameters
-        ----------
-        name : str
-        """
+        """What has to be as the page shows it for one of its parts or acts, or ``show``."""
         return self.rests_on.get(name, "pipeline")

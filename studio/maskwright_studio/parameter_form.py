@@ -25,22 +25,10 @@ LEFT_OUT = object()
 class FormField:
     """One setting as a form shows it.
 
-    Attributes
-    ----------
-    path : tuple of str or int
-        In the pipeline.
-    kind : str
-        How it is typed: one of some choices, a number, a text, names with commas, or any value as YAML.
-    written : str
-        What the field shows at first; '' where the setting is left out.
-    help : str
-    default : str
-        What holds where it is left out; '' where nothing is said.
-    choices : tuple of str
-        To choose from; of a field of any value, names that it may be.
-    bounds : str
-        Sentence about the least and the largest number; '' for none.
-    required : bool
+    `kind`: how it is typed: one of some choices, a number, a text, names with commas, or any value as YAML. `written`:
+    what the field shows at first; '' where the setting is left out. `default`: what holds where it is left out; ''
+    where nothing is said. `choices`: to choose from; of a field of any value, names that it may be. `bounds`: sentence
+    about the least and the largest number; '' for none.
     """
 
     path: Path
@@ -63,13 +51,7 @@ class FormField:
         return str(self.path[-1])
 
     def value(self, typed: str) -> object:
-        """Plain value of what was typed; `LEFT_OUT` for nothing.
-
-        Raises
-        ------
-        Refusal
-            It is no number where one is asked for, or no YAML.
-        """
+        """Plain value of what was typed; `LEFT_OUT` for nothing."""
         typed = typed.strip()
         if not typed:
             return LEFT_OUT
@@ -89,16 +71,7 @@ class FormField:
 def fields(schema: Mapping[str, Any], model: Mapping[str, Any], path: Path, settings: object) -> list[FormField]:
     """Fields of the settings that a model describes.
 
-    Parameters
-    ----------
-    schema : mapping
-        JSON Schema of the pipeline, for its definitions.
-    model : mapping
-        The part of it that describes one mapping.
-    path : tuple of str or int
-        Of that mapping.
-    settings : mapping or None
-        What it says now.
+    `schema`: JSON Schema of the pipeline, for its definitions. `model`: the part of it that describes one mapping.
     """
     now = settings if isinstance(settings, Mapping) else {}
     required = model.get("required", ())
@@ -191,12 +164,7 @@ def _written(value: object, kind: Kind) -> str:
 def changed_fields(shown: Sequence[FormField], form: Mapping[str, object]) -> list[tuple[FormField, object]]:
     """Fields that say something else than the file, with their new values.
 
-    Parameters
-    ----------
-    shown : sequence of FormField
-        As the form showed them.
-    form : mapping
-        What was sent; fields that are not in it stay.
+    `shown`: as the form showed them. `form`: what was sent; fields that are not in it stay.
     """
     found = []
     for each in shown:

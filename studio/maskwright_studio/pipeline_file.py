@@ -20,17 +20,9 @@ class PipelineFile:
 
     Line ends, byte order mark and comments are the file's: text is read and written as it stands.
 
-    Attributes
-    ----------
-    path : Path
-    versions : list of str
-        Texts since it was opened, the oldest first.
-    at : int
-        Which of them is on disk.
-    draft : str
-        A text that is not saved: what was typed last, or what was kept when the file was changed outside; '' for none.
-    history : History
-        Where all of this is kept beyond the end of the studio.
+    `versions`: texts since it was opened, the oldest first. `at`: which of them is on disk. `draft`: a text that is not
+    saved: what was typed last, or what was kept when the file was changed outside; '' for none. `history`: where all of
+    this is kept beyond the end of the studio.
     """
 
     path: Path
@@ -79,16 +71,7 @@ class PipelineFile:
     def save(self, text: str, seen: str) -> None:
         """Write a new text, whole or not at all.
 
-        Parameters
-        ----------
-        text : str
-        seen : str
-            The text that the change was made from.
-
-        Raises
-        ------
-        Refusal
-            The file was changed by somebody else, or cannot be written; it is as it was.
+        `seen`: the text that the change was made from.
         """
         if seen != self.text or self.changed_outside():
             raise changed_outside(self.path.name)
@@ -152,18 +135,7 @@ class PipelineFile:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file, whole or not at all; one that is replaced keeps who may read it.
-
-    Parameters
-    ----------
-    path : Path
-    text : str
-
-    Raises
-    ------
-    Refusal
-        What the disk refuses.
-    """
+    """Write a file, whole or not at all; one that is replaced keeps who may read it."""
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".maskwright-")
         try:

@@ -23,14 +23,7 @@ MOST_CHARACTERS = 8_000_000
 class Kept:
     """What is kept of one pipeline.
 
-    Attributes
-    ----------
-    versions : tuple of str
-        The oldest first.
-    at : int
-        Which of them is on disk.
-    draft : str
-        A text that is not saved; '' for none.
+    `at`: which of them is on disk. `draft`: a text that is not saved; '' for none.
     """
 
     versions: tuple[str, ...] = ()
@@ -48,15 +41,7 @@ class Kept:
 class History:
     """Where the versions of one pipeline are kept.
 
-    Parameters
-    ----------
-    path : Path
-        Of the pipeline.
-
-    Attributes
-    ----------
-    problem : str
-        Why nothing could be kept at last; '' where all is well.
+    `problem`: why nothing could be kept at last; '' where all is well.
     """
 
     def __init__(self, path: Path) -> None:
@@ -80,10 +65,7 @@ class History:
     def remember(self, kept: Kept) -> Kept:
         """Keep versions; those that another studio has kept meanwhile come before them.
 
-        Returns
-        -------
-        Kept
-            What is kept now. Where it cannot be written, `problem` says why, and this session goes on without.
+        Returns what is kept now. Where it cannot be written, `problem` says why, and this session goes on without.
         """
         try:
             with self._alone():
@@ -117,13 +99,7 @@ class History:
 
 
 def kept_waivers(path: Path) -> dict[str, list[str]]:
-    """Which doubts each waiver of a pipeline covered when it was given, by names without words; empty where not known.
-
-    Parameters
-    ----------
-    path : Path
-        Of the pipeline.
-    """
+    """Which doubts each waiver of a pipeline covered when it was given, by names; empty where not known."""
     try:
         found = json.loads(_file_of(path, "waivers.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -132,20 +108,7 @@ def kept_waivers(path: Path) -> dict[str, list[str]]:
 
 
 def keep_waivers(path: Path, given: dict[str, list[str]]) -> None:
-    """Keep what waivers cover, those that were given last where there are too many.
-
-    Parameters
-    ----------
-    path : Path
-        Of the pipeline.
-    given : dict
-        The newest last.
-
-    Raises
-    ------
-    OSError
-        It cannot be written.
-    """
+    """Keep what waivers cover, those that were given last where there are too many."""
     state_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
     _write_whole(_file_of(path, "waivers.json"), dict(list(given.items())[-MOST_VERSIONS:]))
 

@@ -27,18 +27,7 @@ MARK = "\ufeff"
 
 
 def changed(text: str, operations: Sequence[Operation]) -> str:
-    """Text after some operations.
-
-    Parameters
-    ----------
-    text : str
-    operations : sequence of list
-
-    Raises
-    ------
-    Refusal
-        One of them cannot be made in this layout, or nothing would change.
-    """
+    """Text after some operations."""
     new = _after(text, operations)
     if new == text:
         raise Refusal("that is what the pipeline says already")
@@ -75,10 +64,7 @@ def _after(text: str, operations: Sequence[Operation]) -> str:
 def steps_in_place_of(steps: Sequence[Any], new: Sequence[Any]) -> list[Operation]:
     """Operations that put steps in the place of those of a pipeline; comments of a step go with its method.
 
-    Parameters
-    ----------
-    steps, new : sequence
-        Entries of ``protect:``, as they are and as they are to be.
+    `steps`, `new`: entries of ``protect:``, as they are and as they are to be.
     """
     if not steps or not new:
         return [["set", ["protect"], list(new)]]
@@ -99,13 +85,7 @@ def method_of(step: object) -> str:
 def entry_at(text: str, path: Sequence[str | int], line: int, column: int) -> int | None:
     """Position of the entry of a list that holds a place of the text; None where none does.
 
-    Parameters
-    ----------
-    text : str
-    path : sequence of str or int
-        Of the list.
-    line, column : int
-        From 1.
+    `line`, `column`: from 1.
     """
     layout = Layout(text.removeprefix(MARK))
     node = layout.at(path)
@@ -117,10 +97,7 @@ def entry_at(text: str, path: Sequence[str | int], line: int, column: int) -> in
 def comments_lost(old: str, new: str) -> list[str]:
     """Comments of a text that are not in another one, in their order.
 
-    Parameters
-    ----------
-    old, new : str
-        YAML, before and after a change.
+    `old`, `new`: YAML, before and after a change.
     """
     left = Counter(comments_of(new))
     lost = []
@@ -134,12 +111,7 @@ def comments_lost(old: str, new: str) -> list[str]:
 def typed_over(text: str, typed: str) -> str:
     """A text as it was typed in the page, with the line ends and the byte order mark of the file.
 
-    Parameters
-    ----------
-    text : str
-        Of the file.
-    typed : str
-        Browsers know one kind of line end only.
+    `typed`: browsers know one kind of line end only.
     """
     old = text.removeprefix(MARK).splitlines(keepends=True)
     bare = [line.rstrip("\r\n") for line in old]
@@ -160,13 +132,7 @@ def fingerprint(text: str) -> str:
 
 
 def operations_of(sent: object) -> list[Operation]:
-    """Operations that a form holds.
-
-    Raises
-    ------
-    Refusal
-        It holds something else.
-    """
+    """Operations that a form holds."""
     try:
         found = json.loads(str(sent))
     except ValueError:

@@ -6,14 +6,7 @@ from __future__ import annotations
 class Refusal(Exception):  # noqa: N818 - nothing is wrong with the program
     """Shown on the page where something was asked for: what is the matter, and what to do.
 
-    Parameters
-    ----------
-    message : str
-        Never a value of a record.
-    hint : str
-        What to do; '' for nothing.
-    offers : tuple of (label, act)
-        Buttons that do it in place.
+    `message`: never a value of a record. `hint`: what to do; '' for nothing. `offers`: buttons that do it in place.
     """
 
     def __init__(self, message: str, hint: str = "", offers: tuple[tuple[str, str], ...] = ()) -> None:
@@ -24,13 +17,7 @@ class Refusal(Exception):  # noqa: N818 - nothing is wrong with the program
 
 
 def changed_outside(name: str) -> Refusal:
-    """Refusal to work on a pipeline that somebody else has changed; it is read again in place.
-
-    Parameters
-    ----------
-    name : str
-        Of the file.
-    """
+    """Refusal to work on a pipeline that somebody else has changed; it is read again in place."""
     return Refusal(
         f"{name} was changed outside this page, or is no longer there",
         "Nothing is saved over it. Read it again, then do this once more; what you typed stays.",

@@ -17,18 +17,7 @@ if TYPE_CHECKING:
 
 
 def section_of(session: Session, name: str) -> dict[str, Any]:
-    """A section of the pipeline that is open; empty where there is none.
-
-    Parameters
-    ----------
-    session : Session
-    name : str
-
-    Raises
-    ------
-    Refusal
-        The text is no YAML.
-    """
+    """A section of the pipeline that is open; empty where there is none."""
     pipeline = session.needed_pipeline()
     try:
         settings = yaml.safe_load(pipeline.text)
@@ -39,14 +28,7 @@ def section_of(session: Session, name: str) -> dict[str, Any]:
 
 
 def output_of(session: Session, key: str) -> Path | None:
-    """File that the pipeline writes; None where it does not.
-
-    Parameters
-    ----------
-    session : Session
-    key : str
-        Of the section ``output:``.
-    """
+    """File that the pipeline writes; None where it does not."""
     name = section_of(session, "output").get(key)
     if not isinstance(name, str):
         return None
@@ -56,16 +38,7 @@ def output_of(session: Session, key: str) -> Path | None:
 def needed_output(session: Session, key: str, what: str) -> tuple[str, list[int]]:
     """Path of a file that the pipeline has written, and what tells its versions apart.
 
-    Parameters
-    ----------
-    session : Session
-    key : str
-    what : str
-        For the sentence that says that it is not there.
-
-    Raises
-    ------
-    Refusal
+    `what`: for the sentence that says that it is not there.
     """
     path = output_of(session, key)
     if path is None:

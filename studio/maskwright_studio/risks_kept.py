@@ -9,15 +9,7 @@ from maskwright_studio.proposals import MARK, value_at
 def risks_not_kept(text: str) -> list[str]:
     """Measures of risk of a pipeline, where none of them keeps the risk of single records.
 
-    Parameters
-    ----------
-    text : str
-        Of the pipeline.
-
-    Returns
-    -------
-    list of str
-        Labels; none where one of them keeps it, where there is none, and where the text cannot be read.
+    Returns Labels; none where one of them keeps it, where there is none, and where the text cannot be read.
     """
     try:
         entries = value_at(mw.read_settings(text.removeprefix(MARK)), ("measure",))

@@ -37,10 +37,7 @@ class RuleGraph:
 def rule_graph(rules: Sequence[Mapping[str, Any]]) -> RuleGraph:
     """Lay out rules and the variables that they bind, each variable near its rules.
 
-    Parameters
-    ----------
-    rules : sequence of mapping
-        With ``name``, ``variables`` and ``violations``.
+    `rules`: with ``name``, ``variables`` and ``violations``.
     """
     bound: dict[str, list[int]] = {}
     for place, rule in enumerate(rules):

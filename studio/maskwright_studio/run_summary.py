@@ -37,12 +37,7 @@ SHOWN = (".csv", ".html", ".json", ".sch", ".svrl", ".tsv", ".txt", ".xml", ".ya
 def run_summary(record: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """A run as plain data.
 
-    Parameters
-    ----------
-    record : mapping
-        As `RunResult.record` has it, or the refusal of a release.
-    folder : Path
-        That names of files are relative to.
+    `record`: as `RunResult.record` has it, or the refusal of a release. `folder`: that names of files are relative to.
     """
     run = mw.RunRecord.model_validate(record)
     promised = {group.requested for group in run.k.groups if group.guaranteed}

@@ -30,14 +30,8 @@ REDIRECT = """<!doctype html><meta charset="utf-8"><meta name="referrer" content
 def serve(start: Path, *, browser: bool, say: Callable[[str], None]) -> None:
     """Serve the studio until it is interrupted.
 
-    Parameters
-    ----------
-    start : Path
-        A folder, or a pipeline: absolute.
-    browser : bool
-        Open the address in the browser.
-    say : callable
-        Told the address; it holds the key, so it goes to the user's terminal and nowhere else.
+    `start`: a folder, or a pipeline: absolute. `browser`: open the address in the browser. `say`: told the address; it
+    holds the key, so it goes to the user's terminal and nowhere else.
     """
     os.umask(0o077)
     private = Path(tempfile.mkdtemp(prefix="maskwright-studio-"))

@@ -24,28 +24,9 @@ GRID = re.compile(rb"^grid[ \t]*:", re.MULTILINE)
 class Session:
     """What all pages share.
 
-    Parameters
-    ----------
-    start : Path
-        A folder, or a pipeline in one: absolute.
-    private : Path
-        A folder of the studio's own, which is removed at its end.
-
-    Attributes
-    ----------
-    folder : Path
-        Nothing outside it is opened.
-    pipeline : PipelineFile or None
-        That is open.
-    jobs : Jobs
-    data : DataProcess
-        Holds the data of the pipeline.
-    commands : CommandLine
-        For files that no pipeline names yet.
-    plans : int
-        How often a plan was asked for anew.
-    documents : Documents
-    exploration : Exploration
+    `start`: a folder, or a pipeline in one: absolute. `private`: a folder of the studio's own, which is removed at its
+    end. `folder`: nothing outside it is opened. `data`: holds the data of the pipeline. `commands`: for files that no
+    pipeline names yet. `plans`: how often a plan was asked for anew.
     """
 
     def __init__(self, start: Path, private: Path) -> None:
@@ -83,24 +64,12 @@ class Session:
         return [shown(self.folder, path) for path in files_of(self.folder) if _is_of(path) == "experiment"]
 
     def open(self, name: str) -> PipelineFile:
-        """Open a pipeline of the folder.
-
-        Raises
-        ------
-        Refusal
-            It is not there, not in the folder, or not text.
-        """
+        """Open a pipeline of the folder."""
         self.pipeline = PipelineFile(inside(self.folder, name))
         return self.pipeline
 
     def needed_pipeline(self) -> PipelineFile:
-        """Return the pipeline that is open.
-
-        Raises
-        ------
-        Refusal
-            None is.
-        """
+        """Return the pipeline that is open."""
         if self.pipeline is None:
             raise Refusal("no pipeline is open", "Choose one on the page Open, or start one from a data file.")
         return self.pipeline

@@ -35,12 +35,7 @@ def _environment() -> Environment:
 def html(template: str, **values: object) -> str:
     """HTML of a template.
 
-    Parameters
-    ----------
-    template : str
-        Name of a file in ``templates/``.
-    **values : object
-        What it shows.
+    `template`: name of a file in ``templates/``.
     """
     return _environment().get_template(template).render(**values)
 

@@ -29,12 +29,7 @@ TEXT = "Studio-Text"
 
 
 def shown_state(session: Session) -> dict[str, str]:
-    """What a page made now shows, as the headers that it is to send.
-
-    Parameters
-    ----------
-    session : Session
-    """
+    """What a page made now shows, as the headers that it is to send."""
     pipeline = session.pipeline
     if pipeline is None:
         return {PIPELINE: "", TEXT: ""}
@@ -42,20 +37,7 @@ def shown_state(session: Session) -> dict[str, str]:
 
 
 def ensure_shown(session: Session, sent: Mapping[str, str], rests_on: RestsOn) -> None:
-    """Refuse what is asked by a page that shows something else than is open.
-
-    Parameters
-    ----------
-    session : Session
-    sent : mapping of str to str
-        Headers of the request.
-    rests_on : {"nothing", "pipeline", "text"}
-
-    Raises
-    ------
-    Refusal
-        The page shows another pipeline or, where the text counts, another text; or it does not say what it shows.
-    """
+    """Refuse what is asked by a page that shows something else than is open."""
     if rests_on == "nothing":
         return
     now = shown_state(session)

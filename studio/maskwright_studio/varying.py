@@ -25,19 +25,9 @@ EXAMPLES = {"integer": "whole numbers, such as 3, 5, 10", "number": "numbers, su
 class Varied:
     """One parameter of one step.
 
-    Attributes
-    ----------
-    step : int
-        0 for the first.
-    method : str
-    field : FormField
-        As a form shows it.
-    over : tuple of str
-        Other methods that have it: compared over the same values.
-    single : tuple of str
-        Methods that do not: one point each, as they are by default.
-    apart : tuple of str
-        Methods that need settings of their own, so that no experiment is made of their name alone.
+    `step`: 0 for the first. `field`: as a form shows it. `over`: other methods that have it: compared over the same
+    values. `single`: methods that do not: one point each, as they are by default. `apart`: methods that need settings
+    of their own, so that no experiment is made of their name alone.
     """
 
     step: int
@@ -62,13 +52,7 @@ class Varied:
         return ", ".join(map(str, sorted({*usual, *map(int, held.split())})))
 
     def values(self, typed: str) -> list[object]:
-        """Plain values of what was typed, each once.
-
-        Raises
-        ------
-        Refusal
-            They are no values of this parameter.
-        """
+        """Plain values of what was typed, each once."""
         expected = EXAMPLES.get(self.field.kind) or ", ".join(self.field.choices) or "values, with commas between them"
         wrong = Refusal(f"{self.field.label} takes a list of {expected}", self.field.bounds)
         try:
@@ -93,15 +77,7 @@ def _as_choice(value: object) -> str:
 
 
 def varied_of(described: Mapping[str, Any], settings: Any) -> list[Varied]:
-    """Every parameter of every step, those of its own method before those of the planner.
-
-    Parameters
-    ----------
-    described : mapping
-        JSON Schema of pipelines.
-    settings : mapping
-        Of the pipeline.
-    """
+    """Every parameter of every step, those of its own method before those of the planner."""
     models = method_models(described)
     common = set.intersection(*(set(each["properties"]) for each in models.values())) if models else set()
     found = []
@@ -122,13 +98,7 @@ def _varied(models: Mapping[str, Mapping[str, Any]], at: int, method: str, field
 
 
 def chosen(offered: list[Varied], name: str) -> Varied:
-    """The one that a form names.
-
-    Raises
-    ------
-    Refusal
-        The pipeline has no such step or parameter.
-    """
+    """The one that a form names."""
     found = next((each for each in offered if each.name == name), None)
     if found is None:
         raise Refusal("the pipeline has no step with such a parameter", "Choose another one, or add a step.")

@@ -28,12 +28,8 @@ SUBJECTS = ("variable", "edit", "step", "measure")
 class Covered:
     """A doubt that a waiver covers.
 
-    Attributes
-    ----------
-    doubt : dict
-        As the plan or the record of a run has it.
-    is_new : bool
-        It was not there when the waiver was given in the studio.
+    `doubt`: as the plan or the record of a run has it. `is_new`: it was not there when the waiver was given in the
+    studio.
     """
 
     doubt: dict[str, Any]
@@ -44,16 +40,7 @@ class Covered:
 class Waiver:
     """A waiver as a page shows it.
 
-    Attributes
-    ----------
-    at : int
-        Its position in the pipeline, from 0.
-    name : str
-        Of the doubts.
-    about : str
-        What it names beside it, such as ``step 1``; '' for nothing.
-    because : str
-    covers : tuple of Covered
+    `at`: its position in the pipeline, from 0. `about`: what it names beside it, such as ``step 1``; '' for nothing.
     """
 
     at: int
@@ -69,17 +56,7 @@ class Waiver:
 
 
 def entries(text: str) -> list[dict[str, Any]]:
-    """Waivers of a pipeline as its text has them.
-
-    Parameters
-    ----------
-    text : str
-
-    Raises
-    ------
-    maskwright.InputError
-        It is no YAML.
-    """
+    """Waivers of a pipeline as its text has them."""
     found = value_at(mw.read_settings(text.removeprefix(MARK)), ("waive",))
     return [each for each in found or () if isinstance(each, dict)]
 
@@ -87,11 +64,7 @@ def entries(text: str) -> list[dict[str, Any]]:
 def waivers(pipeline: PipelineFile, doubts: Iterable[dict[str, Any]]) -> list[Waiver]:
     """Waivers of a pipeline, each with the doubts that it covers; the first that covers a doubt waives it.
 
-    Parameters
-    ----------
-    pipeline : PipelineFile
-    doubts : iterable of dict
-        Of its plan, or of the record of a run.
+    `doubts`: of its plan, or of the record of a run.
     """
     try:
         given = entries(pipeline.text)
@@ -115,16 +88,7 @@ def waivers(pipeline: PipelineFile, doubts: Iterable[dict[str, Any]]) -> list[Wa
 def entry_of(pipeline: PipelineFile, at: object) -> dict[str, Any]:
     """Waiver of a pipeline at a position that a form names.
 
-    Parameters
-    ----------
-    pipeline : PipelineFile
-    at : object
-        From 0.
-
-    Raises
-    ------
-    Refusal
-        There is none.
+    `at`: from 0.
     """
     given = entries(pipeline.text)
     if not str(at).isdecimal() or int(str(at)) >= len(given):
@@ -135,10 +99,7 @@ def entry_of(pipeline: PipelineFile, at: object) -> dict[str, Any]:
 def grouped(doubts: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     """Doubts that nothing waives, those together that one waiver covers.
 
-    Parameters
-    ----------
-    doubts : iterable of dict
-        Of a plan, or of the record of a run.
+    `doubts`: of a plan, or of the record of a run.
     """
     found: dict[str, list[dict[str, Any]]] = {}
     for each in doubts:
@@ -148,13 +109,7 @@ def grouped(doubts: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
 
 
 def is_waived(doubt: dict[str, Any], text: str) -> bool:
-    """Whether the text of a pipeline waives a doubt that an earlier run had; one that is no YAML waives nothing.
-
-    Parameters
-    ----------
-    doubt : dict
-    text : str
-    """
+    """Whether the text of a pipeline waives a doubt that an earlier run had; one that is no YAML waives nothing."""
     try:
         given = entries(text)
     except mw.InputError:
@@ -163,12 +118,7 @@ def is_waived(doubt: dict[str, Any], text: str) -> bool:
 
 
 def covers(entry: dict[str, Any], doubt: dict[str, Any]) -> bool:
-    """Whether an entry of ``waive:`` covers a doubt: by its name or id, and what it is about.
-
-    Parameters
-    ----------
-    entry, doubt : dict
-    """
+    """Whether an entry of ``waive:`` covers a doubt: by its name or id, and what it is about."""
     return entry.get("doubt") in (doubt["doubt"], doubt["id"]) and (
         doubt["about"] == "file" or str(doubt["subject"]) in _listed(entry.get(doubt["about"]))
     )
@@ -177,16 +127,7 @@ def covers(entry: dict[str, Any], doubt: dict[str, Any]) -> bool:
 def waiver_of(doubt: dict[str, Any], because: str) -> dict[str, object]:
     """Entry of the pipeline that waives a doubt.
 
-    Parameters
-    ----------
-    doubt : dict
-        As the plan or the record of a run has it.
-    because : str
-
-    Raises
-    ------
-    Refusal
-        There is no reason.
+    `doubt`: as the plan or the record of a run has it.
     """
     reason = because.strip()
     if not reason.strip(" ."):
@@ -200,13 +141,7 @@ def waiver_of(doubt: dict[str, Any], because: str) -> dict[str, object]:
 def remember(pipeline: PipelineFile, entry: dict[str, Any], doubts: Sequence[dict[str, Any]]) -> None:
     """Keep which doubts a waiver covers as its reason is given, or holds for what came since.
 
-    Parameters
-    ----------
-    pipeline : PipelineFile
-    entry : dict
-        As the pipeline has it, or is to have it.
-    doubts : sequence of dict
-        All that are known: of the plan, or of a run.
+    `entry`: as the pipeline has it, or is to have it. `doubts`: all that are known: of the plan, or of a run.
     """
     told = {_told(each) for each in doubts if covers(entry, each)}
     kept = kept_waivers(pipeline.path)
@@ -218,12 +153,7 @@ def remember(pipeline: PipelineFile, entry: dict[str, Any], doubts: Sequence[dic
 
 
 def number_of(doubt: dict[str, Any]) -> str:
-    """What tells a kind of doubt about one thing from the others of a plan; one waiver covers all of it.
-
-    Parameters
-    ----------
-    doubt : dict
-    """
+    """What tells a kind of doubt about one thing from the others of a plan; one waiver covers all of it."""
     return f"{doubt['id']} {doubt['subject']}"
 
 

@@ -36,12 +36,7 @@ SHARE = 0.005
 
 
 class Told:
-    """Reporter that writes lines of JSON.
-
-    Parameters
-    ----------
-    say : callable
-    """
+    """Reporter that writes lines of JSON."""
 
     def __init__(self, say: Callable[[Mapping[str, object]], None]) -> None:
         self._say = say
@@ -85,12 +80,8 @@ def main() -> None:
 def outcome(request: Mapping[str, Any], reporter: Told) -> dict[str, object]:
     """What a job comes to: exit code, result, the files that a run read, and problems where there are some.
 
-    Parameters
-    ----------
-    request : mapping
-        ``{"work": "run", "pipeline": PATH, "folder": PATH}``, or
-        ``{"work": "compare", "experiment": PATH, "folder": PATH}``.
-    reporter : Told
+    `request`: ``{"work": "run", "pipeline": PATH, "folder": PATH}``, or ``{"work": "compare", "experiment": PATH,
+    "folder": PATH}``.
     """
     read: list[dict[str, Any]] = []
     try:
@@ -134,17 +125,8 @@ def _makes_clusters(method: str) -> bool:
 def told_problem(problem: mw.Problem, folder: str) -> dict[str, object]:
     """A mistake, or a doubt, as the page shows it.
 
-    Parameters
-    ----------
-    problem : Problem
-    folder : str
-        That names of files are relative to; '' leaves them.
-
-    Returns
-    -------
-    dict
-        ``message`` and ``hint``; ``file``, ``line``, ``column`` and ``excerpt`` of its place, '' and 0 for none;
-        ``doubt``: its name, '' for a mistake.
+    `folder`: that names of files are relative to; '' leaves them. Returns ``message`` and ``hint``; ``file``, ``line``,
+    ``column`` and ``excerpt`` of its place, '' and 0 for none; ``doubt``: its name, '' for a mistake.
     """
 
     def short(text: str | None) -> str:

@@ -17,16 +17,7 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:/")
 
 
 def refuse_addresses(chosen: argparse.Namespace) -> None:
-    """Stop where a command is given an address (``postgresql://...``) for a file.
-
-    Parameters
-    ----------
-    chosen : Namespace
-
-    Raises
-    ------
-    InputError
-    """
+    """Stop where a command is given an address (``postgresql://...``) for a file."""
     for given in vars(chosen).values():
         for each in given if isinstance(given, list) else [given]:
             if isinstance(each, Path) and _ADDRESS.match(str(each)):

@@ -78,17 +78,8 @@ def command_names(parser: argparse.ArgumentParser) -> frozenset[str]:
 def candidates(parser: argparse.ArgumentParser, words: Sequence[str]) -> Candidates:
     """What may stand in the place of the last word.
 
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Of the whole command line.
-    words : sequence of str
-        After the name of the program; the last one is what has been typed of it, perhaps nothing.
-
-    Returns
-    -------
-    dict of str to str
-        Empty where a name of a file or any text may stand.
+    `parser`: of the whole command line. `words`: after the name of the program; the last one is what has been typed of
+    it, perhaps nothing. Returns empty where a name of a file or any text may stand.
     """
     *before, typed = words or [""]
     place = _Place(parser)

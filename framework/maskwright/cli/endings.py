@@ -29,14 +29,7 @@ class Stream:
 
     What the work comes to does not depend on who listens: a run whose summary cannot be printed is made all the same.
 
-    Parameters
-    ----------
-    inner : text stream
-
-    Attributes
-    ----------
-    lost : OSError or None
-        Why the rest was not written.
+    `lost`: why the rest was not written.
     """
 
     def __init__(self, inner: IO[str]) -> None:
@@ -70,21 +63,10 @@ class Stream:
 def ended_truthfully(work: Callable[[], int], explain: Callable[[MaskwrightError], int], *, trace: bool) -> int:
     """Exit code of a command.
 
-    Parameters
-    ----------
-    work : callable
-        The command.
-    explain : callable
-        Tells an error of the user's, and gives its exit code.
-    trace : bool
-        Whether a bug's traceback is shown; it may hold values of records.
-
-    Returns
-    -------
-    int
-        That of the command; 128 and the number of the signal that ended it; 4 when it would be 0 and standard output
-        could not be written, unless that is a pipe whose reader has gone (`maskwright plan ... | head`), which is no
-        fault.
+    `explain`: tells an error of the user's, and gives its exit code. `trace`: whether a bug's traceback is shown; it
+    may hold values of records. Returns that of the command; 128 and the number of the signal that ended it; 4 when it
+    would be 0 and standard output could not be written, unless that is a pipe whose reader has gone (`maskwright plan
+    ... | head`), which is no fault.
     """
     prevent_core_dumps()
     forget_releases()
@@ -126,11 +108,6 @@ def leave(code: int) -> NoReturn:
 
     The interpreter is not taken down: a thread of a file reader that calls Python meanwhile would abort the process (or
     hang it), after a release perhaps, and its exit code would be a lie.
-
-    Parameters
-    ----------
-    code : int
-        Exit code.
     """
     with contextlib.suppress(Exception):
         # The public way to run them is the end of the interpreter.

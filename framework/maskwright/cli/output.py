@@ -16,16 +16,7 @@ def print_json(content: Any) -> None:
 
 
 def refuse(message: str) -> NoReturn:
-    """Raise InputError: what was said on the command line does not go together.
-
-    Parameters
-    ----------
-    message : str
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise InputError: what was said on the command line does not go together."""
     # A command's parser is made for every help text; the errors are not needed before one is made.
     from maskwright.foundation.errors import InputError
 

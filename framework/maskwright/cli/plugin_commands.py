@@ -27,15 +27,7 @@ def is_of_plugin(word: str) -> bool:
 def run_plugin_command(words: Sequence[str]) -> int:
     """Run a command of a plugin, and print what it says.
 
-    Parameters
-    ----------
-    words : sequence of str
-        Name of the command, and its options.
-
-    Raises
-    ------
-    InputError
-        Options that its parameters do not allow.
+    `words`: name of the command, and its options.
     """
     command = plugins().commands[words[0]]
     info = plugins().info("command", command.name)
@@ -56,11 +48,7 @@ def option_name(field: str) -> str:
 def command_parser(command: Command, says: str = "") -> argparse.ArgumentParser:
     """Parser of the options of a command.
 
-    Parameters
-    ----------
-    command : Command
-    says : str, optional
-        Last line of its help.
+    `says`: last line of its help.
     """
     parser = argparse.ArgumentParser(prog=f"maskwright {command.name}", description=command.summary, epilog=says)
     parser.add_argument("--traceback", action="store_true", help="show a traceback when something goes wrong")

@@ -37,12 +37,7 @@ def add_reading_options(command: argparse.ArgumentParser) -> None:
 
 
 def reading_options(chosen: argparse.Namespace) -> ReadingOptions:
-    """What was said about reading.
-
-    Raises
-    ------
-    InputError
-    """
+    """What was said about reading."""
     from maskwright.commands.options import ReadingOptions, stated_texts, stated_values, stated_variables
 
     flags = {name: getattr(chosen, name) for name in FORMAT_OPTIONS}

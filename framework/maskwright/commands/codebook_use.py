@@ -22,19 +22,7 @@ FEW = 3
 
 
 def codebook_notices(data: DataSource, names: Collection[str]) -> tuple[str, ...]:
-    """Say which variables the codebook describes and the file has not.
-
-    Parameters
-    ----------
-    data : DataSource
-    names : collection of str
-        Variables of the file.
-
-    Raises
-    ------
-    DataError
-        The file has none of them.
-    """
+    """Say which variables the codebook describes and the file has not."""
     if data.codebook is None:
         return ()
     notices = tuple(data.codebook.notices(names))
@@ -60,11 +48,6 @@ def without_extremes(read: Dataset, data: DataSource) -> Dataset:
 
     Many codebooks are made from the data, and give the smallest and the largest value as the range of a variable.
     Bounds are edits, and edits are published.
-
-    Parameters
-    ----------
-    read : Dataset
-    data : DataSource
     """
     if data.codebook is None:
         return read

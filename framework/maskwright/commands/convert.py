@@ -34,28 +34,10 @@ def convert_rules(
 ) -> str:
     """Rules of some files in another language; what differs is said as notices.
 
-    Parameters
-    ----------
-    files : sequence of Path
-    target : str
-        Name of a rule writer: ``yaml``, ``schematron``, ``validate``, ...
-    language : str, optional
-        Edit reader; by default the file names' endings tell.
-    data : Path, optional
-        Gives the decimals, and the order of variables.
-    record : str, optional
-        Element of one record, for Schematron.
-    options : ReadingOptions
-        Of the data and of the rule languages.
-    decimals : int, optional
-        Most decimals of the variables; what the data say otherwise, else 4.
-    reporter : Reporter
-        Told what differs.
-
-    Raises
-    ------
-    EditError
-        Edits that the other language cannot say, by name.
+    `target`: name of a rule writer: ``yaml``, ``schematron``, ``validate``, . `language`: edit reader; by default the
+    file names' endings tell. `data`: gives the decimals, and the order of variables. `record`: element of one record,
+    for Schematron. `options`: of the data and of the rule languages. `decimals`: most decimals of the variables; what
+    the data say otherwise, else 4.
     """
     levels = pipeline_levels(options, () if data is None else (data,))
     if levels is not None:

@@ -17,15 +17,6 @@ def refuse_xpath_on_commas(edits: EditSet, sources: Iterable[DataSource]) -> Non
     """Refuse tests of Schematron on a document whose numbers have commas: to XPath, none of them is a number.
 
     Files that hold no documents are another matter: no engine ever reads them, and their numbers are judged as numbers.
-
-    Parameters
-    ----------
-    edits : EditSet
-    sources : iterable of DataSource
-
-    Raises
-    ------
-    InputError
     """
     first = next((edit for edit in edits if edit.assertion is not None), None)
     if first is None:

@@ -146,19 +146,7 @@ def describe(
 def describe_file(
     path: Path, *, options: ReadingOptions = NO_OPTIONS, show_values: bool = False, reporter: Reporter | None = None
 ) -> Description:
-    """Description of a file, as a command is told to read it.
-
-    Parameters
-    ----------
-    path : Path
-    options : ReadingOptions
-    show_values : bool
-    reporter : Reporter, optional
-
-    Raises
-    ------
-    InputError
-    """
+    """Description of a file, as a command is told to read it."""
     (file,) = data_files((path,), options)
     shown = reporter or Quiet()
     looked = looked_at(file, shown)
@@ -173,14 +161,7 @@ def looked_at(file: DataSource, reporter: Reporter) -> LookedFile:
 
 
 def described(looked: LookedFile, progress: Progress, *, show_values: bool = False) -> Description:
-    """Description of a file that was read.
-
-    Parameters
-    ----------
-    looked : LookedFile
-    progress : callable
-    show_values : bool
-    """
+    """Description of a file that was read."""
     looks: Looks = look_at(
         looked.data, looked.codes, progress, household=looked.file.cluster, show_values=show_values
     )  # fmt: skip

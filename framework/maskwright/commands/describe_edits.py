@@ -30,26 +30,8 @@ def describe_edits(
 
     With data, published decimals are those of its cells, and the analysis says whether they can be met.
 
-    Parameters
-    ----------
-    files : sequence of Path
-        Rule files; none where rules are only looked for.
-    data : Path or None
-        Data file.
-    options : ReadingOptions
-        How both are read.
-    reporter : Reporter
-    language : str, optional
-        Of the rule files; by default their endings tell.
-
-    Returns
-    -------
-    dict
-        What ``maskwright edits --json`` prints.
-
-    Raises
-    ------
-    InputError
+    `files`: rule files; none where rules are only looked for. `language`: of the rule files; by default their endings
+    tell. Returns what ``maskwright edits --json`` prints.
     """
     from maskwright.edits.analysis.analyse import analyse
 

@@ -17,13 +17,8 @@ SAYS_NO_TYPE = frozenset({"role", "label", "unchanged", "reliability"})
 def held_without(data: DataSource, left_out: Collection[str], keys: Collection[str]) -> Dataset | None:
     """What is held of a file, without some variables; None where the file has to be read.
 
-    Parameters
-    ----------
-    data : DataSource
-    left_out : collection of str
-        Variables that a reading of the file would not read.
-    keys : collection of str
-        Identifiers that are read as texts: what is held has them as whatever they look like.
+    `left_out`: variables that a reading of the file would not read. `keys`: identifiers that are read as texts: what is
+    held has them as whatever they look like.
     """
     held = data.held
     hidden = frozenset(held.names if held is not None else ()) & frozenset(left_out)

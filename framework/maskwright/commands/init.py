@@ -81,20 +81,9 @@ SEARCHED = 50_000
 class StartedPipeline:
     """A pipeline that was written for a file.
 
-    Attributes
-    ----------
-    path : Path
-    text : str
-    description : Description
-        What the file looks like.
-    doubts : tuple of str
-        What its plan doubts.
-    problem : str
-        Why there is no plan; '' where there is one.
-    exit_code : int
-        With which planning it ends: 0 where nothing is in the way.
-    hint : str
-        What to do about the problem; '' where nothing is known.
+    `description`: what the file looks like. `problem`: why there is no plan; '' where there is one. `exit_code`: with
+    which planning it ends: 0 where nothing is in the way. `hint`: what to do about the problem; '' where nothing is
+    known.
     """
 
     path: Path
@@ -117,14 +106,7 @@ class StartedPipeline:
 
 
 def is_data(path: Path, file_format: str | None = None) -> bool:
-    """Whether a name is of data rather than of a folder to make: a file, or a name that a format claims.
-
-    Parameters
-    ----------
-    path : Path
-    file_format : str, optional
-        Stated: then it is.
-    """
+    """Whether a name is of data rather than of a folder to make: a file, or a name that a format claims."""
     place = place_in(Path(), str(path))
     if is_remote(place) or is_pattern(place):
         return True
@@ -148,20 +130,7 @@ def start_pipeline(
     It is planned before it is written: what the plan doubts stands in it as a comment. Sums that hold in all records
     are edits of it, other suggestions are comments; where the plan fails with the edits, these are comments too.
 
-    Parameters
-    ----------
-    data : Path
-    to : Path
-        Pipeline file to write.
-    options : ReadingOptions
-    force : bool, default False
-        Whether a file that is there is replaced.
-    reporter : Reporter, optional
-
-    Raises
-    ------
-    InputError
-        The file cannot be read; the pipeline exists or cannot be written.
+    `force`: whether a file that is there is replaced.
     """
     shown = reporter or Quiet()
     if to.exists() and not force:
@@ -265,16 +234,7 @@ def doubts_of_plan(text: str) -> list[PlannedDoubt]:
 def write_starting_pipeline(folder: Path, *, force: bool = False) -> Path:
     """Write a commented ``pipeline.yaml`` with blanks to fill in; an existing one is left alone.
 
-    Parameters
-    ----------
-    folder : Path
-    force : bool, default False
-        Whether a file that is there is replaced.
-
-    Raises
-    ------
-    InputError
-        When the file exists or cannot be written.
+    `force`: whether a file that is there is replaced.
     """
     path = folder / "pipeline.yaml"
     put_pipeline(path, STARTING_PIPELINE, force=force)

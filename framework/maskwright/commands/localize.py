@@ -90,23 +90,9 @@ def localize_file(
 ) -> Localisation:
     """Fields to change in the records of a data file that violate edits.
 
-    Parameters
-    ----------
-    data : sequence of Path
-        One file, or one of each level that the pipeline declares.
-    edits : sequence of Path
-        Rule files.
-    weights : sequence of str
-        ``name=number``: how much a variable is trusted; 1 unless given.
-    options : ReadingOptions
-    reporter : Reporter
-    workers : int, optional
-        Processes at work at the same time; by default one for each processor given to this one.
-
-    Raises
-    ------
-    InputError
-        Bad input; a weight that is not ``name=number`` with a positive number; `workers` below 1.
+    `data`: one file, or one of each level that the pipeline declares. `weights`: ``name=number``: how much a variable
+    is trusted; 1 unless given. `workers`: processes at work at the same time; by default one for each processor given
+    to this one.
     """
     _refuse_no_workers(workers)
     levels = pipeline_levels(options, data)

@@ -38,21 +38,9 @@ ONE_BYTE = ("cp1252", "latin-1")
 class LookedFile:
     """A file as it was read.
 
-    Attributes
-    ----------
-    file : DataSource
-        With the options that it needs.
-    data : Dataset
-        Identifiers included.
-    codes : mapping of name to tuple of str
-        Texts that seem to mean 'no value', and that nobody declared.
-    options : mapping of str to object
-        Options that were found: nobody had given them.
-    tried : tuple of str
-        Why these options.
-    unsure : tuple of str
-    mixed : tuple of str
-        Columns in which some cells are numbers and some are not.
+    `file`: with the options that it needs. `codes`: texts that seem to mean 'no value', and that nobody declared.
+    `options`: options that were found: nobody had given them. `mixed`: columns in which some cells are numbers and some
+    are not.
     """
 
     file: DataSource
@@ -80,21 +68,7 @@ def with_found_options(file: DataSource, progress: Progress) -> tuple[DataSource
 
     Only options that nobody gave are found.
 
-    Parameters
-    ----------
-    file : DataSource
-    progress : callable
-
-    Returns
-    -------
-    DataSource
-    tuple of str
-        What was found, for the person to be told.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read.
+    Returns what was found, for the person to be told.
     """
     note_read(file.path)
     unsure: list[str] = []
@@ -107,16 +81,7 @@ def with_found_options(file: DataSource, progress: Progress) -> tuple[DataSource
 def look_into(file: DataSource, progress: Progress) -> LookedFile:
     """Read a file with the options that it needs, and with the missing codes that it seems to have.
 
-    Parameters
-    ----------
-    file : DataSource
-        Options that were given are not doubted.
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        The file cannot be read with any option that is tried; the message says what was wrong without.
+    `file`: options that were given are not doubted.
     """
     note_read(file.path)
     unsure: list[str] = []

@@ -37,11 +37,7 @@ if TYPE_CHECKING:
 def usual_measures(original: Dataset, masked: Dataset, *, files: bool) -> tuple[str, ...]:
     """Measures where none is named: losses of numbers, of categories, or of both, as the data have them.
 
-    Parameters
-    ----------
-    original, masked : Dataset
-    files : bool
-        Whether two files are measured, whose numbers an intruder is let link, and not the data of a program.
+    `files`: whether two files are measured, whose numbers an intruder is let link, and not the data of a program.
     """
     numbers, categories = compared_variables(original, masked)
     linkage = ("distance_record_linkage",) if files else ()
@@ -137,24 +133,9 @@ def measure_files(
 ) -> dict[str, dict[str, Any]]:
     """Measure a masked file against its original; returns label to plain measurement.
 
-    Parameters
-    ----------
-    original, masked : Path
-    measures : sequence of str
-        Names; none stands for the usual ones.
-    overrides : sequence of str
-        Parameters, ``name.parameter=value``.
-    edits : sequence of Path
-        Rule files, for measures that use them.
-    key : str or None
-        Variable that identifies a record in both files.
-    options : ReadingOptions
-        Of both files; what is declared of variables that the masked file lacks is for the original.
-    reporter : Reporter
-
-    Raises
-    ------
-    InputError
+    `measures`: Names; none stands for the usual ones. `edits`: rule files, for measures that use them. `key`: variable
+    that identifies a record in both files. `options`: of both files; what is declared of variables that the masked file
+    lacks is for the original.
     """
     requests = _requests(measures, overrides) if measures else ()
     one, other = data_files((original, masked), options)

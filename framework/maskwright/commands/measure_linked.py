@@ -37,19 +37,8 @@ def measure_linked(
 ) -> dict[str, Measurement]:
     """Measures of groups with their members by their label, others by level, ``level.label``.
 
-    Parameters
-    ----------
-    original, masked : LinkedData
-        Groups are paired in order, and so are their members.
-    requests : sequence of MeasureRequest or None
-        None: the usual losses of each level.
-    seed : int
-    reporter : Reporter
-
-    Raises
-    ------
-    InputError
-        Levels or numbers of records that are not the same; what the measures say.
+    `original`, `masked`: groups are paired in order, and so are their members. `requests`: None: the usual losses of
+    each level.
     """
     wrong = [level.name for level in original if level.name not in masked.names]
     if wrong or any(len(masked[level.name]) != len(level) for level in original):

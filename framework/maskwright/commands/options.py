@@ -34,19 +34,10 @@ if TYPE_CHECKING:
 class ReadingOptions:
     """What is said on a command line about the reading of files.
 
-    Attributes
-    ----------
-    values : mapping of name to Node
-        Options of data formats (``encoding``) and of rule languages (``phase``); each file takes those it knows.
-    variables : Node or None
-        What is declared of variables, as the ``variables:`` of a pipeline.
-    cluster : str or None
-        Variable that identifies households.
-    file_format : str or None
-        Of the data, where file names do not tell.
-    pipeline : Path or None
-        Pipeline file whose ``data:`` section holds for these files too; what is said here is put over it.
-    codebook : Path or None
+    `values`: options of data formats (``encoding``) and of rule languages (``phase``); each file takes those it knows.
+    `variables`: what is declared of variables, as the ``variables:`` of a pipeline. `file_format`: of the data, where
+    file names do not tell. `pipeline`: pipeline file whose ``data:`` section holds for these files too; what is said
+    here is put over it.
     """
 
     values: Mapping[str, Node] = field(default_factory=dict)
@@ -65,13 +56,7 @@ NO_OPTIONS = ReadingOptions()
 
 
 def stated_values(texts: Iterable[str]) -> dict[str, Node]:
-    """Options from ``--option name=value``.
-
-    Raises
-    ------
-    InputError
-        A text without ``=``.
-    """
+    """Options from ``--option name=value``."""
     return _values(texts, "--option", "name=value, for instance max_text=5000000")
 
 
@@ -85,13 +70,7 @@ def stated_texts(flags: Mapping[str, str | None]) -> dict[str, Node]:
 
 
 def stated_variables(texts: Sequence[str]) -> Node | None:
-    """Declarations from ``name={role: weight}``; None where there are none.
-
-    Raises
-    ------
-    InputError
-        A text that is not a name and a mapping.
-    """
+    """Declarations from ``name={role: weight}``; None where there are none."""
     found = _values(texts, "--variable", "name={...}, for instance income={role: confidential, decimals: 2}")
     if not found:
         return None
@@ -107,17 +86,7 @@ def data_files(paths: Sequence[Path], options: ReadingOptions, rules: Sequence[P
     What a pipeline declares of variables and missing codes holds for every file. Its options of a format, such as the
     encoding, hold for files of that format; one of another format is read as the pipeline would have written it.
 
-    Parameters
-    ----------
-    paths : sequence of Path
-    options : ReadingOptions
-    rules : sequence of Path
-        Rule files of the same command, which may know other options.
-
-    Raises
-    ------
-    InputError
-        Options that no file's format or language has, with the nearest name; values that they cannot have.
+    `rules`: rule files of the same command, which may know other options.
     """
     problems: list[Problem] = []
     section = _pipeline_section(options.pipeline)
@@ -161,20 +130,8 @@ def read_rule_files(
 ) -> EditSet:
     """Edits of several files, in order; edits without a name of their own are numbered through.
 
-    Parameters
-    ----------
-    files : sequence of Path
-    options : ReadingOptions
-        Each rule language takes those it knows.
-    language : str, optional
-        Of all files; by default their endings tell.
-    levels : mapping of level name to LevelDeclaration, optional
-        Of the data, where they have several.
-
-    Raises
-    ------
-    WrongRulesError
-        With the mistakes of every file, and the rules that were understood.
+    `options`: each rule language takes those it knows. `language`: of all files; by default their endings tell.
+    `levels`: of the data, where they have several.
     """
     edits = EditSet()
     problems: list[Problem] = []
@@ -193,15 +150,7 @@ def read_rule_files(
 def pipeline_levels(options: ReadingOptions, data: Sequence[Path]) -> LevelSources | None:
     """Levels that the named pipeline declares, read from other files; None: it declares none.
 
-    Parameters
-    ----------
-    options : ReadingOptions
-    data : sequence of Path
-        In place of the pipeline's own: one file, or one of each level, the top first. None: its own.
-
-    Raises
-    ------
-    InputError
+    `data`: in place of the pipeline's own: one file, or one of each level, the top first. None: its own.
     """
     if options.pipeline is None:
         return None
@@ -246,12 +195,7 @@ def _resolved_levels(section: Node, options: ReadingOptions, pipeline: Path) -> 
 
 
 def uses_of_declared(options: ReadingOptions) -> tuple[VariableUse, ...]:
-    """Names of the variables that the command line declares: each is to be in the data.
-
-    Parameters
-    ----------
-    options : ReadingOptions
-    """
+    """Names of the variables that the command line declares: each is to be in the data."""
     entries = () if options.variables is None else options.variables.entries
     return tuple(VariableUse(key.raw, node.place) for key, node in entries)
 

@@ -187,21 +187,7 @@ def mask_request(
 ) -> MaskingResult:
     """Mask what a request asks for, in memory, and check every edit on the result.
 
-    Parameters
-    ----------
-    request : MaskingRequest
-    reporter : Reporter, optional
-    is_released : bool, default True
-        Whether the result leaves: then an open doubt stops it. What is only compared may be in doubt.
-
-    Raises
-    ------
-    InputError
-        Anything wrong with data, edits or plan.
-    EditViolation
-        When an edit of severity error does not hold in the result.
-    OpenDoubts
-        When something was perhaps not understood or not protected, and no waiver names it.
+    `is_released`: whether the result leaves: then an open doubt stops it. What is only compared may be in doubt.
     """
     return _masked(request, reporter, is_released=is_released)[1]
 

@@ -25,15 +25,7 @@ if TYPE_CHECKING:
 def naming_recoded(pipeline: Path | None) -> Iterator[None]:
     """Say first how a variable that steps publish as categories is declared, where its cells are not understood.
 
-    Parameters
-    ----------
-    pipeline : Path or None
-        By which the data are read.
-
-    Raises
-    ------
-    InputError
-        With the same problems; those about such a variable have another hint.
+    `pipeline`: by which the data are read.
     """
     try:
         yield

@@ -175,30 +175,12 @@ def load(
 ) -> Dataset:
     """Dataset of a file or of what a program has.
 
-    Parameters
-    ----------
-    data : DataSource or DataInMemory
-    progress : callable
-    identifiers : bool, default False
-        Whether variables declared to be identifiers are read: they are never published, so mostly they are not even
-        kept.
-    keys : collection of str
-        Identifiers that are read in any case, as texts, since they are published with new values.
-    may_lack : {"nothing", "identifiers", "anything"}, default "nothing"
-        Declared variables that may be absent: identifiers from a masked file, of which the declarations of its original
-        hold; anything from a file that shares them with another. What is to be masked lacks nothing: a misspelt
-        identifier would be published.
-    again : bool, default False
-        Whether the file was read before: nothing of it is doubted a second time.
-
-    Returns
-    -------
-    Dataset
-        With households where they are declared; the variable that names them is `other` unless declared otherwise.
-
-    Raises
-    ------
-    DataError
+    `identifiers`: whether variables declared to be identifiers are read: they are never published, so mostly they are
+    not even kept. `keys`: identifiers that are read in any case, as texts, since they are published with new values.
+    `may_lack`: declared variables that may be absent: identifiers from a masked file, of which the declarations of its
+    original hold; anything from a file that shares them with another. What is to be masked lacks nothing: a misspelt
+    identifier would be published. `again`: whether the file was read before: nothing of it is doubted a second time.
+    Returns with households where they are declared; the variable that names them is `other` unless declared otherwise.
     """
     declared = dict(data.variables)
     if data.cluster is not None:
@@ -220,18 +202,7 @@ def load(
 def dataset_of(data: Data, declared: DeclaredVariables | None = None, argument: str = "data") -> Dataset:
     """Dataset of what a program has, identifiers included; a Dataset as it is, since it was declared when it was made.
 
-    Parameters
-    ----------
-    data : Dataset or data frame
-        Perhaps masked: declared identifiers may be absent.
-    declared : mapping of name to declaration, optional
-    argument : str
-        That `data` is, for messages.
-
-    Raises
-    ------
-    InputError
-        No data, or a declaration that cannot be.
+    `data`: perhaps masked: declared identifiers may be absent. `argument`: that `data` is, for messages.
     """
     held = taken_in(data, argument).data
     known = declarations_of(declared).variables

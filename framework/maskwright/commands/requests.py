@@ -60,19 +60,7 @@ def masking_request(
     waive: Sequence[Mapping[str, object]] = (),
     release: Mapping[str, object] | None = None,
 ) -> MaskingRequest:
-    """Request of a call of `maskwright.protect`, whose parameters these are.
-
-    Parameters
-    ----------
-    data, method, steps, edits, seed, params, variables, groups, declared, cluster, workers, block_size, processes,
-    waive, release
-        As in `maskwright.protect`.
-
-    Raises
-    ------
-    InputError
-        With every mistake in any argument.
-    """
+    """Request of a call of `maskwright.protect`, whose parameters these are."""
     stated = Arguments()
     protect = stated.steps(steps, method=method, variables=variables, groups=groups or None, params=params)
     known = stated.section(declared=declared, cluster=cluster)
@@ -132,23 +120,8 @@ def data_request(
 ) -> DataSource:
     """Data file of a call, as a pipeline's ``data:`` section says it.
 
-    Parameters
-    ----------
-    path : str or Path
-        It need not exist: whoever reads it says so.
-    variables : mapping of name to declaration, optional
-    codebook : str or Path, optional
-    file_format : str, optional
-        Name of a source plugin; by default the ending tells.
-    cluster : str, optional
-        Variable that identifies households.
-    options : mapping of str to object, optional
-        Of the source plugin.
-
-    Raises
-    ------
-    InputError
-        With every mistake in any argument.
+    `path`: it need not exist: whoever reads it says so. `file_format`: name of a source plugin; by default the ending
+    tells.
     """
     stated = Arguments()
     section = stated.section(
@@ -161,12 +134,7 @@ def data_request(
 
 
 def declarations_of(declared: DeclaredVariables | None, cluster: str | None = None) -> Declarations:
-    """What a call declares of data frames.
-
-    Raises
-    ------
-    InputError
-    """
+    """What a call declares of data frames."""
     stated = Arguments()
     found = resolve_declarations(stated.section(declared=declared, cluster=cluster), stated.problems)
     stated.refuse_mistakes()
@@ -175,13 +143,7 @@ def declarations_of(declared: DeclaredVariables | None, cluster: str | None = No
 
 
 def edits_of(edits: Rules | None) -> EditSet:
-    """Edits of a call: read already, or rules as a pipeline's ``edits:`` list holds them.
-
-    Raises
-    ------
-    InputError
-        With every mistake in any rule.
-    """
+    """Edits of a call: read already, or rules as a pipeline's ``edits:`` list holds them."""
     if isinstance(edits, EditSet):
         return edits
     stated = Arguments()
@@ -192,12 +154,7 @@ def edits_of(edits: Rules | None) -> EditSet:
 
 
 def rule_options(reader: EditReader, options: Mapping[str, object]) -> BaseModel | None:
-    """Options of a rule language, of a call; None where none are given.
-
-    Raises
-    ------
-    InputError
-    """
+    """Options of a rule language, of a call; None where none are given."""
     if not options:
         return None
     if reader.params is None:
@@ -209,13 +166,7 @@ def rule_options(reader: EditReader, options: Mapping[str, object]) -> BaseModel
 
 
 def measure_requests(measures: MeasureNames) -> tuple[MeasureRequest, ...]:
-    """Measures of a call: names, or ``{name: {parameters}}``, as a pipeline's ``measure:`` list holds them.
-
-    Raises
-    ------
-    InputError
-        With every mistake: unknown measures or parameters, two measures under one label.
-    """
+    """Measures of a call: names, or ``{name: {parameters}}``, as a pipeline's ``measure:`` list holds them."""
     stated = Arguments()
     found = resolve_measures(stated.node("measures", measures), plugins(), stated.problems)
     stated.refuse_mistakes()

@@ -32,14 +32,7 @@ MANY_VALUES = 20
 class PlannedDoubt:
     """A doubt of the plan of the pipeline that is being written.
 
-    Attributes
-    ----------
-    variable : str
-        '' for what is about none.
-    kind : str
-    said : str
-        Its id, name and message.
-    remedy : str
+    `variable`: '' for what is about none. `said`: its id, name and message.
     """
 
     variable: str
@@ -57,16 +50,9 @@ class PlannedDoubt:
 class LinkedFiles:
     """Two files of a pipeline that is being written: one of groups, and one of their members.
 
-    Attributes
-    ----------
-    levels : mapping of level name to mapping
-        As ``data: levels:`` has them, the upper first.
-    seen : str
-        Names of the files and numbers of their records.
-    violation : str
-        What the data break on arrival, where no step can mend it.
-    drops : bool
-        Whether groups that break an edit on arrival are left out; otherwise a comment says how.
+    `levels`: as ``data: levels:`` has them, the upper first. `seen`: names of the files and numbers of their records.
+    `violation`: what the data break on arrival, where no step can mend it. `drops`: whether groups that break an edit
+    on arrival are left out; otherwise a comment says how.
     """
 
     levels: Mapping[str, Mapping[str, object]]
@@ -104,25 +90,11 @@ def pipeline_text(
 ) -> str:
     """Text of a pipeline.
 
-    Parameters
-    ----------
-    found : Description
-        Of the data.
-    source : str
-        File name of the data, as the pipeline gives it.
-    options : mapping of str to object
-        Of the format, given or found.
-    suggested : sequence of Suggestion
-    active : bool
-        Whether those that hold in all records and are hardly coincidences are edits; otherwise they are comments.
-    doubts : sequence of PlannedDoubt
-        What would stop it: beside the lines that they are about, and listed with the numbers of these at the top.
-    problem : str
-        Why there is no plan.
-    linked : LinkedFiles, optional
-        In place of the one file.
-    levels : sequence of str
-        Lines of ``data: levels:`` that are proposed in the place of the households, as a comment.
+    `source`: file name of the data, as the pipeline gives it. `options`: of the format, given or found. `active`:
+    whether those that hold in all records and are hardly coincidences are edits; otherwise they are comments. `doubts`:
+    what would stop it: beside the lines that they are about, and listed with the numbers of these at the top.
+    `problem`: why there is no plan. `linked`: in place of the one file. `levels`: lines of ``data: levels:`` that are
+    proposed in the place of the households, as a comment.
     """
     found = _with_new_household(_with_something_to_mask(found))
     top = [

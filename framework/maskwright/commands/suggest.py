@@ -93,28 +93,10 @@ def suggest_for_file(
 ) -> Suggestions:
     """Rules that hold in a data file and do not follow from those in the rule files.
 
-    Parameters
-    ----------
-    data : Path or None
-        None: the files of the pipeline, which declares levels.
-    files : sequence of Path
-        Rule files, of rules that are known.
-    share : float
-        Share of the records in which a rule has to hold, in (0, 1].
-    language : str or None
-        Of the rule files; None: their endings tell.
-    options : ReadingOptions
-    reporter : Reporter
-    limit : int, default 30
-        Suggestions, at most; 0: all.
-    show_values : bool, default False
-        Whether constants, lists of values, conditionals that name codes, and exact bounds of ranges are found too: they
-        are values of records.
-
-    Raises
-    ------
-    InputError
-        Bad input; a share outside (0, 1]; a negative limit.
+    `data`: None: the files of the pipeline, which declares levels. `files`: rule files, of rules that are known.
+    `share`: share of the records in which a rule has to hold, in (0, 1]. `language`: of the rule files; None: their
+    endings tell. `limit`: suggestions, at most; 0: all. `show_values`: whether constants, lists of values, conditionals
+    that name codes, and exact bounds of ranges are found too: they are values of records.
     """
     levels = pipeline_levels(options, () if data is None else (data,))
     if levels is not None:

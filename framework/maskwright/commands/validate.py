@@ -112,23 +112,10 @@ def validate_file(
 ) -> Outcome:
     """Check a data file against rule files, as a stream.
 
-    Parameters
-    ----------
-    data, edits, original, svrl : Path
-    reporter : Reporter
-    fired : {"summary", "all"}
-        Whether the SVRL report says once of each rule that it fired, or once for each record.
-    options : ReadingOptions
-        Of the data format (``max_text``) and of the rule language (``phase``, ``max_nesting``), and what is declared.
-    allow_unknown : bool, default False
-        Whether the file is ``ok`` though the verdict of an edit is unknown in every record.
-    others_of_levels : sequence of Path
-        Files of the lower levels, where `data` is that of the top one.
-
-    Raises
-    ------
-    InputError
-        Bad input; a rule set in which nothing ever fired; zero records.
+    `fired`: whether the SVRL report says once of each rule that it fired, or once for each record. `options`: of the
+    data format (``max_text``) and of the rule language (``phase``, ``max_nesting``), and what is declared.
+    `allow_unknown`: whether the file is ``ok`` though the verdict of an edit is unknown in every record.
+    `others_of_levels`: files of the lower levels, where `data` is that of the top one.
     """
     inputs = {
         "the data": data,

@@ -162,13 +162,7 @@ def _is_whole(document: Path, rules: Path) -> bool:
 
 
 def document_options(options: ReadingOptions) -> DocumentOptions:
-    """Options of a command line.
-
-    Raises
-    ------
-    InputError
-        One that a whole document does not have, with the nearest name.
-    """
+    """Options of a command line."""
     said = {
         "--pipeline": options.pipeline, "--variable": options.variables, "--cluster": options.cluster,
         "--format": options.file_format, "--codebook": options.codebook,

@@ -28,17 +28,8 @@ if TYPE_CHECKING:
 def dataset_from_table(table: pa.Table, declared: Mapping[str, VariableDeclaration] | None = None) -> Dataset:
     """Dataset of a table's columns.
 
-    Parameters
-    ----------
-    table : pyarrow.Table of shape (n, p)
-        Null is a missing cell, and so is NaN. Text is meant as text, also where all of it is numbers.
-    declared : mapping of name to VariableDeclaration, optional
-
-    Raises
-    ------
-    DataError
-        No records, names that are not unique, columns that are lists, structures or bytes, values that are not what is
-        declared.
+    `table`: null is a missing cell, and so is NaN. Text is meant as text, also where all of it is numbers; shape (n,
+    p).
     """
     names = table.column_names
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -83,21 +74,9 @@ def _recast(cells: Any, kind: Any) -> Any:
 def released_table(data: Dataset, original: Dataset, table: pa.Table, untouched: Collection[str]) -> pa.Table:
     """Masked records as a table, each column in the type of the original where it can hold the masked values.
 
-    Parameters
-    ----------
-    data : Dataset
-        Its `origin` counts the records of `table`.
-    original : Dataset
-        Of `table`, record by record.
-    table : pyarrow.Table
-        The original; columns that are not in `data` are left out, and new ones come last.
-    untouched : collection of str
-        Columns that no step touched.
-
-    Returns
-    -------
-    pyarrow.Table
-        Dictionaries hold the values that occur. Metadata of the original are left out.
+    `data`: its `origin` counts the records of `table`. `original`: of `table`, record by record. `table`: the original;
+    columns that are not in `data` are left out, and new ones come last. `untouched`: columns that no step touched.
+    Returns dictionaries hold the values that occur. Metadata of the original are left out.
     """
     types = dict(zip(table.column_names, table.schema.types, strict=True))
     table = _plain_text(table)

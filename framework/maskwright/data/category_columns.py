@@ -29,24 +29,9 @@ def category_column(
 ) -> tuple[Column, list[str]]:
     """Column of a nominal or ordinal variable.
 
-    Parameters
-    ----------
-    name : str
-    text : pyarrow.ChunkedArray of strings, shape (n,)
-        Null, blank and declared missing codes are missing.
-    declared : VariableDeclaration
-        With categories, those are the codes, in that order; otherwise the texts found, sorted.
-    order : tuple of str, optional
-        Categories in order, from a source that knows them (an ordered dictionary or a pandas categorical).
-
-    Returns
-    -------
-    Column, list of str
-
-    Raises
-    ------
-    DataError
-        A cell outside the declared categories, or an ordinal variable without an order.
+    `text`: null, blank and declared missing codes are missing; shape (n,). `declared`: with categories, those are the
+    codes, in that order; otherwise the texts found, sorted. `order`: categories in order, from a source that knows them
+    (an ordered dictionary or a pandas categorical).
     """
     encoded = _encoded(text)
     found = pc.cast(encoded.dictionary, pa.string())

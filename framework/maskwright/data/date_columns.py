@@ -71,10 +71,7 @@ def is_moment_type(kind: Any) -> bool:
 def stored_moments(array: Any) -> Moments | None:
     """Seconds of a column of moments; None where some have more digits than binary64, or than six decimals.
 
-    Parameters
-    ----------
-    array : pyarrow.Array or ChunkedArray of shape (n,)
-        Of a type that `is_moment_type`.
+    `array`: of a type that `is_moment_type`; shape (n,).
     """
     units = {"s": 0, "ms": 3, "us": 6, "ns": 9}[array.type.unit]
     missing = np.asarray(array.is_null())
@@ -90,10 +87,7 @@ def stored_moments(array: Any) -> Moments | None:
 def stored_days(array: Any) -> NDArray[np.float64] | None:
     """Days since 1970-01-01 of a column of dates or times; NaN where a cell is null; None where some are no midnights.
 
-    Parameters
-    ----------
-    array : pyarrow.Array or ChunkedArray of shape (n,)
-        Of a type that `is_date_type`.
+    `array`: of a type that `is_date_type`; shape (n,).
     """
     dates = pc.cast(array, pa.date32())
     # Arrow cuts times of day off without a word.
@@ -105,10 +99,7 @@ def stored_days(array: Any) -> NDArray[np.float64] | None:
 def holds_dates(array: Any, declared: VariableDeclaration) -> bool:
     """Whether cells are stored as dates or moments that are understood, or are declared to be.
 
-    Parameters
-    ----------
-    array : pyarrow.ChunkedArray of shape (n,)
-    declared : VariableDeclaration
+    `array`: shape (n,).
     """
     kind = array.type
     if declared.is_date:
@@ -121,21 +112,7 @@ def holds_dates(array: Any, declared: VariableDeclaration) -> bool:
 def date_text_column(name: str, text: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:
     """Column of a variable whose cells are declared to be dates, or were seen to be ISO dates.
 
-    Parameters
-    ----------
-    name : str
-    text : pyarrow.ChunkedArray of strings, shape (n,)
-        Null, blank and declared missing codes are missing.
-    declared : VariableDeclaration
-
-    Returns
-    -------
-    Column, list of str
-
-    Raises
-    ------
-    DataError
-        Cells that are no dates of the format. Names the variable, how many, and the first records; never a value.
+    `text`: null, blank and declared missing codes are missing; shape (n,).
     """
     date_format = format_of(text, declared)
     values, missing = _values(text, declared, date_format)
@@ -152,21 +129,7 @@ def date_text_column(name: str, text: Any, declared: VariableDeclaration) -> tup
 def stored_date_column(name: str, array: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:
     """Column of dates that a typed format stores; null is a missing cell.
 
-    Parameters
-    ----------
-    name : str
-    array : pyarrow.ChunkedArray of shape (n,)
-        Of a type that `is_date_type` or `is_moment_type`.
-    declared : VariableDeclaration
-
-    Returns
-    -------
-    Column, list of str
-
-    Raises
-    ------
-    DataError
-        Some have a time of day, and are declared dates; or the other way round; or they have too many digits.
+    `array`: of a type that `is_date_type` or `is_moment_type`; shape (n,).
     """
     values = None if declared.is_datetime or not is_date_type(array.type) else stored_days(array)
     decimals = None
@@ -198,11 +161,7 @@ def _no_moments(name: str, kind: Any) -> DataError:
 def are_iso_dates(text: Any, declared: VariableDeclaration) -> bool:
     """Whether every cell that has a value is an ISO date, or every one is a moment in one form, and there is one.
 
-    Parameters
-    ----------
-    text : pyarrow.ChunkedArray of strings, shape (n,)
-    declared : VariableDeclaration
-        Its missing codes.
+    `text`: shape (n,).
     """
     date_format = format_of(text, declared)
     any_date = False
@@ -217,10 +176,7 @@ def are_iso_dates(text: Any, declared: VariableDeclaration) -> bool:
 def format_of(text: Any, declared: VariableDeclaration) -> str:
     """Format that is declared, or else that of the first cell that has a value.
 
-    Parameters
-    ----------
-    text : pyarrow.ChunkedArray of strings, shape (n,)
-    declared : VariableDeclaration
+    `text`: shape (n,).
     """
     if declared.is_date and declared.date_format is not None:
         return declared.date_format
@@ -305,13 +261,7 @@ def _no_dates(name: str, wrong: NDArray[np.bool_], text: Any, declared: Variable
 def date_doubt(column: Column, declared: VariableDeclaration, *, typed: bool) -> Doubt | None:
     """Doubt about a column of texts that are ISO dates but for a few, or about dates that may mean 'no value'.
 
-    Parameters
-    ----------
-    column : Column
-        As it was read.
-    declared : VariableDeclaration
-    typed : bool
-        Whether the format has dates of its own, so that texts in it are meant to be texts.
+    `typed`: whether the format has dates of its own, so that texts in it are meant to be texts.
     """
     told = declared.type is not None or bool(declared.categories) or declared.release is not None
     if told or declared.role == "identifier":
@@ -326,10 +276,7 @@ def date_doubt(column: Column, declared: VariableDeclaration, *, typed: bool) ->
 def compact_form(values: NDArray[np.float64]) -> str | None:
     """Format of numbers that are all days (20200131) or months (202001) of 1900 to 2100; None: they are none.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64
-        Without missing ones.
+    `values`: without missing ones; shape (n,).
     """
     distinct = np.unique(values)
     if len(distinct) < FEWEST_COMPACT or distinct[0] < 190_001 or distinct[-1] > 21_001_231:

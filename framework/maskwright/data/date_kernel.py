@@ -26,18 +26,10 @@ def scan_iso_dates(
 ) -> None:  # fmt: skip
     """Read cells as ISO dates, white space around them aside.
 
-    Parameters
-    ----------
-    data : ndarray of shape (m,), uint8
-        UTF-8 text of all cells.
-    offsets : ndarray of shape (n + 1,), int32
-        Where each cell begins in `data`, and the end.
-    absent : ndarray of shape (n,) or (0,), bool
-        Whether a cell is null; empty: none is.
-    days : ndarray of shape (n,), float64
-        Filled with days since 1970-01-01; NaN where a cell is no date of the calendar.
-    blank : ndarray of shape (n,), bool
-        Filled with whether a cell is null, empty or white space only.
+    `data`: UTF-8 text of all cells; shape (m,). `offsets`: where each cell begins in `data`, and the end; shape (n +
+    1,). `absent`: whether a cell is null; empty: none is; shape (n,). `days`: filled with days since 1970-01-01; NaN
+    where a cell is no date of the calendar; shape (n,). `blank`: filled with whether a cell is null, empty or white
+    space only; shape (n,).
     """
     for cell in range(len(days)):
         days[cell], blank[cell] = np.nan, True

@@ -40,14 +40,9 @@ LARGEST = 2**53
 class DateText:
     """What a column of cell texts says as dates.
 
-    Attributes
-    ----------
-    values : ndarray of shape (n,), float64
-        Days since 1970-01-01, or seconds since its midnight where the format has an hour; the first day of a month, a
-        quarter or a year; NaN where the text is no date.
-    is_date : ndarray of shape (n,), bool
-    is_blank : ndarray of shape (n,), bool
-        Whether the cell is absent, empty or white space only.
+    `values`: days since 1970-01-01, or seconds since its midnight where the format has an hour; the first day of a
+    month, a quarter or a year; NaN where the text is no date; shape (n,). `is_date`: shape (n,). `is_blank`: whether
+    the cell is absent, empty or white space only; shape (n,).
     """
 
     values: NDArray[np.float64]
@@ -58,12 +53,9 @@ class DateText:
 def format_mistake(date_format: str) -> str | None:  # noqa: C901, PLR0911 - one return for each mistake
     """What is wrong with a format of dates; None: nothing.
 
-    Parameters
-    ----------
-    date_format : str
-        Directives ``%Y`` (year, four digits), ``%m`` (month), ``%d`` (day), ``%H`` (hour), ``%M`` (minute) and ``%S``
-        (second), two digits each, ``%q`` (quarter), ``%1f`` to ``%6f`` (so many decimals of a second), each at most
-        once, and between them signs that stand for themselves; at the end a zone, ``Z`` or ``+01:00``.
+    `date_format`: directives ``%Y`` (year, four digits), ``%m`` (month), ``%d`` (day), ``%H`` (hour), ``%M`` (minute)
+    and ``%S`` (second), two digits each, ``%q`` (quarter), ``%1f`` to ``%6f`` (so many decimals of a second), each at
+    most once, and between them signs that stand for themselves; at the end a zone, ``Z`` or ``+01:00``.
     """
     pieces = _pieces(re.sub(ZONE, "", date_format) if has_time(date_format) else date_format)
     found = [piece for piece in pieces if piece.startswith("%")]

@@ -127,11 +127,7 @@ FUNCTIONS_OF_DATES = {**CALENDAR, "hour": 1}
 def calendar(function: str, days: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Value of a function of `CALENDAR`; NaN where an argument is NaN, or no day of the years 1 to 9999.
 
-    Parameters
-    ----------
-    function : str
-    days : sequence of ndarray of shape (n,) or (1,), float64
-        One for each argument, in days since 1970-01-01.
+    `days`: one for each argument, in days since 1970-01-01; shape (n,).
     """
     known = [(each >= FIRST_DAY) & (each <= LAST_DAY) for each in days]
     whole = [np.where(good, np.floor(each), 0.0).astype(np.int64) for each, good in zip(days, known, strict=True)]

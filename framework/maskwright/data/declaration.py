@@ -257,10 +257,7 @@ def declared_together(
 ) -> dict[str, VariableDeclaration]:
     """Declarations of a pipeline over those of its codebook, or of the file itself.
 
-    Parameters
-    ----------
-    under, over : mapping of name to VariableDeclaration
-        Facts that `over` states stand; with a type, those that only another type can have do not.
+    `under`, `over`: facts that `over` states stand; with a type, those that only another type can have do not.
     """
     together = dict(under)
     for name, each in over.items():

@@ -45,14 +45,8 @@ LARGEST_COUNTED = 1000
 class Dependency:
     """A variable that others determine.
 
-    Attributes
-    ----------
-    name : str
-        Determined.
-    given : tuple of str
-        One variable, or two of which neither does alone.
-    by_count : bool
-        It is the number of records with the same value of the given variable that determines: a household size.
+    `given`: one variable, or two of which neither does alone. `by_count`: it is the number of records with the same
+    value of the given variable that determines: a household size.
     """
 
     name: str
@@ -64,12 +58,7 @@ class Dependency:
 
 
 class ValueCodes:
-    """Whole numbers in the place of values, made when they are asked for.
-
-    Parameters
-    ----------
-    data : Dataset
-    """
+    """Whole numbers in the place of values, made when they are asked for."""
 
     def __init__(self, data: Dataset) -> None:
         self._data = data
@@ -119,14 +108,9 @@ def determines(
     most frequent value of those with the same `given`. All r agree by chance with probability s^r, which has to be
     below one in `BY_CHANCE` times the number of tests. Values that one record alone has say nothing, for or against.
 
-    Parameters
-    ----------
-    given, found : ndarray of shape (n,), int64
-        Codes 0, 1, ..., -1 where missing: such records are left out.
-    tests : int
-        Candidates among which this one is tried.
-    groups : ndarray of shape (n,), int64, optional
-        Of the records: those of one group bear witness once, and values that one group alone has say nothing.
+    `given`, `found`: codes 0, 1, ..., -1 where missing: such records are left out; shape (n,). `tests`: candidates
+    among which this one is tried. `groups`: of the records: those of one group bear witness once, and values that one
+    group alone has say nothing; shape (n,).
     """
     both = (given >= 0) & (found >= 0)
     if groups is not None and both.any():
@@ -154,10 +138,7 @@ def determines(
 def exceptions(given: NDArray[np.int64], found: NDArray[np.int64]) -> int:
     """Records that differ from the most frequent value of `found` among those with the same `given`.
 
-    Parameters
-    ----------
-    given, found : ndarray of shape (n,), int64
-        Codes 0, 1, ..., -1 where missing: such records are left out.
+    `given`, `found`: codes 0, 1, ..., -1 where missing: such records are left out; shape (n,).
     """
     both = (given >= 0) & (found >= 0)
     if not both.any():
@@ -192,13 +173,7 @@ def _tells_sizes(counts: NDArray[np.int64]) -> bool:
 class Dependencies:
     """What determines the variables of a file; looked for when it is asked for.
 
-    Parameters
-    ----------
-    data : Dataset
-    columns : sequence of str
-        Variables that somebody sees.
-    spanning : Spanning, optional
-        Of joined records: what is asked, and who bears witness.
+    `spanning`: of joined records: what is asked, and who bears witness.
     """
 
     def __init__(self, data: Dataset, columns: Sequence[str], spanning: Spanning | None = None) -> None:

@@ -39,14 +39,7 @@ ACCEPTED = (
 class TakenIn:
     """Data of a program as the framework reads them.
 
-    Attributes
-    ----------
-    data : Dataset, pandas.DataFrame or pyarrow.Table
-    given : object
-        What came.
-    frame : narwhals.DataFrame or None
-        The frame, collected where it was lazy, of a library that narwhals knows.
-    notices : tuple of str
+    `frame`: the frame, collected where it was lazy, of a library that narwhals knows.
     """
 
     data: Dataset | pd.DataFrame | pa.Table
@@ -58,17 +51,7 @@ class TakenIn:
 def taken_in(data: object, argument: str = "data") -> TakenIn:
     """Take in what a program has; nothing is copied that need not be.
 
-    Parameters
-    ----------
-    data : Dataset or data frame
-        What is lazy is collected, and a stream is read to its end.
-    argument : str
-        That `data` is, for messages.
-
-    Raises
-    ------
-    InputError
-        Anything else: a list, a dictionary, an array, one column.
+    `data`: what is lazy is collected, and a stream is read to its end. `argument`: that `data` is, for messages.
     """
     import narwhals as nw
     import pandas as pd
@@ -147,20 +130,9 @@ def given_back(
 ) -> object:
     """Released records in the type that came in.
 
-    Parameters
-    ----------
-    released : pyarrow.Table
-    taken : TakenIn
-    untouched : collection of str
-        Columns that no step touched.
-    origin : ndarray of shape (n,), int64, optional
-        Record of the original that each released one comes from, where some were dropped.
-
-    Returns
-    -------
-    object
-        A lazy frame where one came, of the released records; a pyarrow.Table where Arrow's stream was all that was
-        known.
+    `untouched`: columns that no step touched. `origin`: record of the original that each released one comes from, where
+    some were dropped; shape (n,). Returns a lazy frame where one came, of the released records; a pyarrow.Table where
+    Arrow's stream was all that was known.
     """
     import narwhals as nw
 

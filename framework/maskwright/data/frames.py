@@ -35,20 +35,10 @@ if TYPE_CHECKING:
 def dataset_from_frame(frame: pd.DataFrame, declared: Mapping[str, VariableDeclaration] | None = None) -> Dataset:
     """Dataset of a DataFrame's columns; the frame is not changed.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame of shape (n, p)
-        Column names are strings, each used once. Integers have no decimals; floats are never rounded unless
-        `declared` gives decimals; ordered categoricals are ordinal; moments that are all midnights, and texts that are
-        all ISO dates, are dates, other moments datetimes; truth values, other categoricals, times of day and text are
-        nominal. NaN, None and NA are missing cells.
-    declared : mapping of name to VariableDeclaration, optional
-
-    Raises
-    ------
-    DataError
-        No records, names that are not unique strings, a declared variable that is not there, values that are not what
-        is declared.
+    `frame`: column names are strings, each used once. Integers have no decimals; floats are never rounded unless
+    `declared` gives decimals; ordered categoricals are ordinal; moments that are all midnights, and texts that are all
+    ISO dates, are dates, other moments datetimes; truth values, other categoricals, times of day and text are nominal.
+    NaN, None and NA are missing cells; shape (n, p).
     """
     names = list(frame.columns)
     if any(not isinstance(name, str) for name in names):

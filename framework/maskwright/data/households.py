@@ -18,13 +18,7 @@ if TYPE_CHECKING:
 
 
 def with_households(data: Dataset, name: str) -> Dataset:
-    """Copy whose records with the same value of a variable are one household.
-
-    Raises
-    ------
-    InputError
-        When there is no such variable, or a record has no value: it belongs to no household.
-    """
+    """Copy whose records with the same value of a variable are one household."""
     column = data[name]
     if column.missing.any():
         raise InputError(
@@ -40,11 +34,7 @@ def household_columns(data: Dataset, names: Collection[str]) -> tuple[str, ...]:
 
     None where households are not declared, or none of their variables is published.
 
-    Parameters
-    ----------
-    data : Dataset
-    names : collection of str
-        Variables that are published as they are.
+    `names`: variables that are published as they are.
     """
     homes = data.households
     if homes is None:

@@ -87,16 +87,8 @@ def misread_doubt(column: Column, declared: VariableDeclaration, *, typed: bool,
     Codes are no doubt: texts of one width with leading zeros (``01.11``, ``04109``), or of letters and digits
     (``2A``), numbers too long for any number. A declared type, categories, or ``release: as is`` settle it.
 
-    Parameters
-    ----------
-    column : Column
-        As it was read.
-    declared : VariableDeclaration
-    typed : bool
-        Whether the format has numbers of its own, so that texts in it are meant to be texts: short whole numbers are
-        codes then.
-    decimal : str
-        Decimal mark of the file's numbers.
+    `typed`: whether the format has numbers of its own, so that texts in it are meant to be texts: short whole numbers
+    are codes then. `decimal`: decimal mark of the file's numbers.
     """
     settled = declared.type is not None or declared.categories or declared.release is not None
     if column.variable.is_numeric or settled or declared.role == "identifier":
@@ -216,12 +208,7 @@ def _odd_cells(column: Column, found: _Texts, like: NDArray[np.bool_]) -> Iterat
 def declared_missing(name: str, words: Iterable[str]) -> str:
     """A declaration of missing codes, as a pipeline writes it.
 
-    Parameters
-    ----------
-    name : str
-        Of the variable.
-    words : iterable of str
-        Among `MISSING_WORDS`, as the file writes them.
+    `words`: among `MISSING_WORDS`, as the file writes them.
     """
     bare = (word.strip() for word in words)
     listed = [word if word.isalpha() and word.lower() != "null" else f'"{word}"' for word in bare]
@@ -231,9 +218,7 @@ def declared_missing(name: str, words: Iterable[str]) -> str:
 def missing_words(cells: Any) -> list[str]:
     """Texts of cells that say 'no value' in many files, as they are written; sorted.
 
-    Parameters
-    ----------
-    cells : pyarrow.ChunkedArray of strings, shape (n,)
+    `cells`: shape (n,).
     """
     distinct = pc.unique(pc.cast(cells, pa.string()))
     return sorted(set(pc.utf8_trim_whitespace(distinct.filter(pa.array(is_word(distinct)))).to_pylist()))
@@ -245,12 +230,6 @@ def apart_doubt(column: Column, declared: VariableDeclaration) -> Doubt | None:
     Codes are the only negative numbers of a variable, all of them like -1, -9 or -99; or the largest numbers, like 99
     or 98, which are far above the next, or much more frequent than the numbers beneath and apart from them. A declared
     type or bound says that they are values.
-
-    Parameters
-    ----------
-    column : Column
-        Of numbers.
-    declared : VariableDeclaration
     """
     told = declared.type, declared.min, declared.max, declared.release
     if column.variable.is_date:
@@ -269,13 +248,7 @@ def apart_doubt(column: Column, declared: VariableDeclaration) -> Doubt | None:
 
 
 def codes_apart(column: Column) -> dict[float, int]:
-    """Numbers of a variable that stand apart and look like codes for 'no value', and in how many cells.
-
-    Parameters
-    ----------
-    column : Column
-        Of numbers.
-    """
+    """Numbers of a variable that stand apart and look like codes for 'no value', and in how many cells."""
     values = column.values[~column.missing]
     if not len(values) or (values.min() >= 0 and values.max() not in NINES):
         return {}
@@ -307,12 +280,7 @@ def _high_codes(found: NDArray[np.float64], counts: NDArray[np.int64]) -> int:
 
 
 def doubtful_names(names: Sequence[str]) -> Iterator[Doubt]:
-    """Doubt about columns that are named by numbers or dates; those that only count the columns are none.
-
-    Parameters
-    ----------
-    names : sequence of str
-    """
+    """Doubt about columns that are named by numbers or dates; those that only count the columns are none."""
     if any(list(names) == [str(first + position) for position in range(len(names))] for first in (0, 1)):
         return
     texts = pa.array(list(names), pa.string())

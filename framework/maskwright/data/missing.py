@@ -103,11 +103,7 @@ class MissingCells:
 def missing_texts(text: Any, missing: NDArray[np.bool_]) -> MissingCells | None:
     """How the missing cells of a column are written; None where no cell is missing.
 
-    Parameters
-    ----------
-    text : pyarrow.ChunkedArray of strings, shape (n,)
-        Null where there is no cell.
-    missing : ndarray of shape (n,), bool
+    `text`: null where there is no cell; shape (n,). `missing`: shape (n,).
     """
     if not missing.any():
         return None
@@ -124,12 +120,8 @@ def missing_numbers(
 ) -> MissingCells | None:
     """How the missing cells of a column of numbers are stored; None where no cell is missing.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64
-        As stored, missing codes included.
-    missing, absent : ndarray of shape (n,), bool
-        Which cells have no value, and which of them hold nothing.
+    `values`: as stored, missing codes included; shape (n,). `missing`, `absent`: which cells have no value, and which
+    of them hold nothing; shape (n,).
     """
     if not missing.any():
         return None
@@ -153,10 +145,7 @@ def is_code_text(text: Any, codes: Sequence[str]) -> NDArray[np.bool_]:
     ``-9,00``. It does not stand for a text with leading zeros, since the code ``09`` of a classification is not the
     number 9.
 
-    Parameters
-    ----------
-    text : pyarrow.StringArray of shape (n,)
-    codes : sequence of str
+    `text`: shape (n,).
     """
     if not codes:
         return np.zeros(len(text), dtype=np.bool_)

@@ -22,14 +22,8 @@ MOST_SHOWN = 20
 class MissingCounts:
     """How many cells of a variable are missing.
 
-    Attributes
-    ----------
-    name : str
-    cells : int
-    codes : tuple of (str, int)
-        Each declared missing code, and how many cells hold it.
-    suppressed_as : str or None
-        What cells that steps suppress are written as: this code need not occur.
+    `codes`: each declared missing code, and how many cells hold it. `suppressed_as`: what cells that steps suppress are
+    written as: this code need not occur.
     """
 
     name: str
@@ -56,24 +50,12 @@ class MissingCounts:
 
 
 def missing_notes(columns: Sequence[Column]) -> Iterator[str]:
-    """Sentences about the missing cells of each variable; none when there are none.
-
-    Parameters
-    ----------
-    columns : sequence of Column
-        As they were read.
-    """
+    """Sentences about the missing cells of each variable; none when there are none."""
     yield from missing_sentences([MissingCounts.of(column) for column in columns], len(columns[0]) if columns else 0)
 
 
 def missing_sentences(counts: Sequence[MissingCounts], records: int) -> Iterator[str]:
-    """Sentences about the missing cells of each variable; none when there are none.
-
-    Parameters
-    ----------
-    counts : sequence of MissingCounts
-    records : int
-    """
+    """Sentences about the missing cells of each variable; none when there are none."""
     shown = [str(each) for each in counts if each.cells]
     if shown:
         listed = ", ".join(shown[:MOST_SHOWN])
@@ -83,13 +65,7 @@ def missing_sentences(counts: Sequence[MissingCounts], records: int) -> Iterator
 
 
 def code_counts(column: Column) -> Iterator[tuple[str, int]]:
-    """Each declared missing code of a column, and how many cells hold it.
-
-    Parameters
-    ----------
-    column : Column
-        As it was read.
-    """
+    """Each declared missing code of a column, and how many cells hold it."""
     codes = column.variable.empty_texts
     if column.blank is None or not codes:
         yield from ((code, 0) for code in codes)

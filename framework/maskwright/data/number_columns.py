@@ -38,10 +38,7 @@ def first_records(where: NDArray[np.bool_]) -> str:
 def stored_decimals(values: NDArray[np.float64]) -> int | None:
     """Smallest number of decimals, at most 6, that every stored number has; None when they are not on such a grid.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64
-        Without NaN.
+    `values`: without NaN; shape (n,).
     """
     largest = largest_of(values)
     for decimals in range(MOST_STORED_DECIMALS + 1):
@@ -67,11 +64,7 @@ def is_at_end(values: NDArray[np.float64]) -> bool:
 def seen_beyond(values: NDArray[np.float64], texts: Any) -> NDArray[np.float64]:
     """Numbers, those moved one up that are beyond 2**53 and would be rounded to it: 2**53 + 1.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64
-    texts : pyarrow.StringArray or ChunkedArray of shape (n,)
-        What the cells say, all digits of it.
+    `values`: shape (n,). `texts`: what the cells say, all digits of it; shape (n,).
     """
     if not is_at_end(values):
         return values
@@ -93,28 +86,9 @@ def number_column(
 ) -> tuple[Column, list[str]]:
     """Column of a numeric variable.
 
-    Parameters
-    ----------
-    name : str
-    values : ndarray of shape (n,), float64
-    missing : ndarray of shape (n,), bool
-    seen : int or None
-        Decimals that are needed to write every value; None when the values are plain binary64.
-    declared : VariableDeclaration
-    blank : MissingCells, optional
-        How missing cells are written.
-    digits : int, optional
-        Digits after the point that every number is written with.
-
-    Returns
-    -------
-    Column, list of str
-        And what a person should know of it.
-
-    Raises
-    ------
-    DataError
-        Infinite values, or numbers that contradict the declaration.
+    `values`: shape (n,). `missing`: shape (n,). `seen`: decimals that are needed to write every value; None when the
+    values are plain binary64. `blank`: how missing cells are written. `digits`: digits after the point that every
+    number is written with. Returns and what a person should know of it.
     """
     present = values[~missing] if missing.any() else values
     largest = largest_of(present)

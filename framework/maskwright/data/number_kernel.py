@@ -28,26 +28,11 @@ def scan_numbers(
 ) -> bool:  # fmt: skip
     """Read cells by the XPath rule.
 
-    Parameters
-    ----------
-    data : ndarray of shape (m,), uint8
-        UTF-8 text of all cells.
-    offsets : ndarray of shape (n + 1,), int32
-        Where each cell begins in `data`, and the end.
-    absent : ndarray of shape (n,) or (0,), bool
-        Whether a cell is null; empty: none is.
-    values : ndarray of shape (n,), float64
-        Filled with the numbers; NaN where there is none.
-    kinds : ndarray of shape (n,), uint8
-        Filled with `BLANK`, `NUMBER` or `OTHER`.
-    seen : ndarray of shape (5,), int64
-        Updated: decimals needed, fewest and most digits after the point, cells with leading zeros, and whether there
-        is anything but digits.
-
-    Returns
-    -------
-    bool
-        Whether every number could be read; False at the first with more digits than are exact.
+    `data`: UTF-8 text of all cells; shape (m,). `offsets`: where each cell begins in `data`, and the end; shape (n +
+    1,). `absent`: whether a cell is null; empty: none is; shape (n,). `values`: filled with the numbers; NaN where
+    there is none; shape (n,). `kinds`: filled with `BLANK`, `NUMBER` or `OTHER`; shape (n,). `seen`: Updated: decimals
+    needed, fewest and most digits after the point, cells with leading zeros, and whether there is anything but digits;
+    shape (5,). Returns whether every number could be read; False at the first with more digits than are exact.
     """
     for cell in range(len(kinds)):
         values[cell], kinds[cell] = np.nan, BLANK

@@ -24,19 +24,8 @@ MINUS, POINT, ZERO = 45, 46, 48
 def spelled(values: NDArray[np.float64], missing: NDArray[np.bool_], decimals: int, digits: int) -> Any:
     """Canonical text of many numbers; None where one of them, or their text, is too large to be told in this way.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64
-    missing : ndarray of shape (n,), bool
-        Cells written as null.
-    decimals : int
-        The grid.
-    digits : int
-        Digits after the point that each number has at least.
-
-    Returns
-    -------
-    pyarrow.StringArray of shape (n,), or None
+    `values`: shape (n,). `missing`: cells written as null; shape (n,). `digits`: digits after the point that each
+    number has at least. Returns shape (n,).
     """
     n = len(values)
     longest = 2 + max(LONGEST_WHOLE, decimals + 1) + max(digits - decimals, 0)

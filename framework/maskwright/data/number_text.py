@@ -34,23 +34,12 @@ MOST_DIGITS = 1 << 20
 class NumberText:
     """What a column of cell texts says as numbers.
 
-    Attributes
-    ----------
-    values : ndarray of shape (n,), float64
-        The numbers, correctly rounded to binary64; NaN where the text is no number.
-    is_number : ndarray of shape (n,), bool
-        Whether the text is a number by the XPath rule. False for absent and empty cells.
-    is_blank : ndarray of shape (n,), bool
-        Whether the cell is absent, empty or white space only.
-    decimals : int
-        Digits after the point that are needed to write every number: trailing zeros do not count.
-    digits : tuple of int, int
-        Fewest and most digits after the point of the numbers, trailing zeros included; the fewest is `MOST_DIGITS`
-        where there is no number.
-    only_digits : bool
-        Whether no cell has anything but digits.
-    leading_zeros : int
-        Cells that begin with a zero and another digit.
+    `values`: the numbers, correctly rounded to binary64; NaN where the text is no number; shape (n,). `is_number`:
+    whether the text is a number by the XPath rule. False for absent and empty cells; shape (n,). `is_blank`: whether
+    the cell is absent, empty or white space only; shape (n,). `decimals`: digits after the point that are needed to
+    write every number: trailing zeros do not count. `digits`: fewest and most digits after the point of the numbers,
+    trailing zeros included; the fewest is `MOST_DIGITS` where there is no number. `only_digits`: whether no cell has
+    anything but digits. `leading_zeros`: cells that begin with a zero and another digit.
     """
 
     values: NDArray[np.float64]
@@ -96,9 +85,7 @@ def read_numbers(text: Any) -> NumberText:
 def read_many_numbers(text: Any) -> NumberText:
     """Read cell texts as numbers, as `read_numbers` does, in compiled code where they are many.
 
-    Parameters
-    ----------
-    text : pyarrow.StringArray or ChunkedArray of shape (n,)
+    `text`: shape (n,).
     """
     flat = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
     if len(flat) < MANY_CELLS or not pa.types.is_string(flat.type):
@@ -118,10 +105,7 @@ def read_many_numbers(text: Any) -> NumberText:
 def scanned_parts(flat: Any) -> tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.bool_]]:
     """Bytes of all cells, where in them each begins and the last ends, and which cells are null (none: of shape (0,)).
 
-    Parameters
-    ----------
-    flat : pyarrow.StringArray of shape (n,)
-        With at least one cell.
+    `flat`: with at least one cell; shape (n,).
     """
     _, offsets, data = flat.buffers()
     bounds = np.frombuffer(offsets, dtype=np.int32)[flat.offset : flat.offset + len(flat) + 1]
@@ -208,9 +192,7 @@ def _one_by_one(flat: Any, other: bytes) -> NumberText:
 def other_bytes(flat: Any) -> bytes:
     """Bytes of all cells that are no digits.
 
-    Parameters
-    ----------
-    flat : pyarrow.StringArray of shape (n,)
+    `flat`: shape (n,).
     """
     return cell_bytes(flat).translate(None, b"0123456789")
 
@@ -218,9 +200,7 @@ def other_bytes(flat: Any) -> bytes:
 def cell_bytes(flat: Any) -> bytes:
     """Bytes of all cells, one after the other.
 
-    Parameters
-    ----------
-    flat : pyarrow.StringArray of shape (n,)
+    `flat`: shape (n,).
     """
     _, offsets, data = flat.buffers()
     if len(flat) == 0 or data is None:
@@ -240,9 +220,7 @@ def has_white_space(text: Any) -> bool:
 def is_blank_text(text: Any) -> NDArray[np.bool_]:
     """Whether cells are empty or white space only; shape (n,), False where there is no cell.
 
-    Parameters
-    ----------
-    text : pyarrow.StringArray of shape (n,)
+    `text`: shape (n,).
     """
     trimmed = pc.utf8_trim(text, characters=WHITE_SPACE) if has_white_space(text) else text
     return _bools(pc.equal(pc.binary_length(trimmed), 0))
@@ -346,12 +324,7 @@ def libxml2_numbers(values: NDArray[np.float64], decimals: int | None) -> NDArra
     It reads the digits before and after the point apart and adds them, so 2.688 becomes the binary64 below. A file that
     every XPath engine should accept has to hold in this reading too.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64
-        On a grid of `decimals`; NaN stays.
-    decimals : int or None
-        0 or None: as they are.
+    `values`: on a grid of `decimals`; NaN stays; shape (n,). `decimals`: 0 or None: as they are.
     """
     if not decimals:
         return values
@@ -362,12 +335,7 @@ def libxml2_numbers(values: NDArray[np.float64], decimals: int | None) -> NDArra
 
 
 def canonical_text(code: str) -> str:
-    """A code that is a number as the shortest text of that number, any other as it is.
-
-    Parameters
-    ----------
-    code : str
-    """
+    """A code that is a number as the shortest text of that number, any other as it is."""
     said = read_numbers(pa.array([code], pa.string()))
     return plain_text(float(said.values[0])) if bool(said.is_number[0]) else code
 

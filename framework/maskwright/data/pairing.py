@@ -22,17 +22,7 @@ def paired(original: Dataset, masked: Dataset, key: str) -> tuple[Dataset, Datas
 
     Numbers pair by value and texts by text, also when one file holds numbers and the other texts that say them.
 
-    Parameters
-    ----------
-    original, masked : Dataset
-        Both with the variable `key`.
-    key : str
-        Its values name each record once.
-
-    Raises
-    ------
-    InputError
-        When a file has no such variable, a key is missing or occurs twice, or a masked record has no original.
+    `original`, `masked`: both with the variable `key`. `key`: its values name each record once.
     """
     files = (("original", original), ("masked file", masked))
     for what, data in files:

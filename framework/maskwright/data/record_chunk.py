@@ -40,26 +40,14 @@ SPACED_ISO_TEXT = r"^[ \t\r\n]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ \t\r\n]*$"
 class Cells:
     """The cells of one variable in a chunk of n records.
 
-    Attributes
-    ----------
-    numbers : ndarray of shape (n,), float64
-        The number each cell says by the XPath rule, and of a date its days since 1970-01-01, of a datetime its seconds;
-        NaN where it says none (missing, or other text).
-    missing : ndarray of shape (n,), bool
-        No value: absent, empty, or a declared missing code.
-    absent : ndarray of shape (n,), bool
-        No cell at all, as opposed to an empty one (XPath tells them apart).
-    decimals : int or None
-        Every number is a multiple of ``10 ** -decimals`` and is meant as that decimal; None when the numbers are
-        plain binary64.
-    text : callable returning pyarrow.StringArray of shape (n,)
-        Cell texts, null where absent; computed only when an edit compares text.
-    nothing : callable returning pyarrow.StringArray of shape (n,), or None
-        Texts of the cells that are missing, as far as they have any; None: they have none.
-    codes : tuple of (str, str)
-        Missing codes, and what each means.
-    spoken : ndarray of shape (n,), float64, or None
-        The numbers by the XPath rule where some of `numbers` are days; None where none is.
+    `numbers`: the number each cell says by the XPath rule, and of a date its days since 1970-01-01, of a datetime its
+    seconds; NaN where it says none (missing, or other text); shape (n,). `missing`: no value: absent, empty, or a
+    declared missing code; shape (n,). `absent`: no cell at all, as opposed to an empty one (XPath tells them apart);
+    shape (n,). `decimals`: every number is a multiple of ``10 ** -decimals`` and is meant as that decimal; None when
+    the numbers are plain binary64. `text`: cell texts, null where absent; computed only when an edit compares text;
+    shape (n,). `nothing`: texts of the cells that are missing, as far as they have any; None: they have none; shape
+    (n,). `codes`: missing codes, and what each means. `spoken`: the numbers by the XPath rule where some of `numbers`
+    are days; None where none is; shape (n,).
     """
 
     numbers: NDArray[np.float64]
@@ -242,14 +230,8 @@ def column_cells(
 ) -> Cells:
     """Cells of a dataset's column, records start..stop.
 
-    Parameters
-    ----------
-    column : Column
-        Of n records.
-    start, stop : int
-        0-based, the last excluded; to the end when `stop` is None.
-    known : callable, optional
-        Gives what the categories say; otherwise they are read.
+    `start`, `stop`: 0-based, the last excluded; to the end when `stop` is None. `known`: gives what the categories say;
+    otherwise they are read.
     """
     values, missing = column.values[start:stop], column.missing[start:stop]
     nothing, codes = partial(column.nothing, slice(start, stop)), column.variable.empty_meanings
@@ -269,12 +251,7 @@ def column_cells(
 def number_cells(values: NDArray[np.float64], missing: NDArray[np.bool_], decimals: int | None) -> Cells:
     """Cells that hold plain numbers; `missing` ones are absent too.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64
-    missing : ndarray of shape (n,), bool
-    decimals : int or None
-        Of the grid the values are on; None for plain binary64.
+    `values`: shape (n,). `missing`: shape (n,). `decimals`: of the grid the values are on; None for plain binary64.
     """
     numbers = np.where(missing, np.nan, values)
     return Cells(numbers, missing, missing, decimals, lambda: write_numbers(numbers, missing, decimals))

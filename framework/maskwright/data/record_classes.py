@@ -35,12 +35,7 @@ def class_codes(data: Dataset, names: Sequence[str]) -> NDArray[np.int64]:
 def varying(values: NDArray[Any], classes: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Records whose class has several values of a variable; shape (n,).
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        Numbers or codes; no NaN.
-    classes : ndarray of shape (n,), int64
-        0 to c - 1.
+    `values`: numbers or codes; no NaN; shape (n,). `classes`: 0 to c - 1; shape (n,).
     """
     if not len(values):
         return np.zeros(0, dtype=np.bool_)

@@ -21,12 +21,7 @@ def told_by_neighbours(data: Dataset, name: str, hidden: NDArray[np.bool_]) -> N
     None where that tells nothing: of the shown cells between two alike, so few have to differ from these, and so many
     have to be there, that it is not by chance (see `maskwright.data.dependencies.determines`).
 
-    Parameters
-    ----------
-    data : Dataset
-        With the hidden values.
-    name : str
-    hidden : ndarray of shape (n,), bool
+    `hidden`: shape (n,).
     """
     own = ValueCodes(data).of(name)
     run = _runs(own, data.households)
@@ -35,13 +30,7 @@ def told_by_neighbours(data: Dataset, name: str, hidden: NDArray[np.bool_]) -> N
 
 
 def is_in_blocks(data: Dataset, name: str) -> bool:
-    """Whether nearly all records have the value of the records before and after, and not by chance.
-
-    Parameters
-    ----------
-    data : Dataset
-    name : str
-    """
+    """Whether nearly all records have the value of the records before and after, and not by chance."""
     own = ValueCodes(data).of(name)
     run = _runs(own, data.households)
     codes = own[np.flatnonzero(np.diff(run, prepend=-1))]

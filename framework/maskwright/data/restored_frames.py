@@ -28,20 +28,10 @@ def frame_from_dataset(
 ) -> pd.DataFrame:
     """DataFrame of a dataset's columns, in the form of another.
 
-    Parameters
-    ----------
-    data : Dataset
-    like : pandas.DataFrame, optional
-        The frame the dataset came from: index, order of columns and types are restored. Integers that are no longer
-        integral, or have missing cells where the type has none, become floats; categories that the original does not
-        have become text. Columns that are not in `data` are left out; new ones come last.
-    untouched : collection of str
-        Columns whose cells are those of `like`.
-
-    Raises
-    ------
-    InputError
-        The dataset's records cannot be those of `like`.
+    `like`: the frame the dataset came from: index, order of columns and types are restored. Integers that are no longer
+    integral, or have missing cells where the type has none, become floats; categories that the original does not have
+    become text. Columns that are not in `data` are left out; new ones come last. `untouched`: columns whose cells are
+    those of `like`.
     """
     import pandas as pd
 
@@ -74,23 +64,10 @@ def released_frame(
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """DataFrame of masked records in the form of the original, without what else the original carries.
 
-    Parameters
-    ----------
-    data : Dataset
-    like : pandas.DataFrame
-        The original.
-    untouched : collection of str
-        Columns that no step touched: their cells are taken from the original.
-    keep_index : bool
-        Whether its index may be published.
-    keeps_count : bool, default True
-        Whether the default one (0, 1, ...) may: it holds nothing but the order of the records.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Categoricals have the categories that occur; an index that may not be published is replaced by 0, 1, ...
-    notices : tuple of str
+    `untouched`: columns that no step touched: their cells are taken from the original. `keep_index`: whether its index
+    may be published. `keeps_count`: whether the default one (0, 1, ...) may: it holds nothing but the order of the
+    records. Returns categoricals have the categories that occur; an index that may not be published is replaced by 0,
+    1, .
     """
     import pandas as pd
 

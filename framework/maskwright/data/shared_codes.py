@@ -22,15 +22,8 @@ def shared_codes(columns: Sequence[Column]) -> tuple[NDArray[np.int64], ...]:
 
     Numbers are equal by value, categories by text; a category equals a number when its text says that number.
 
-    Parameters
-    ----------
-    columns : sequence of Column
-        Of one variable, in several files; lengths may differ.
-
-    Returns
-    -------
-    tuple of ndarray of shape (n,), int64
-        One for each column: 0, 1, ... without gaps over all columns, -1 where missing.
+    `columns`: of one variable, in several files; lengths may differ. Returns one for each column: 0, 1, ... without
+    gaps over all columns, -1 where missing; shape (n,).
     """
     numeric = any(column.variable.is_numeric for column in columns)
     numbered: dict[float | str, int] = {}
@@ -49,11 +42,8 @@ def shared_codes(columns: Sequence[Column]) -> tuple[NDArray[np.int64], ...]:
 def published_codes(column: Column) -> NDArray[np.int64]:
     """Codes of one file, where missing codes that are published apart are values of their own.
 
-    Returns
-    -------
-    ndarray of shape (n,), int64
-        0, 1, ... Missing cells have -1 where all are published alike; otherwise those that are published as suppressed
-        cells are have -1, and the other kinds the numbers after the last value.
+    Returns 0, 1, ... Missing cells have -1 where all are published alike; otherwise those that are published as
+    suppressed cells are have -1, and the other kinds the numbers after the last value; shape (n,).
     """
     (codes,) = shared_codes([column])
     kinds = column.missing_kinds()

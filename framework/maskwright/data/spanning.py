@@ -23,21 +23,12 @@ OWN, GROUP, HOME = "own", "group", "home"
 class Spanning:
     """Which variables of joined records are asked about together: those of one level alone are asked there.
 
-    Attributes
-    ----------
-    belongs : mapping of name to str
-        `OWN`, `GROUP` or `HOME`; any other word: of another record, that a pointer names.
-    groups : ndarray of shape (n,), int64
-    wanted : collection of str
-        Variables of which single values of others are asked as well. What merely went beside them is asked of whole
-        variables only: with all its values, each cell that goes asks for others, and in the end most are gone. Where
-        edits tell others by such a cell, its variable is wanted too: `maskwright.masking.levels.told_beside`.
-    size : str
-        The number of records of the group.
-    said : mapping of name to str
-        What variables are called in messages, where that is not their name.
-    ends : mapping of name to str
-        The published variable without which nobody knows one, where that is another; empty: anybody counts it.
+    `belongs`: `OWN`, `GROUP` or `HOME`; any other word: of another record, that a pointer names. `groups`: shape (n,).
+    `wanted`: variables of which single values of others are asked as well. What merely went beside them is asked of
+    whole variables only: with all its values, each cell that goes asks for others, and in the end most are gone. Where
+    edits tell others by such a cell, its variable is wanted too: `maskwright.masking.levels.told_beside`. `size`: the
+    number of records of the group. `said`: what variables are called in messages, where that is not their name. `ends`:
+    the published variable without which nobody knows one, where that is another; empty: anybody counts it.
     """
 
     belongs: Mapping[str, str]

@@ -22,12 +22,7 @@ def is_number_type(kind: Any) -> bool:
 
 
 def refuse_nested(name: str, kind: Any) -> None:
-    """Stop at a column of lists, structures or bytes.
-
-    Raises
-    ------
-    DataError
-    """
+    """Stop at a column of lists, structures or bytes."""
     binary = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view)
     if pa.types.is_nested(kind) or any(test(kind) for test in binary):
         raise DataError(
@@ -38,10 +33,7 @@ def refuse_nested(name: str, kind: Any) -> None:
 def stored_numbers(array: Any) -> NDArray[np.float64]:
     """Nearest binary64 numbers of a column of numbers; NaN where a cell is null.
 
-    Parameters
-    ----------
-    array : pyarrow.Array or ChunkedArray of shape (n,)
-        Of a type that `is_number_type`.
+    `array`: of a type that `is_number_type`; shape (n,).
     """
     # Integers beyond 2**53 are rounded here; who needs all their digits takes them from the text.
     floats = pc.cast(array, pa.float64(), safe=False)
@@ -51,20 +43,7 @@ def stored_numbers(array: Any) -> NDArray[np.float64]:
 def stored_text(name: str, array: Any) -> Any:
     """Text of every cell, null where it is null: numbers in canonical form, dates and times as ISO 8601.
 
-    Parameters
-    ----------
-    name : str
-        Of the variable, for messages.
-    array : pyarrow.Array or ChunkedArray of shape (n,)
-
-    Returns
-    -------
-    pyarrow.StringArray or ChunkedArray of strings, shape (n,)
-
-    Raises
-    ------
-    DataError
-        The type is nested, binary, or has no text.
+    `name`: of the variable, for messages. `array`: shape (n,). Returns shape (n,).
     """
     if isinstance(array, pa.ChunkedArray):
         return pa.chunked_array([stored_text(name, chunk) for chunk in array.chunks], pa.string())

@@ -62,25 +62,8 @@ def text_column(
 ) -> tuple[Column, list[str]]:
     """Column of a variable whose cells are text in the file.
 
-    Parameters
-    ----------
-    name : str
-    text : pyarrow.ChunkedArray of strings, shape (n,)
-        Null: no cell; blank: an empty one. Both are missing.
-    declared : VariableDeclaration
-    notation : NumberNotation
-        How the file writes numbers.
-
-    Returns
-    -------
-    Column, list of str
-        And what a person should know: coerced cells, codes.
-
-    Raises
-    ------
-    DataError
-        Cells that are not what is declared, or nearly all cells are numbers and some are not. Names the variable, how
-        many, and the first records; never a value.
+    `text`: Null: no cell; blank: an empty one. Both are missing; shape (n,). `notation`: how the file writes numbers.
+    Returns and what a person should know: coerced cells, codes.
     """
     if declared.categories or declared.type in ("nominal", "ordinal"):
         return category_column(name, text, declared)

@@ -29,15 +29,7 @@ def thousands_doubt(
     Numbers with three decimals hardly ever lack all of them, and those with marks between thousands do below 1000. A
     declared type, number of decimals or bound settles it.
 
-    Parameters
-    ----------
-    column : Column
-        Of numbers.
-    cells : pyarrow.ChunkedArray of strings, shape (n,)
-        As the file has them, without quotes.
-    declared : VariableDeclaration
-    notation : NumberNotation
-        Of the file.
+    `cells`: as the file has them, without quotes; shape (n,).
     """
     if _is_settled(declared) or column.variable.decimals != GROUP or column.digits is not None:
         return None
@@ -59,12 +51,8 @@ def thousands_doubt(
 class Marks:
     """What the decimal marks of a file's columns say together: whether each of them may stand between thousands.
 
-    Attributes
-    ----------
-    doubtful : dict of name to int
-        Columns of which every cell is like ``1.234``, and how many cells that are.
-    are_decimal : bool
-        Whether a number of another column shows that it is a decimal mark: ``12.5``, ``0.250``, ``12345.678``.
+    `doubtful`: columns of which every cell is like ``1.234``, and how many cells that are. `are_decimal`: whether a
+    number of another column shows that it is a decimal mark: ``12.5``, ``0.250``, ``12345.678``.
     """
 
     doubtful: dict[str, int] = field(default_factory=dict)
@@ -82,13 +70,7 @@ class Marks:
             self.doubtful[column.name] = pointed
 
     def doubts(self, notation: NumberNotation) -> Iterator[Doubt]:
-        """Doubts about the columns that no other explains.
-
-        Parameters
-        ----------
-        notation : NumberNotation
-            Of the file.
-        """
+        """Doubts about the columns that no other explains."""
         mark = notation.decimal
         for name, count in self.doubtful.items() if not self.are_decimal else ():
             message = (

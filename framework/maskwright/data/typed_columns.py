@@ -25,21 +25,7 @@ def typed_column(  # noqa: PLR0911 - one return for each type
 ) -> tuple[Column, list[str]]:
     """Column of a variable that a typed format stores.
 
-    Parameters
-    ----------
-    name : str
-    array : pyarrow.ChunkedArray of shape (n,)
-        Null is a missing cell, and so is NaN.
-    declared : VariableDeclaration
-
-    Returns
-    -------
-    Column, list of str
-
-    Raises
-    ------
-    DataError
-        Values that are not what is declared, or a type that is no flat value.
+    `array`: null is a missing cell, and so is NaN; shape (n,).
     """
     kind = array.type
     is_category = bool(declared.categories) or declared.type in ("nominal", "ordinal")

@@ -36,14 +36,7 @@ MOMENT = r"^\s*[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}"
 def fitting_formats(texts: Any) -> tuple[str, ...]:
     """Formats in which texts are dates, those first that fit most; only such as fit nearly all.
 
-    Parameters
-    ----------
-    texts : pyarrow.StringArray or ChunkedArray of shape (n,)
-
-    Returns
-    -------
-    tuple of str
-        More than one where only a person can tell which it is: 03/04/2020.
+    `texts`: shape (n,). Returns more than one where only a person can tell which it is: 03/04/2020.
     """
     if not len(texts):
         return ()
@@ -53,14 +46,7 @@ def fitting_formats(texts: Any) -> tuple[str, ...]:
 
 
 def date_remedy(name: str, categories: Sequence[str]) -> str | None:
-    """What to declare or to mend, so that a variable that was read as text is a date; None: its texts are no dates.
-
-    Parameters
-    ----------
-    name : str
-    categories : sequence of str
-        Its different texts.
-    """
+    """What to declare or to mend, so that a variable that was read as text is a date; None: its texts are no dates."""
     if len(categories) > LOOKED_AT and date_remedy(name, categories[:LOOKED_AT]) is None:
         return None
     texts = pa.array(categories, pa.string())
@@ -90,10 +76,7 @@ def _nearly_all(texts: Any, pattern: str) -> bool:
 def date_notes(column: Column) -> list[str]:
     """What a person should know of a column of texts that may be dates.
 
-    Parameters
-    ----------
-    column : Column
-        Of categories, whose type nobody declared.
+    `column`: of categories, whose type nobody declared.
     """
     remedy = date_remedy(column.name, column.variable.categories)
     return [] if remedy is None else [f"{column.name}: read as text, and it looks like dates. {remedy}"]

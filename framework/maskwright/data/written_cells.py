@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 def must_be_held(column: Column, cells: Any) -> bool:
     """Whether a typed format holds cells that values and missing cells do not give again.
 
-    Parameters
-    ----------
-    column : Column
-    cells : pyarrow.ChunkedArray of shape (n,)
-        As the format stores them.
+    `cells`: as the format stores them; shape (n,).
     """
     kind = cells.type
     if pa.types.is_floating(kind):
@@ -42,17 +38,8 @@ def untouched_cells(original: Dataset, masked: Dataset) -> dict[str, Any]:
     A column of which a single cell differs is left out as a whole: cells in the old form among others in the canonical
     one would tell which of them are true.
 
-    Parameters
-    ----------
-    original : Dataset
-        As it was read.
-    masked : Dataset
-        Its `origin` says which record of the original each of its records comes from.
-
-    Returns
-    -------
-    dict of name to pyarrow.ChunkedArray of shape (n,)
-        In the order of the masked records; only columns that are held in another form than the canonical one.
+    `masked`: its `origin` says which record of the original each of its records comes from. Returns in the order of the
+    masked records; only columns that are held in another form than the canonical one; shape (n,).
     """
     held = {column.name: column.written for column in original if column.written is not None}
     rows = None if masked.origin is None else rows_of(original, masked)
@@ -76,18 +63,8 @@ def _with_used_values(cells: Any) -> Any:
 def missing_as_written(original: Dataset, masked: Dataset, beside: Collection[str]) -> dict[str, Any]:
     """Cells, as the file holds them, that had no value and have none still: quoted where they were, and bare elsewhere.
 
-    Parameters
-    ----------
-    original, masked : Dataset
-        As `untouched_cells` takes them.
-    beside : collection of str
-        Columns that need not be looked at.
-
-    Returns
-    -------
-    dict of name to pyarrow.ChunkedArray of strings, shape (n,)
-        In the order of the masked records, null for cells of every other kind; only columns that have such cells, and
-        that are held in another form than the canonical one.
+    `beside`: columns that need not be looked at. Returns in the order of the masked records, null for cells of every
+    other kind; only columns that have such cells, and that are held in another form than the canonical one; shape (n,).
     """
     held = {column.name: column for column in original if column.written is not None and column.missing.any()}
     rows = None if masked.origin is None else rows_of(original, masked)
@@ -112,12 +89,7 @@ def _is_text(kind: Any) -> bool:
 def untouched_columns(original: Dataset, masked: Dataset, among: Collection[str] | None = None) -> tuple[str, ...]:
     """Names of the columns in which every record has what it had in the original, in the order of `masked`.
 
-    Parameters
-    ----------
-    original, masked : Dataset
-        As `untouched_cells` takes them.
-    among : collection of str, optional
-        Columns to look at; by default all that both have.
+    `among`: columns to look at; by default all that both have.
     """
     rows = None if masked.origin is None else rows_of(original, masked)
     common = {column.name: column for column in original if among is None or column.name in among}
@@ -125,14 +97,7 @@ def untouched_columns(original: Dataset, masked: Dataset, among: Collection[str]
 
 
 def rows_of(original: Dataset, masked: Dataset) -> NDArray[np.int64]:
-    """Where in the original each masked record stands; both may be counted in a file that they come from.
-
-    Parameters
-    ----------
-    original : Dataset
-    masked : Dataset
-        With an origin.
-    """
+    """Where in the original each masked record stands; both may be counted in a file that they come from."""
     origin = np.arange(len(masked)) if masked.origin is None else masked.origin
     if original.origin is None:
         return np.asarray(origin, dtype=np.int64)

@@ -37,13 +37,7 @@ MOST_CATEGORIES = 50
 
 
 def with_category_equalities(edits: EditSet, variables: Sequence[Variable]) -> EditSet:
-    """Edits in which two categorical variables are equated, or told apart, with parts that say so of each category.
-
-    Parameters
-    ----------
-    edits : EditSet
-    variables : sequence of Variable
-    """
+    """Edits in which two categorical variables are equated, or told apart, with parts that say so of each category."""
     texts = {each.name: each.categories for each in variables if not each.is_numeric}
     if len(texts) < 2:
         return edits

@@ -26,14 +26,7 @@ def conjuncts(edit: Edit) -> tuple[Edit, ...]:
 
     Operands on the same variables stay together: the bounds of one sum may be an equality with a tolerance.
 
-    Parameters
-    ----------
-    edit : Edit
-
-    Returns
-    -------
-    tuple of Edit
-        In the order of the rule.
+    Returns in the order of the rule.
     """
     if edit.whole or not isinstance(edit.expression, And | Not):
         return (edit,)
@@ -43,12 +36,7 @@ def conjuncts(edit: Edit) -> tuple[Edit, ...]:
 def conjuncts_as_written(edit: Edit, plain: Expression) -> tuple[tuple[Edit, Expression], ...]:
     """The conjuncts of an edit across levels, each with its comparisons as they are written.
 
-    Parameters
-    ----------
-    edit : Edit
-        Of `maskwright.edits.levels.binding.BoundEdits`.
-    plain : Expression
-        Its rule there, from which its parts come.
+    `plain`: its rule there, from which its parts come.
     """
     return ((edit, plain),) if edit.whole else _apart(edit, plain)
 
@@ -88,10 +76,7 @@ def _operands(stated: Expression, plain: Expression) -> Iterator[tuple[Expressio
 def joined(found: Sequence[Edit]) -> Edit:
     """One edit that says what these conjuncts of an edit say.
 
-    Parameters
-    ----------
-    found : sequence of Edit
-        At least one, all of the same edit.
+    `found`: at least one, all of the same edit.
     """
     if len(found) == 1:
         return found[0]
@@ -104,14 +89,7 @@ def joined(found: Sequence[Edit]) -> Edit:
 
 
 def narrowed(edits: Iterable[Edit], wanted: Callable[[Edit], bool]) -> EditSet:
-    """The edits as far as their conjuncts are wanted; those of which none is are left out.
-
-    Parameters
-    ----------
-    edits : iterable of Edit
-    wanted : callable
-        Asked of each conjunct.
-    """
+    """The edits as far as their conjuncts are wanted; those of which none is are left out."""
     found = []
     for edit in edits:
         every = conjuncts(edit)
@@ -124,12 +102,7 @@ def narrowed(edits: Iterable[Edit], wanted: Callable[[Edit], bool]) -> EditSet:
 def as_far_as(edits: Iterable[Edit], wanted: Callable[[Edit], bool]) -> EditSet:
     """The edits without the conjuncts that are not wanted, where others of the same edit are.
 
-    Parameters
-    ----------
-    edits : iterable of Edit
-        Of which each stays at least in part.
-    wanted : callable
-        Asked of each conjunct.
+    `edits`: of which each stays at least in part.
     """
     found = []
     for edit in edits:
@@ -140,13 +113,7 @@ def as_far_as(edits: Iterable[Edit], wanted: Callable[[Edit], bool]) -> EditSet:
 
 
 def reading(edits: Iterable[Edit], names: Iterable[str]) -> EditSet:
-    """The edits as far as they read some of these variables.
-
-    Parameters
-    ----------
-    edits : iterable of Edit
-    names : iterable of str
-    """
+    """The edits as far as they read some of these variables."""
     own = set(names)
     return narrowed(edits, lambda each: not own.isdisjoint(each.variables))
 
@@ -154,37 +121,20 @@ def reading(edits: Iterable[Edit], names: Iterable[str]) -> EditSet:
 def inside(edits: Iterable[Edit], group: Iterable[str], masked: Iterable[str]) -> EditSet:
     """The edits as far as a variable group holds all the masked variables that they read.
 
-    Parameters
-    ----------
-    edits : iterable of Edit
-    group : iterable of str
-        Variables that are masked together.
-    masked : iterable of str
-        All masked variables.
+    `group`: variables that are masked together.
     """
     return narrowed(edits, is_inside(group, masked))
 
 
 def is_inside(group: Iterable[str], masked: Iterable[str]) -> Callable[[Edit], bool]:
-    """Whether an edit reads variables of a group, and no masked one that is not of it.
-
-    Parameters
-    ----------
-    group, masked : iterable of str
-        As in `inside`.
-    """
+    """Whether an edit reads variables of a group, and no masked one that is not of it."""
     own = set(group)
     others = set(masked) - own
     return lambda edit: not own.isdisjoint(edit.variables) and others.isdisjoint(edit.variables)
 
 
 def taken_apart(edits: EditSet) -> tuple[EditSet, dict[str, str]]:
-    """Each conjunct as an edit with a name of its own, and the edit's name by these names.
-
-    Parameters
-    ----------
-    edits : EditSet
-    """
+    """Each conjunct as an edit with a name of its own, and the edit's name by these names."""
     found: list[Edit] = []
     stated: dict[str, str] = {}
     for edit in edits:

@@ -69,15 +69,7 @@ def known_kinds() -> Mapping[str, Kind]:
 def params_of(kind: Kind, numbers: tuple[Fraction, ...]) -> BaseModel:
     """Parameters of a kind, from the numbers that a rule gives first.
 
-    Parameters
-    ----------
-    kind : Kind
-    numbers : tuple of Fraction
-        As many as its model has fields.
-
-    Raises
-    ------
-    pydantic.ValidationError
+    `numbers`: as many as its model has fields.
     """
     given = [each.numerator if each.denominator == 1 else float(each) for each in numbers]
     return kind.params.model_validate(dict(zip(kind.params.model_fields, given, strict=True)))
@@ -96,16 +88,8 @@ def wrong_numbers(kind: Kind, numbers: tuple[Fraction, ...]) -> str | None:
 def verdicts_of(condition: KindCondition, values: NDArray[np.float64]) -> NDArray[np.int8]:
     """What a condition says of rows, by the kind's own evaluation.
 
-    Parameters
-    ----------
-    condition : KindCondition
-    values : ndarray of shape (n, q), float64
-        Of its columns; NaN where there is no number.
-
-    Returns
-    -------
-    ndarray of shape (n,), int8
-        1 where it holds, 0 where it does not, -1 where it is unknown.
+    `values`: of its columns; NaN where there is no number; shape (n, q). Returns 1 where it holds, 0 where it does not,
+    -1 where it is unknown; shape (n,).
     """
     if not len(values):
         return np.zeros(0, dtype=np.int8)

@@ -47,16 +47,6 @@ def with_dates(edits: EditSet, variables: Sequence[Variable]) -> EditSet:
 
     Tests in XPath see texts where rules in YAML see days: what algebra found in them is not about days, so that they
     are only checked. In rules in YAML, datetimes are divided by the seconds of a day.
-
-    Parameters
-    ----------
-    edits : EditSet
-    variables : sequence of Variable
-
-    Raises
-    ------
-    EditError
-        Rules that compare a date with a number or a text, or calculate with dates as with numbers; all of them.
     """
     kinds: dict[str, Kind] = {
         each.name: "date" if each.is_date else "number" if each.is_numeric else "text" for each in variables

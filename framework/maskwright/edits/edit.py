@@ -217,22 +217,10 @@ PART_KINDS: tuple[tuple[type, EditKind], ...] = (
 class Assertion:
     """How a Schematron file states an edit, for the report that goes back to Schematron tools.
 
-    Attributes
-    ----------
-    test : str
-        The test as written, on one line.
-    report : bool
-        ``report`` (it complains where the test holds) rather than ``assert``.
-    pattern : str or None
-        The pattern's id, or its name.
-    pattern_number, rule_number : int
-        1-based places in the file of the pattern, and of the rule among all rules.
-    id, role, flag : str or None
-        Attributes of the assert.
-    diagnostics, properties : tuple of (id, text)
-        Further messages that the assert refers to.
-    rule, when : str or None
-        Rule of the YAML language, and its condition, that the test was written from.
+    `test`: the test as written, on one line. `report`: ``report`` (it complains where the test holds) rather than
+    ``assert``. `pattern`: the pattern's id, or its name. `pattern_number`, `rule_number`: 1-based places in the file of
+    the pattern, and of the rule among all rules. `diagnostics`, `properties`: further messages that the assert refers
+    to. `rule`, `when`: rule of the YAML language, and its condition, that the test was written from.
     """
 
     test: str

@@ -130,13 +130,7 @@ class WrongRulesError(EditError):
 
 
 def read_items(items: Iterable[RuleItem], notes: tuple[str, ...] = ()) -> EditSet:
-    """Edits of rules, in order.
-
-    Raises
-    ------
-    WrongRulesError
-        With every mistake in every rule, and the rules that were understood.
-    """
+    """Edits of rules, in order."""
     from maskwright.edits.rule_language.rules import edit_of
 
     problems: list[Problem] = []

@@ -199,15 +199,8 @@ class GroupFunction:
     It stands in a rule only until `maskwright.edits.levels.binding` puts a variable in its place: what is inside is
     said of the members, not of the record that the rule is about.
 
-    Attributes
-    ----------
-    function : {"sum", "min", "max", "count", "any", "all", "one", "no", "first", "unique"}
-    level : str
-        Whose records the members are.
-    operand : VariableReference or None
-        Of ``sum``, ``min``, ``max``, ``first`` and ``unique``: the members' variable.
-    condition : Expression or None
-        Of the members that are meant, or that all, one, any or none of them has to satisfy.
+    `level`: whose records the members are. `operand`: of ``sum``, ``min``, ``max``, ``first`` and ``unique``: the
+    members' variable. `condition`: of the members that are meant, or that all, one, any or none of them has to satisfy.
     """
 
     function: str
@@ -220,14 +213,7 @@ class GroupFunction:
 class KindCondition:
     """``at_most_nonzero(2, wages, pension)``: a condition of a kind that a plugin brings.
 
-    Attributes
-    ----------
-    name : str
-        Of the kind: `maskwright.edits.constraint_kinds` finds it.
-    numbers : tuple of Fraction
-        Its parameters.
-    columns : tuple of Expression
-        Numbers of the record.
+    `name`: of the kind: `maskwright.edits.constraint_kinds` finds it.
     """
 
     name: str

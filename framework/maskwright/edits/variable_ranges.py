@@ -32,23 +32,8 @@ LONGEST_LEFT_SUM = 16
 def written_out(edits: EditSet, names: Sequence[str], hidden: Collection[str] = ()) -> EditSet:
     """Edits in which every range of variables is the list of its variables.
 
-    Parameters
-    ----------
-    edits : EditSet
-    names : sequence of str
-        Variables of the data, in file order.
-    hidden : collection of str
-        Variables of the file that are missing from `names`, such as identifiers that were not read.
-
-    Returns
-    -------
-    EditSet
-        The same object where no edit has a range.
-
-    Raises
-    ------
-    EditError
-        An end of a range is no variable (with the nearest name), or the first comes after the last; every such edit.
+    `names`: variables of the data, in file order. `hidden`: variables of the file that are missing from `names`, such
+    as identifiers that were not read. Returns the same object where no edit has a range.
     """
     if not any(edit.ranged for edit in edits):
         return edits
@@ -69,12 +54,7 @@ def written_out(edits: EditSet, names: Sequence[str], hidden: Collection[str] = 
 
 
 def refuse_ranges(edits: Iterable[Edit]) -> None:
-    """Stop where ranges cannot be written out because no data were read.
-
-    Raises
-    ------
-    EditError
-    """
+    """Stop where ranges cannot be written out because no data were read."""
     problems = [
         Problem(
             f"edit {edit.name}: a range of variables follows the order of the data's variables, and no data are read",

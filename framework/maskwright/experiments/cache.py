@@ -27,12 +27,7 @@ class Cache:
     folder: Path
 
     def prepare(self) -> None:
-        """Make the folder, for its owner only.
-
-        Raises
-        ------
-        InputError
-        """
+        """Make the folder, for its owner only."""
         try:
             self.folder.parent.mkdir(parents=True, exist_ok=True)
             self.folder.mkdir(mode=0o700, exist_ok=True)
@@ -54,13 +49,7 @@ class Cache:
         return found if found is not None and isinstance(found.get("measures"), dict) else None
 
     def save(self, key: str, found: dict[str, Any]) -> None:
-        """Keep a result.
-
-        Raises
-        ------
-        InputError
-            The disk is full, or the folder cannot be written.
-        """
+        """Keep a result."""
         write_text(self.folder / f"{key}.json", json.dumps(found), PRIVATE)
 
     def _read(self, name: str) -> dict[str, Any] | None:

@@ -39,13 +39,7 @@ class CellRunner:
     _arrived: dict[str, CheckedInput] = field(default_factory=dict)
 
     def arrived(self, cell: Cell) -> CheckedInput:
-        """Data and edits of a cell, read when a cell first needs them.
-
-        Raises
-        ------
-        MaskwrightError
-            As `maskwright.commands.running.arrive.arrive`.
-        """
+        """Data and edits of a cell, read when a cell first needs them."""
         if cell.edits not in self._arrived:
             self._arrived[cell.edits] = arrive(cell.pipeline, Quiet())
         return self._arrived[cell.edits]
@@ -53,20 +47,10 @@ class CellRunner:
     def run(self, cell: Cell, seed: int, measures: Sequence[MeasureRequest]) -> dict[str, Any]:
         """Run a cell once.
 
-        Parameters
-        ----------
-        cell : Cell
-        seed : int
-        measures : sequence of MeasureRequest
-            To compute.
-
-        Returns
-        -------
-        dict
-            Plain data without any value of a record: ``status`` ("ok" or "failed"), ``problem`` (one line, of a cell
-            that failed), ``violations`` (of edits of severity error), ``adjusted`` (records, summed over edits),
-            ``smallest_class`` (of equal whole records), ``measures`` (label to value, parts, and variables
-            left out), ``seconds``.
+        Returns plain data without any value of a record: ``status`` ("ok" or "failed"), ``problem`` (one line, of a
+        cell that failed), ``violations`` (of edits of severity error), ``adjusted`` (records, summed over edits),
+        ``smallest_class`` (of equal whole records), ``measures`` (label to value, parts, and variables left out),
+        ``seconds``.
         """
         start = time.perf_counter()
         try:

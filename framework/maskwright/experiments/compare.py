@@ -117,20 +117,7 @@ def run_cells(
 ) -> Compared:
     """Run cells, or take them from the cache, and judge them; nothing but the cache is written.
 
-    Parameters
-    ----------
-    described : Experiment
-    cells : sequence of Cell
-    reporter : Reporter
-    workers : int, optional
-        Processes; by default what the file says, else one for each processor.
-    fresh : bool, default False
-        Compute everything again.
-
-    Raises
-    ------
-    InputError
-        When every cell fails.
+    `workers`: Processes; by default what the file says, else one for each processor.
     """
     start = time.perf_counter()
     _refuse_to_overwrite_inputs(described, cells)
@@ -188,24 +175,8 @@ def results_of(
 ) -> tuple[list[list[dict[str, Any]]], int]:
     """Results of every run of the cells, and how many were computed now; each is kept as soon as it is there.
 
-    Parameters
-    ----------
-    described : Experiment
-    cells : sequence of Cell
-    cache : Cache
-    reporter : Reporter
-    workers : int, optional
-        Processes, where no `pool` is given.
-    fresh : bool, default False
-        Whether what the cache holds is computed again.
-    pool : WorkerPool, optional
-        Processes that are running already.
-
-    Returns
-    -------
-    results : list of lists of dict
-        Of each cell, of each of its runs.
-    computed : int
+    `workers`: processes, where no `pool` is given. `fresh`: whether what the cache holds is computed again. `pool`:
+    processes that are running already. Returns of each cell, of each of its runs.
     """
     base = described.settings.seed if described.settings.seed is not None else cache.seed()
     keys = Keys()
@@ -269,12 +240,7 @@ def _labelled(result: dict[str, Any], labels: Mapping[str, str]) -> dict[str, An
 def workers_of(described: Experiment, asked: int | None, tasks: int) -> int:
     """Processes for so many tasks: as asked, as the file says, or one for each processor.
 
-    Parameters
-    ----------
-    described : Experiment
-    asked : int or None
-    tasks : int
-        More processes than these are never started.
+    `tasks`: more processes than these are never started.
     """
     chosen = asked or described.settings.execution.workers or processors()
     return max(1, min(chosen, tasks))
@@ -329,23 +295,8 @@ def _remove_pictures(folder: Path) -> None:
 def write_results(compared: Compared, reporter: Reporter, *, draw: bool = True) -> Compared:
     """Write table, map, text and the pipelines of the best cell and of the front.
 
-    Parameters
-    ----------
-    compared : Compared
-        Its `files` are filled in.
-    reporter : Reporter
-    draw : bool, default True
-        Whether to draw the risk-utility map.
-
-    Returns
-    -------
-    Compared
-        The same, with the reason where no map could be drawn.
-
-    Raises
-    ------
-    InputError
-        What the disk refuses.
+    `compared`: its `files` are filled in. `draw`: whether to draw the risk-utility map. Returns the same, with the
+    reason where no map could be drawn.
     """
     folder = compared.experiment.folder
     compared.files.update(write_tables(compared.runs, folder))

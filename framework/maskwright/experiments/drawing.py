@@ -52,21 +52,7 @@ def draw_map(compared: Compared, folder: Path, *, png: bool = True) -> dict[str,
 
     Families that set one number also get ``score.svg`` and ``score.png``: the score over that number.
 
-    Parameters
-    ----------
-    compared : Compared
-    folder : Path
-    png : bool, default True
-        Whether PNG is written too; it needs matplotlib.
-
-    Returns
-    -------
-    mapping of str to Path
-
-    Raises
-    ------
-    InputError
-        What the disk refuses.
+    `png`: whether PNG is written too; it needs matplotlib.
     """
     files = _save(_map(compared), folder, "map", png=png)
     numbers = _numbers(compared)

@@ -38,22 +38,10 @@ LONGEST_VALUE = 24
 class Cell:
     """One combination of settings: a pipeline, and how often it is run.
 
-    Attributes
-    ----------
-    name : str
-        Of the family, with the settings that vary; unique in the experiment.
-    family, edits : str
-        Names of its family and of its edit set.
-    family_index : int
-        Position of the family in the grid.
-    values : mapping of parameter to value
-        Settings that vary, as they were written.
-    pipeline : Pipeline
-        With every step, also those left out for k = 1: these have k = 2.
-    identity : frozenset of int
-        1-based indices of the steps that k = 1 leaves out.
-    repeats : int
-        1 when nothing draws random numbers.
+    `name`: of the family, with the settings that vary; unique in the experiment. `family`, `edits`: names of its family
+    and of its edit set. `family_index`: position of the family in the grid. `values`: settings that vary, as they were
+    written. `pipeline`: with every step, also those left out for k = 1: these have k = 2. `identity`: 1-based indices
+    of the steps that k = 1 leaves out. `repeats`: 1 when nothing draws random numbers.
     """
 
     name: str
@@ -81,18 +69,8 @@ class Cell:
 class Experiment:
     """An experiment file that has been read.
 
-    Attributes
-    ----------
-    path : Path
-        Absolute.
-    text : str
-    settings : ExperimentSettings
-    root : Node
-    edit_sets : mapping of name to Node
-        Sections ``edits:``; one of them, called "edits", when the file has a single set.
-    measures : tuple of MeasureRequest
-    folder : Path
-        For results, absolute; need not exist.
+    `edit_sets`: sections ``edits:``; one of them, called "edits", when the file has a single set. `folder`: for
+    results, absolute; need not exist.
     """
 
     path: Path
@@ -104,13 +82,7 @@ class Experiment:
     folder: Path
 
     def cells(self) -> tuple[Cell, ...]:
-        """Every combination of every family under each of its edit sets, in file order.
-
-        Raises
-        ------
-        PipelineError
-            With every mistake, or when there is no cell at all.
-        """
+        """Every combination of every family under each of its edit sets, in file order."""
         problems: list[Problem] = []
         found: dict[str, Cell] = {}
         for index, edits, values in self._combinations():
@@ -159,19 +131,8 @@ class Experiment:
     def cell(self, index: int, edits: str, values: Mapping[str, Node]) -> Cell:
         """One cell.
 
-        Parameters
-        ----------
-        index : int
-            Position of the family in the grid.
-        edits : str
-            Name of the edit set.
-        values : mapping of parameter to Node
-            For the keys of the family's `vary`.
-
-        Raises
-        ------
-        PipelineError
-            A setting that no pipeline may have.
+        `index`: position of the family in the grid. `edits`: name of the edit set. `values`: for the keys of the
+        family's `vary`.
         """
         family, node = self.settings.grid[index], self.family_node(index)
         steps = _steps_of(node)
@@ -216,13 +177,7 @@ class Experiment:
 
 
 def read_experiment(path: str | Path) -> Experiment:
-    """Read an experiment file.
-
-    Raises
-    ------
-    PipelineError
-        With every mistake: syntax, unknown keys and names, wrong types, values out of range, missing files.
-    """
+    """Read an experiment file."""
     file = Path(path)
     if file.is_file() and file.suffix.lower() not in (".yaml", ".yml", ".json"):
         raise PipelineError(Problem(f"{file.name} is not an experiment: expected a name that ends in .yaml", hint=HELP))
@@ -232,18 +187,7 @@ def read_experiment(path: str | Path) -> Experiment:
 def experiment_of(path: Path, text: str, shown: str | None = None) -> Experiment:
     """Experiment of a file's text.
 
-    Parameters
-    ----------
-    path : Path
-        Absolute; names of files are relative to its folder.
-    text : str
-    shown : str, optional
-        What the file is called in messages.
-
-    Raises
-    ------
-    PipelineError
-        With every mistake in the text.
+    `path`: Absolute; names of files are relative to its folder. `shown`: what the file is called in messages.
     """
     root = load_yaml(text, shown or str(path))
     if not root.is_mapping:

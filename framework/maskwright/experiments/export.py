@@ -28,26 +28,14 @@ HEAD = """\
 
 
 def write_pipeline(cell: Cell, folder: Path) -> Path:
-    """Write the pipeline of a cell into a folder, as a file named after the cell.
-
-    Raises
-    ------
-    InputError
-        For the identity, which masks nothing; or when the file cannot be written.
-    """
+    """Write the pipeline of a cell into a folder, as a file named after the cell."""
     path = pipeline_path(cell, folder)
     write_text(path, pipeline_text(cell, path))
     return path
 
 
 def pipeline_text(cell: Cell, path: Path) -> str:
-    """Text of the pipeline of a cell, as it stands in a file of that name.
-
-    Raises
-    ------
-    InputError
-        For the identity, which masks nothing.
-    """
+    """Text of the pipeline of a cell, as it stands in a file of that name."""
     if not cell.active.steps:
         raise InputError(
             Problem(f"{cell.name} masks nothing (k is 1): there is no pipeline to run", hint="Choose another cell.")

@@ -30,21 +30,9 @@ def places_of(
 
     Greedy: one name after the other, at each distance in sixteen directions, to the upper right first.
 
-    Parameters
-    ----------
-    names : mapping of name to (ndarray of shape (2,), ndarray of shape (2,))
-        Its point, and width and height of the text; the most important first. All in points, upwards.
-    frame : ndarray of shape (2, 2)
-        Lower left and upper right corner of what may be written on.
-    dots : ndarray of shape (n, 2)
-        All points drawn.
-    radius : float
-        Of the largest point.
-
-    Returns
-    -------
-    dict of name to (float, ndarray of shape (2, 2))
-        Distance from the point, and lower left and upper right corner of the text.
+    `names`: its point, and width and height of the text; the most important first. All in points, upwards; shape (2,).
+    `frame`: lower left and upper right corner of what may be written on; shape (2, 2). `dots`: all points drawn; shape
+    (n, 2). Returns distance from the point, and lower left and upper right corner of the text; shape (2, 2).
     """
     found: dict[str, tuple[float, NDArray[np.float64]]] = {}
     for name, (point, size) in names.items():
@@ -60,22 +48,8 @@ def name_points(
 ) -> tuple[str, ...]:
     """Write names beside their points in a drawing of matplotlib; one for which no place is free is left out.
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        Otherwise finished.
-    axes : matplotlib.axes.Axes
-    names : mapping of name to (x, y)
-        In data coordinates; the most important first.
-    dots : ndarray of shape (n, 2)
-        All points drawn, in data coordinates.
-    radius : float
-        Of the largest point, in points.
-
-    Returns
-    -------
-    tuple of str
-        Names that found a place.
+    `names`: in data coordinates; the most important first. `dots`: all points drawn, in data coordinates; shape (n, 2).
+    `radius`: of the largest point, in points. Returns names that found a place.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.patheffects import withStroke

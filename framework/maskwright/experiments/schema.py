@@ -14,11 +14,8 @@ PIPELINE = "pipeline.schema.json#/properties"
 def experiment_schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of the experiment file.
 
-    Returns
-    -------
-    dict
-        Plain JSON data. It refers to ``pipeline.schema.json`` in the same folder for data, edits, measures and methods,
-        so that it does not change with the plugins.
+    Returns plain JSON data. It refers to ``pipeline.schema.json`` in the same folder for data, edits, measures and
+    methods, so that it does not change with the plugins.
     """
     schema: dict[str, Any] = untitled(ExperimentFile.model_json_schema(ref_template="#/$defs/{model}", by_alias=True))
     properties, definitions = schema["properties"], schema["$defs"]

@@ -25,20 +25,10 @@ FAILED = "failed"
 def runs_table(cells: Sequence[Cell], found: Sequence[Sequence[dict[str, Any]]], labels: Sequence[str]) -> pd.DataFrame:
     """One row for each run: its cell and settings, what became of it, and every measure and part in a column.
 
-    Parameters
-    ----------
-    cells : sequence of Cell
-    found : sequence of sequences of dict
-        For each cell the results of its runs, as `CellRunner.run` gives them.
-    labels : sequence of str
-        Of the measures, in order.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns cell, family, edits, one for each setting that varies, run (1, 2, ...), status, problem, violations,
-        adjusted, smallest_class, then ``label`` and ``label.part``. No seeds, no seconds: the same experiment gives the
-        same table.
+    `found`: for each cell the results of its runs, as `CellRunner.run` gives them. `labels`: of the measures, in order.
+    Returns columns cell, family, edits, one for each setting that varies, run (1, 2, ...), status, problem, violations,
+    adjusted, smallest_class, then ``label`` and ``label.part``. No seeds, no seconds: the same experiment gives the
+    same table.
     """
     settings = list(dict.fromkeys(name for cell in cells for name in cell.values))
     taken = {*FIRST, *ABOUT_RUN, *labels}
@@ -65,17 +55,9 @@ def runs_table(cells: Sequence[Cell], found: Sequence[Sequence[dict[str, Any]]],
 def cells_table(runs: pd.DataFrame) -> pd.DataFrame:
     """One row for each cell: means over its runs, and ``label.sd``-like columns beside them.
 
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        As `runs_table` makes it.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Indexed by cell, in order: family, edits, settings, ``runs`` and ``failed`` (counts), ``problem`` (the first),
-        ``violations`` (largest), then the mean of each measure and part over the runs that did not fail, and its
-        standard deviation (ddof = 1, NaN with one run) in a column of the same name with `` sd``.
+    Returns indexed by cell, in order: family, edits, settings, ``runs`` and ``failed`` (counts), ``problem`` (the
+    first), ``violations`` (largest), then the mean of each measure and part over the runs that did not fail, and its
+    standard deviation (ddof = 1, NaN with one run) in a column of the same name with `` sd``.
     """
     start = runs.columns.get_loc("smallest_class")
     assert isinstance(start, int)
@@ -93,13 +75,7 @@ def cells_table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def write_tables(runs: pd.DataFrame, folder: Path) -> dict[str, Path]:
-    """Write the runs as ``table.csv`` and ``table.parquet``.
-
-    Raises
-    ------
-    InputError
-        What the disk refuses.
-    """
+    """Write the runs as ``table.csv`` and ``table.parquet``."""
     files = {"csv": folder / "table.csv", "parquet": folder / "table.parquet"}
     write_whole(files["csv"], lambda path: runs.to_csv(path, index=False, lineterminator="\n"))
     write_whole(files["parquet"], lambda path: _put(path, _as_parquet(runs)))
@@ -131,15 +107,8 @@ def _setting(value: Any) -> Any:
 def pareto_front(risk: np.ndarray, loss: np.ndarray) -> np.ndarray:
     """Points that no other point beats: none is as good in both and better in one.
 
-    Parameters
-    ----------
-    risk, loss : ndarray of shape (n,), float64
-        Smaller is better. A point with NaN is never on the front.
-
-    Returns
-    -------
-    ndarray of shape (n,), bool
-        Equal points are on the front together.
+    `risk`, `loss`: smaller is better. A point with NaN is never on the front; shape (n,). Returns equal points are on
+    the front together; shape (n,).
     """
     known = np.flatnonzero(~(np.isnan(risk) | np.isnan(loss)))
     order = known[np.lexsort((loss[known], risk[known]))]

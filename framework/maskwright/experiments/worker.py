@@ -22,31 +22,13 @@ from maskwright.foundation.yaml_document import from_python
 def task_of(index: int, edits: str, values: dict[str, Any], seed: int, labels: list[str]) -> dict[str, Any]:
     """One run of a cell, as plain data.
 
-    Parameters
-    ----------
-    index : int
-        Of the cell's family, 0-based.
-    edits : str
-        Name of the edit set.
-    values : dict of name to object
-        Settings of the cell.
-    seed : int
-    labels : list of str
-        Measures to compute.
+    `index`: of the cell's family, 0-based. `edits`: name of the edit set.
     """
     return {"family": index, "edits": edits, "values": values, "seed": seed, "measures": labels}
 
 
 def perform(runner: CellRunner, experiment: Experiment, task: dict[str, Any]) -> dict[str, Any]:
-    """Do one task.
-
-    Parameters
-    ----------
-    runner : CellRunner
-    experiment : Experiment
-    task : dict
-        From `task_of`.
-    """
+    """Do one task."""
     place = experiment.family_node(task["family"]).place
     values = {name: from_python(value, place) for name, value in task["values"].items()}
     cell = experiment.cell(task["family"], task["edits"], values)

@@ -23,11 +23,7 @@ ONE_THREAD = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NU
 class WorkerPool:
     """Whoever does the tasks of an experiment; a context manager.
 
-    Parameters
-    ----------
-    experiment : Experiment
-    workers : int
-        Processes; with 1 the tasks are done in this one.
+    `workers`: Processes; with 1 the tasks are done in this one.
     """
 
     def __init__(self, experiment: Experiment, workers: int) -> None:

@@ -24,18 +24,9 @@ About = Literal["variable", "edit", "step", "measure", "file"]
 class DoubtKind:
     """One kind of doubt.
 
-    Attributes
-    ----------
-    id : str
-        ``W101``: stable from version to version; the first digit is the stage.
-    name : str
-        As waivers give it.
-    about : {"variable", "edit", "step", "measure", "file"}
-        What a waiver has to name beside it; nothing for a file.
-    meaning : str
-        What is in doubt, in one or two sentences.
-    remedy : str
-        What to do instead of waiving it.
+    `id`: ``W101``: stable from version to version; the first digit is the stage. `about`: what a waiver has to name
+    beside it; nothing for a file. `meaning`: what is in doubt, in one or two sentences. `remedy`: what to do instead of
+    waiving it.
     """
 
     id: str

@@ -27,11 +27,8 @@ _read: ContextVar[dict[object, Path] | None] = ContextVar("files_read", default=
 def file_identity(path: Path) -> object:
     """Identity of a file: all names of one file have the same.
 
-    Parameters
-    ----------
-    path : Path
-        A file that is there, or the name of one to be made: of two of those in one folder, names that differ only in
-        case or in the form of accents are one, because they are on some disks.
+    `path`: a file that is there, or the name of one to be made: of two of those in one folder, names that differ only
+    in case or in the form of accents are one, because they are on some disks.
     """
     status = _status(path)
     if status is not None:
@@ -53,17 +50,7 @@ def reads_noted() -> Iterator[None]:
 
 
 def note_read(path: Path) -> None:
-    """Say that a file of the user's is about to be read: microdata, rules, what they include, a pipeline.
-
-    Parameters
-    ----------
-    path : Path
-
-    Raises
-    ------
-    InputError
-        When standard output goes into that file.
-    """
+    """Say that a file of the user's is about to be read: microdata, rules, what they include, a pipeline."""
     noted = _read.get()
     identity = file_identity(path)
     if noted is not None:
@@ -80,16 +67,7 @@ def note_read(path: Path) -> None:
 def refuse_to_overwrite(outputs: Mapping[str, Path], inputs: Mapping[str, Path] | None = None) -> None:
     """Refuse to write a file that is read.
 
-    Parameters
-    ----------
-    outputs : mapping of what it is to Path
-    inputs : mapping of what it is to Path, optional
-        To be read; besides those that the command has read.
-
-    Raises
-    ------
-    InputError
-        With every output that is an input under whatever name.
+    `inputs`: to be read; besides those that the command has read.
     """
     taken = {file_identity(path): f"{what} {path}" for what, path in (inputs or {}).items()}
     for identity, path in (_read.get() or {}).items():

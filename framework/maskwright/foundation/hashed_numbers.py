@@ -15,12 +15,6 @@ _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Scramble whole numbers one by one: whoever sees many results cannot tell them from random ones.
 
-    Parameters
-    ----------
-    words : ndarray of uint64, any shape
-
-    References
-    ----------
     Steele, G. L., Lea, D. and Flood, C. H. (2014): Fast splittable pseudorandom number generators. OOPSLA, 453-472:
     one step of SplitMix64.
     """
@@ -36,14 +30,7 @@ def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def row_hashes(rows: NDArray[np.float64]) -> NDArray[np.uint64]:
     """One number for each row, which depends on what it holds alone: neither on its place nor on other rows.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (r, q), float64
-        All NaN are alike, and so are the two zeros.
-
-    Returns
-    -------
-    ndarray of shape (r,), uint64
+    `rows`: all NaN are alike, and so are the two zeros; shape (r, q). Returns shape (r,).
     """
     found = np.zeros(len(rows), dtype=np.uint64)
     for column in rows.T:

@@ -24,12 +24,7 @@ _STYLE = (
 def block(title: str, *parts: str) -> str:
     """Titled block of such pieces.
 
-    Parameters
-    ----------
-    title : str
-        Text.
-    *parts : str
-        HTML; empty ones are left out.
+    `parts`: HTML; empty ones are left out.
     """
     return f'<div class="maskwright">{_STYLE}<p><strong>{escape(title)}</strong></p>{"".join(parts)}</div>'
 
@@ -44,14 +39,8 @@ def sentence(text: str, lead: str = "") -> str:
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], numbers: Iterable[int] = ()) -> str:
     """Table with a head; nothing where there are no rows.
 
-    Parameters
-    ----------
-    columns : sequence of str
-        Titles.
-    rows : iterable of sequences
-        Cells, shown as text; after the first 200 rows the others are counted.
-    numbers : iterable of int
-        Positions of the columns that hold numbers.
+    `rows`: cells, shown as text; after the first 200 rows the others are counted. `numbers`: positions of the columns
+    that hold numbers.
     """
     held = list(rows)
     if not held:

@@ -74,14 +74,7 @@ def kept_code(function: Compiled) -> Compiled:
 
 
 def content_key(module: str, file: str) -> str:
-    """Digest of a module's source and of all that it imports from its own package, directly or not.
-
-    Parameters
-    ----------
-    module : str
-        Its name, with dots.
-    file : str
-    """
+    """Digest of a module's source and of all that it imports from its own package, directly or not."""
     found: dict[str, str] = {}
     waiting = [(module, file)]
     while waiting:

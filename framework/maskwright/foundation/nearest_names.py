@@ -33,14 +33,7 @@ def nearest_name(name: str, valid: Iterable[str]) -> str | None:
 def unknown_name(kind: str, name: str, valid: Iterable[str]) -> str:
     """Sentence for an unknown name, with the nearest valid one: ``no method called 'noize'; did you mean 'noise'?``.
 
-    Parameters
-    ----------
-    kind : str
-        What the name is of, in the singular.
-    name : str
-        As it was written.
-    valid : iterable of str
-        Names that exist.
+    `kind`: what the name is of, in the singular.
     """
     names = sorted(valid)
     alike = _with_the_same_words(name, names)

@@ -103,12 +103,7 @@ class Quiet:
 def part(progress: Progress, start: float, stop: float) -> Progress:
     """Progress of a piece of work that is the span `start` to `stop` of a larger one.
 
-    Parameters
-    ----------
-    progress : callable
-        Of the larger piece of work.
-    start, stop : float
-        Shares of it, 0 to 1.
+    `progress`: of the larger piece of work. `start`, `stop`: shares of it, 0 to 1.
     """
 
     def report(share: float) -> None:

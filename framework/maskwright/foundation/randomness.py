@@ -20,17 +20,8 @@ def fresh_seed() -> int:
 def generator(seed: int, *name: str | int) -> np.random.Generator:
     """Generator for the piece of work called `name`.
 
-    Parameters
-    ----------
-    seed : int
-        The run's seed, >= 0.
-    *name : str or int
-        What the numbers are for, for instance ``("protect", 1, "V9+V10", 0)``.
-
-    Returns
-    -------
-    numpy.random.Generator
-        PCG64; the same seed and name give the same stream on every machine.
+    `seed`: the run's seed, >= 0. `name`: what the numbers are for, for instance ``("protect", 1, "V9+V10", 0)``.
+    Returns PCG64; the same seed and name give the same stream on every machine.
     """
     digest = hashlib.sha256("\x1f".join(str(part) for part in name).encode()).digest()
     words = np.frombuffer(digest, dtype="<u4")

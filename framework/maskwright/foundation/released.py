@@ -13,22 +13,12 @@ _unsettled: list[str] = []
 
 
 def note_release(files: Iterable[Path | str]) -> None:
-    """Remember files that are in place under their final names, in the same breath as they are put there.
-
-    Parameters
-    ----------
-    files : iterable of Path, or of addresses in object stores
-    """
+    """Remember files that are in place under their final names, in the same breath as they are put there."""
     _released.extend(str(file) for file in files)
 
 
 def note_unsettled(files: Iterable[Path]) -> None:
-    """Remember files that may be of two releases, because the disk refused both to go on and to go back.
-
-    Parameters
-    ----------
-    files : iterable of Path
-    """
+    """Remember files that may be of two releases, because the disk refused both to go on and to go back."""
     _unsettled.extend(str(file) for file in files)
 
 

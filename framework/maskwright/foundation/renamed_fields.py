@@ -56,17 +56,8 @@ def unknown_field(
 ) -> Problem:
     """Problem for a name that no field of a model has: its new name, or the nearest one.
 
-    Parameters
-    ----------
-    kind : str
-        What fields of the model are called: ``parameter``, ``key``.
-    name : str
-    model : type of pydantic.BaseModel or None
-    place : Place, optional
-    also : iterable of str
-        Further names that would have been right.
-    hint : str, optional
-        What to do where the field was not renamed.
+    `kind`: what fields of the model are called: ``parameter``, ``key``. `also`: further names that would have been
+    right. `hint`: what to do where the field was not renamed.
     """
     new = None if model is None else former_names(model).get(name)
     if new is not None:

@@ -69,20 +69,8 @@ else:
 def write_whole(path: Path, write: Callable[[Path], None], mode: int = PUBLIC) -> None:
     """Write a file under a temporary name, for its owner only, and move it into place.
 
-    Parameters
-    ----------
-    path : Path
-        Its folder is made when it does not exist.
-    write : callable
-        Told the temporary name, which keeps the ending.
-    mode : int
-        Of the file, before the user's mask.
-
-    Raises
-    ------
-    InputError
-        The disk is full, the folder cannot be written, the command reads this file, ...; the file that was there before
-        is left as it is.
+    `path`: its folder is made when it does not exist. `write`: told the temporary name, which keeps the ending. `mode`:
+    of the file, before the user's mask.
     """
     refuse_to_overwrite({path.name: path})
     temporary = path.with_name(f".{secrets.token_hex(4)}-{path.name}")
@@ -105,12 +93,7 @@ def write_whole(path: Path, write: Callable[[Path], None], mode: int = PUBLIC) -
 def write_text(path: Path, text: str, mode: int = PUBLIC) -> None:
     """Write a text file, UTF-8, as `write_whole` does.
 
-    Parameters
-    ----------
-    path : Path
-    text : str
-    mode : int
-        Of the file, before the user's mask.
+    `mode`: of the file, before the user's mask.
     """
     write_whole(path, lambda temporary: _put(temporary, text), mode)
 

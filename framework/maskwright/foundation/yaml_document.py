@@ -35,21 +35,9 @@ MAX_SHOWN = 400
 class Node:
     """A mapping, a list or a single value of a YAML file, with its place.
 
-    Attributes
-    ----------
-    kind : {"mapping", "sequence", "scalar"}
-    place : Place
-        File, line and column of its first character, with the line itself.
-    value : str, int, float, bool or None
-        Of a scalar; None otherwise.
-    raw : str
-        Text of a scalar as written, without quotes.
-    entries : tuple of (Node, Node)
-        Keys (text scalars) and values of a mapping, in file order.
-    elements : tuple of Node
-        Of a list.
-    size : int
-        Number of nodes below and including this one, aliases counted as often as they are used.
+    `place`: file, line and column of its first character, with the line itself. `value`: of a scalar; None otherwise.
+    `raw`: text of a scalar as written, without quotes. `entries`: keys (text scalars) and values of a mapping, in file
+    order. `size`: number of nodes below and including this one, aliases counted as often as they are used.
     """
 
     kind: Literal["mapping", "sequence", "scalar"]
@@ -143,28 +131,9 @@ def load_yaml(
 ) -> Node:
     """Read one YAML document.
 
-    Parameters
-    ----------
-    text : str
-        Content of the file.
-    name : str
-        File name for error messages.
-    error : type of InputError
-        Family of the error raised.
-    problems : list of Problem, optional
-        Mistakes after which the rest of the file can still be understood (a key twice, a tag, a merge key, a number
-        that is too large) are added to it, and not raised.
-
-    Returns
-    -------
-    Node
-        An empty text gives a scalar node with the value None.
-
-    Raises
-    ------
-    PipelineError, or `error`
-        With file, line, column, the line and a caret: a syntax error, a key twice, a tag, an alias without anchor, a
-        second document, or a file that is too large, too deep, or expands to too much.
+    `name`: file name for error messages. `error`: family of the error raised. `problems`: mistakes after which the rest
+    of the file can still be understood (a key twice, a tag, a merge key, a number that is too large) are added to it,
+    and not raised. Returns an empty text gives a scalar node with the value None.
     """
     if len(text) > MAX_CHARACTERS:
         raise error(Problem(f"the file has more than {MAX_CHARACTERS:,} characters", Place(name)))
@@ -178,13 +147,7 @@ def load_yaml(
 
 
 def scalar(text: str, place: Place | None = None) -> Node:
-    """Scalar node of a plain text, by the rules of the file: ``5`` is a number, ``no`` is text.
-
-    Raises
-    ------
-    PipelineError
-        A number too large for binary64, or with more than 300 digits.
-    """
+    """Scalar node of a plain text, by the rules of the file: ``5`` is a number, ``no`` is text."""
     where = place or Place()
     stripped = text.strip()
     return Node("scalar", where, plain_value(stripped, where, PipelineError), stripped)
@@ -194,11 +157,6 @@ def from_python(value: object, place: Place) -> Node:
     """Node tree of plain Python values, all at one place: for what a program says instead of a file.
 
     Numbers of numpy count as numbers, and paths as text.
-
-    Raises
-    ------
-    PipelineError
-        A value that a YAML file could not hold.
     """
     if isinstance(value, Mapping):
         entries = tuple(
@@ -225,10 +183,7 @@ _BEGINNING = re.compile(r"""\s*(?:-(?:\s|$)|[\w'" -]+:(?:\s|$)|---|%YAML|[\[{&!]
 def begins_yaml(text: str) -> bool:
     """Whether a text begins as a list or a mapping does: what does not may be data, of which nothing is shown.
 
-    Parameters
-    ----------
-    text : str
-        Comments and empty lines before it do not matter.
+    `text`: comments and empty lines before it do not matter.
     """
     lines = (line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#"))
     return _BEGINNING.match(next(lines, "")) is not None

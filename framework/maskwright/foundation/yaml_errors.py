@@ -39,16 +39,8 @@ _EXPLANATIONS: tuple[tuple[str, str, str, str], ...] = (
 def explained(problem: str, context: str, character: str) -> tuple[str, str]:
     """Say a message of PyYAML's scanner or parser in words that help.
 
-    Parameters
-    ----------
-    problem, context : str
-        As PyYAML has them; either may be empty.
-    character : str
-        That the error is at; empty at the end of the file.
-
-    Returns
-    -------
-    message, hint : str
+    `problem`, `context`: as PyYAML has them; either may be empty. `character`: that the error is at; empty at the end
+    of the file.
     """
     if character == "\t":
         return "a tab stands where YAML expects spaces or text", "Indent with spaces, and put spaces after ':' and '-'."

@@ -57,19 +57,8 @@ _EXPECTED: Mapping[str, str] = {
 def read_model(model: type[Model], node: Node, problems: list[Problem], kind: str = "key") -> Model | None:
     """Instance of `model` from a mapping of the file.
 
-    Parameters
-    ----------
-    model : type of pydantic.BaseModel
-    node : Node
-        A mapping, or nothing (``params:`` left empty).
-    problems : list of Problem
-        Every mistake is added to it.
-    kind : str, default "key"
-        What its keys are called in messages: ``parameter``, ``key``.
-
-    Returns
-    -------
-    instance of `model`, or None when there are mistakes
+    `node`: a mapping, or nothing (``params:`` left empty). `problems`: every mistake is added to it. `kind`: what its
+    keys are called in messages: ``parameter``, ``key``.
     """
     if not node.is_mapping and node.value is not None:
         problems.append(Problem(f"expected a mapping of {kind}s, not {node.description}", node.place))

@@ -27,18 +27,7 @@ _WORDS: Mapping[str, Scalar] = {
 def plain_value(text: str, place: Place, error: type[InputError]) -> Scalar:
     """What a text without quotes means.
 
-    Parameters
-    ----------
-    text : str
-    place : Place
-        Of the text, for the error.
-    error : type of InputError
-        Family of the error raised.
-
-    Raises
-    ------
-    InputError
-        A number too large for binary64, or with more than 300 digits.
+    `place`: of the text, for the error. `error`: family of the error raised.
     """
     if text in _WORDS:
         return _WORDS[text]

@@ -25,11 +25,7 @@ def without(node: Node, keys: Collection[str]) -> Node:
 def texts(node: Node, under: Collection[str] | None = None) -> Node:
     """Copy in which every scalar is the text that was written: ``012`` is a category, not the number 12.
 
-    Parameters
-    ----------
-    node : Node
-    under : collection of str, optional
-        Only the values of these keys, wherever they are below `node`.
+    `under`: only the values of these keys, wherever they are below `node`.
     """
     if node.is_scalar:
         return replace(node, value=node.raw) if under is None and node.value is not None else node

@@ -26,14 +26,8 @@ def adjusted_by_edit(
 
     Of a conjunction whose operands are kept apart, a record counts for each of them that moved it.
 
-    Parameters
-    ----------
-    units : sequence of AdjustedUnit
-    categories : sequence of AdjustedCategories
-    edits : EditSet
-        Of the published file: those that moved nothing count 0, and one that a later step let go is not counted.
-    kept : ndarray of shape (m,), int64
-        Positions of the records that are published.
+    `edits`: of the published file: those that moved nothing count 0, and one that a later step let go is not counted.
+    `kept`: positions of the records that are published; shape (m,).
     """
     counts = dict.fromkeys((edit.name for edit in edits), 0)
     for each in units:

@@ -44,19 +44,9 @@ _CHANGED, _UNSEEN = 2.0, 1.0
 class AdjustedCategories:
     """A category unit and what adjusting did to it.
 
-    Attributes
-    ----------
-    unit : AdjustmentUnit
-    columns : mapping of name to Column
-        Those that changed.
-    moved, infeasible : ndarray of shape (n,), bool
-        Records that were changed, and those for which no combination satisfies every edit.
-    touched : mapping of edit name to ndarray of shape (n,), bool
-        Records that broke each edit.
-    failing : mapping of edit name to int
-        Infeasible records that violate it.
-    changed, restored : int
-        Cells that changed, and those of them that got the category of the original.
+    `moved`, `infeasible`: records that were changed, and those for which no combination satisfies every edit; shape
+    (n,). `touched`: records that broke each edit; shape (n,). `failing`: infeasible records that violate it. `changed`,
+    `restored`: cells that changed, and those of them that got the category of the original.
     """
 
     unit: AdjustmentUnit
@@ -81,15 +71,8 @@ class AdjustedCategories:
 class CategoryCounts:
     """What adjusting did to a category unit, in numbers of records and cells.
 
-    Attributes
-    ----------
-    unit : AdjustmentUnit
-    names : tuple of str
-        Variables of which some cell changed.
-    rows, moved, infeasible : int
-        Records, those that were changed, and those for which no combination satisfies every edit.
-    changed, restored : int
-        As in `AdjustedCategories`.
+    `names`: variables of which some cell changed. `rows`, `moved`, `infeasible`: records, those that were changed, and
+    those for which no combination satisfies every edit.
     """
 
     unit: AdjustmentUnit
@@ -111,14 +94,8 @@ def adjust_categories(
     that it is away in the order of ordinal categories: always the nearest one would often be the original. Missing
     cells stay missing. What a record draws depends on its position in the file, not on the other records.
 
-    Parameters
-    ----------
-    unit : AdjustmentUnit
-    current : Dataset
-        Masked.
-    context : MaskingContext
-    occurring : ndarray of shape (m, v), int64, optional
-        Of records of a larger file: the combinations that `occurring_categories` finds in all of it.
+    `occurring`: of records of a larger file: the combinations that `occurring_categories` finds in all of it; shape (m,
+    v).
     """
     plan = context.plan
     edits = as_far_as(
@@ -186,22 +163,14 @@ def _codes(columns: Mapping[str, Column], names: Sequence[str]) -> NDArray[np.in
 
 
 def category_codes(data: Dataset, names: Sequence[str]) -> NDArray[np.int64]:
-    """Codes of categories, -1 where missing; shape (n, v).
-
-    Parameters
-    ----------
-    data : Dataset
-    names : sequence of str
-    """
+    """Codes of categories, -1 where missing; shape (n, v)."""
     return _codes({name: data[name] for name in names}, names)
 
 
 def occurring_categories(shares: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     """Rows of `category_codes` that occur, each once and in order; shape (m, v).
 
-    Parameters
-    ----------
-    shares : sequence of ndarray of shape (n, v), int64
+    `shares`: shape (n, v).
     """
     return np.unique(np.concatenate(shares), axis=0)
 
@@ -227,18 +196,8 @@ def _known(occurring: NDArray[np.int64], free: NDArray[np.int64]) -> NDArray[np.
 class _Search:
     """Search for the nearest valid combinations of the variables that have a value.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Variables of the unit.
-    free : ndarray of shape (f,), int64
-        Positions of those that may change.
-    columns : mapping of name to Column
-        All that the edits read.
-    edits : EditSet
-    domain : Domain or None
-    known : ndarray of shape (m, f), int64
-        Combinations that occur.
+    `free`: positions of those that may change; shape (f,). `columns`: all that the edits read. `known`: combinations
+    that occur; shape (m, f).
     """
 
     names: tuple[str, ...]

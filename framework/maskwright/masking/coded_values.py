@@ -20,17 +20,8 @@ if TYPE_CHECKING:
 class CodedValues:
     """Records whose value of a variable a step put at one of its limits.
 
-    Attributes
-    ----------
-    step : int
-        1-based.
-    variable : str
-    records : ndarray of shape (m,), int64
-        Rows of the original.
-    side : {1, -1}
-        Upper or lower limit.
-    reach : float
-        How far the values that were not put there go: what lies within has left the limit.
+    `step`: 1-based. `records`: rows of the original; shape (m,). `reach`: how far the values that were not put there
+    go: what lies within has left the limit.
     """
 
     step: int
@@ -43,13 +34,7 @@ class CodedValues:
 def coded_values(step: int, limits: Iterable[Limit], before: Dataset, after: Dataset) -> Iterator[CodedValues]:
     """Values that a step put at its limits.
 
-    Parameters
-    ----------
-    step : int
-    limits : iterable of Limit
-        Of numeric variables, as the step published them.
-    before, after : Dataset
-        Of the same records.
+    `limits`: of numeric variables, as the step published them.
     """
     for limit in limits:
         old, new = before[limit.variable], after[limit.variable]
@@ -69,11 +54,7 @@ def coded_values(step: int, limits: Iterable[Limit], before: Dataset, after: Dat
 def coded_value_notices(coded: Iterable[CodedValues], masked: Dataset) -> Iterator[str]:
     """Sentences on values that have left their limit; a loss, and no disclosure.
 
-    Parameters
-    ----------
-    coded : iterable of CodedValues
-    masked : Dataset
-        As published, with the rows that its records have in the original.
+    `masked`: as published, with the rows that its records have in the original.
     """
     for each in coded:
         column = masked[each.variable]

@@ -30,14 +30,8 @@ Observer = Callable[[int, str, Block, Masked | Removed | None], None]
 class Execution:
     """How to run.
 
-    Attributes
-    ----------
-    workers : int
-        Blocks masked at the same time, in threads or processes.
-    block_size : int or None
-        Largest block of records; None: exact, the whole stratum at once.
-    processes : bool
-        Whether methods run in processes instead of threads.
+    `workers`: blocks masked at the same time, in threads or processes. `block_size`: largest block of records; None:
+    exact, the whole stratum at once. `processes`: whether methods run in processes instead of threads.
     """
 
     workers: int = 1
@@ -54,17 +48,9 @@ class Execution:
 class WholeFile:
     """What is known of a whole file of which only some records are here.
 
-    Attributes
-    ----------
-    records : int
-    present : mapping of name to int
-        Cells with a value, of each numeric variable.
-    measured : int
-        Masked numeric variables that have a value.
-    domain : Domain
-        Combinations that occur in it, for domain edits.
-    first : int
-        Number of the first of the records here, where they follow each other in the file.
+    `present`: cells with a value, of each numeric variable. `measured`: masked numeric variables that have a value.
+    `domain`: combinations that occur in it, for domain edits. `first`: number of the first of the records here, where
+    they follow each other in the file.
     """
 
     records: int
@@ -78,27 +64,11 @@ class WholeFile:
 class MaskingContext:
     """What every step of one masking reads and none changes.
 
-    Attributes
-    ----------
-    original : Dataset
-    edits : EditSet
-        That the masked data have to satisfy.
-    plan : Plan
-    seed : int
-        Every random draw comes from a generator of this seed and a name of its own.
-    execution : Execution
-    reporter : Reporter
-        Told of stages.
-    observe : callable or None
-        Told of each block before and after a method masks it.
-    terms : PublishedTerms or None
-        In which the edits on recoded variables are said; None: no variable is recoded yet.
-    workers : FunctionWorkers or None
-        Processes that methods run in; None: they run in threads.
-    whole : WholeFile or None
-        Of which `original` holds some records; None: it holds all.
-    gathered : mapping of stratum to mapping, or None
-        What all records of the file said to a method that asks; None: those here are all, and say it.
+    `edits`: that the masked data have to satisfy. `seed`: every random draw comes from a generator of this seed and a
+    name of its own. `observe`: told of each block before and after a method masks it. `terms`: in which the edits on
+    recoded variables are said; None: no variable is recoded yet. `workers`: processes that methods run in; None: they
+    run in threads. `whole`: of which `original` holds some records; None: it holds all. `gathered`: what all records of
+    the file said to a method that asks; None: those here are all, and say it.
     """
 
     original: Dataset

@@ -38,11 +38,7 @@ def promised_classes(masked: Dataset, plan: Plan) -> list[dict[str, Any]]:
 
     As `groups` in the `k` of `run.json`.
 
-    Parameters
-    ----------
-    masked : Dataset
-        With its households, where they are declared.
-    plan : Plan
+    `masked`: with its households, where they are declared.
     """
     return [*_of_clusters(masked, plan), *_of_keys(masked, plan)]
 
@@ -85,12 +81,6 @@ def class_sizes(data: Dataset, names: Sequence[str], k: int) -> tuple[int, int]:
 
     A missing cell is a value of its own, and so is each missing code. Where households are declared, the size of a
     class is the number of households in it.
-
-    Parameters
-    ----------
-    data : Dataset
-    names : sequence of str
-    k : int
     """
     codes = class_codes(data, names)
     records = np.bincount(codes)

@@ -32,17 +32,9 @@ if TYPE_CHECKING:
 class FieldAdjustment:
     """A dataset in which located fields were given values with which all edits hold.
 
-    Attributes
-    ----------
-    data : Dataset
-    adjusted : mapping of name to int
-        Cells changed, by variable, in file order.
-    filled : mapping of name to int
-        Missing cells filled because a rule of XPath is violated by a missing operand.
-    mended : int
-        Records that violate no edit any more.
-    left : int
-        Records with located fields for which no such values were found; they stay as they were.
+    `adjusted`: cells changed, by variable, in file order. `filled`: missing cells filled because a rule of XPath is
+    violated by a missing operand. `mended`: records that violate no edit any more. `left`: records with located fields
+    for which no such values were found; they stay as they were.
     """
 
     data: Dataset
@@ -66,26 +58,10 @@ def with_errors_located(
 ) -> tuple[Dataset, dict[str, Any], tuple[str, ...]]:
     """Locate the fields in error, adjust them, and say what was done.
 
-    Parameters
-    ----------
-    data : Dataset
-        Left as it is.
-    edits : EditSet
-    weights : mapping of name to float
-        How much each variable is trusted: the cost of changing it.
-    domain : Domain
-        Of the original, for domain edits.
-    progress : callable, optional
-    workers : int, optional
-        Processes that locate errors at the same time; by default one for each processor given to this one.
-
-    Returns
-    -------
-    data : Dataset
-        Records for which nothing was found are as they were.
-    record : dict
-        For the run record: counts, record numbers and names of variables; no values. Confidential.
-    notices : tuple of str
+    `weights`: how much each variable is trusted: the cost of changing it. `domain`: of the original, for domain edits.
+    `workers`: processes that locate errors at the same time; by default one for each processor given to this one.
+    Returns records for which nothing was found are as they were; for the run record: counts, record numbers and names
+    of variables; no values. Confidential.
     """
     found = localize(data, edits, weights, domain, part(progress, 0.0, 0.8), workers)
     done = adjust_fields(data, edits, found, domain)
@@ -93,13 +69,7 @@ def with_errors_located(
 
 
 def adjustment_record(found: Localisation, done: FieldAdjustment) -> dict[str, Any]:
-    """What was located and adjusted, for the run record: no values. Confidential.
-
-    Parameters
-    ----------
-    found : Localisation
-    done : FieldAdjustment
-    """
+    """What was located and adjusted, for the run record: no values. Confidential."""
     record = found.to_json() | {
         "adjusted": dict(done.adjusted), "filled": dict(done.filled), "mended": done.mended, "left": done.left,
     }  # fmt: skip
@@ -108,13 +78,7 @@ def adjustment_record(found: Localisation, done: FieldAdjustment) -> dict[str, A
 
 
 def adjustment_notices(found: Localisation, done: FieldAdjustment) -> tuple[str, ...]:
-    """What was located and adjusted, in words; nothing where no record violates an edit.
-
-    Parameters
-    ----------
-    found : Localisation
-    done : FieldAdjustment
-    """
+    """What was located and adjusted, in words; nothing where no record violates an edit."""
     if not len(found.numbers):
         return ()
     records = "record(s)" if found.level is None else f"{found.level} record(s)"
@@ -148,16 +112,8 @@ def adjust_fields(
     frequent ones first. Where the nearest point does not survive rounding, the exact solution of the localisation is
     taken. Missing cells stay missing, except where an XPath rule is violated because one of its operands is missing.
 
-    Parameters
-    ----------
-    data : Dataset
-        Left as it is.
-    edits : EditSet
-        Those the fields were located for.
-    found : Localisation
-    domain : Domain, optional
-    spread : mapping of name to float, optional
-        Standard deviation of each variable, where `data` are few of the records; by default that in `data`.
+    `edits`: those the fields were located for. `spread`: standard deviation of each variable, where `data` are few of
+    the records; by default that in `data`.
     """
     rules = EditSet(tuple(edit for edit in edits if edit.severity == "error"))
     groups: dict[tuple[str, ...], list[int]] = {}

@@ -24,15 +24,8 @@ RELATIVE = 1e-9
 def promise_doubts(plan: Plan, original: Dataset, masked: Dataset, off: Mapping[str, Sequence[str]]) -> Iterator[Doubt]:
     """Doubts about promised values that are not there; classes are counted in the end, in what is published.
 
-    Parameters
-    ----------
-    plan : Plan
-        With the limits that were found in the data.
-    original : Dataset
-        The records that are published.
-    masked : Dataset
-    off : mapping of name to sequence of edit names
-        Edits that no promised multiples of a variable could be found for.
+    `plan`: with the limits that were found in the data. `original`: the records that are published. `off`: edits that
+    no promised multiples of a variable could be found for.
     """
     yield from multiple_doubts(plan, [beside_multiples(plan, masked)], off)
     yield from _structural_zeros(plan, original, masked)
@@ -41,11 +34,7 @@ def promise_doubts(plan: Plan, original: Dataset, masked: Dataset, off: Mapping[
 def beside_multiples(plan: Plan, masked: Dataset) -> tuple[tuple[int, int], ...]:
     """For each promise of the plan, how many values are no multiples though they should be, and of how many.
 
-    Parameters
-    ----------
-    plan : Plan
-    masked : Dataset
-        The masked file, or a part of it.
+    `masked`: the masked file, or a part of it.
     """
     found = []
     for each in plan.promised:
@@ -64,13 +53,8 @@ def multiple_doubts(
 ) -> Iterator[Doubt]:
     """Doubts about promised multiples.
 
-    Parameters
-    ----------
-    plan : Plan
-    parts : sequence
-        What `beside_multiples` found in each part of the masked file.
-    off : mapping of name to sequence of edit names
-        Edits that no promised multiples of a variable could be found for.
+    `parts`: what `beside_multiples` found in each part of the masked file. `off`: edits that no promised multiples of a
+    variable could be found for.
     """
     for position, each in enumerate(plan.promised):
         count, total = (sum(part[position][at] for part in parts) for at in (0, 1))
@@ -118,13 +102,7 @@ def class_doubts(plan: Plan, masked: Dataset, groups: Iterable[Mapping[str, Any]
     class too small. Only where clusters are made of available cases may their classes be smaller: their averages rest
     on k values, and the plan counts patterns of missing cells that fewer than k records share.
 
-    Parameters
-    ----------
-    plan : Plan
-    masked : Dataset
-        What is published.
-    groups : iterable of mapping
-        Its classes on what steps promise k of, as in `run.json`.
+    `groups`: its classes on what steps promise k of, as in `run.json`.
     """
     for found in groups:
         step = plan.steps[found["step"] - 1]

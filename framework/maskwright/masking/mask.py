@@ -77,27 +77,8 @@ def mask(
 ) -> MaskingResult:
     """Run a plan.
 
-    Parameters
-    ----------
-    original : Dataset
-    edits : EditSet
-        That the masked data have to satisfy; the limits of the steps are added.
-    plan : Plan
-    seed : int
-    execution : Execution
-    reporter : Reporter
-        Told of stages.
-    observe : callable, optional
-        Told of each block before and after a method masks it.
-
-    Raises
-    ------
-    InputError
-        When no record would be left, or a suppressed cell follows from a variable that cannot be suppressed.
-    EditError
-        When a domain edit has no value that may be republished.
-    PluginFailed
-        When a method fails, or breaks its contract.
+    `edits`: that the masked data have to satisfy; the limits of the steps are added. `observe`: told of each block
+    before and after a method masks it.
     """
     context = MaskingContext(
         replace(original, origin=None), edits + plan.limits, plan, seed, execution, reporter, observe
@@ -210,15 +191,7 @@ def _protect_step(
 def group_work(group: Group, step: Step, edits: EditSet, masked: Collection[str]) -> GroupWork:
     """What is to be done with a variable group.
 
-    Parameters
-    ----------
-    group : Group
-        With its strata.
-    step : Step
-    edits : EditSet
-        All that hold.
-    masked : collection of str
-        All variables that steps mask.
+    `masked`: all variables that steps mask.
     """
     assert group.strata is not None
     own = as_far_as((edit for edit in edits if edit.name in group.edits), is_inside(group.variables, masked))

@@ -39,14 +39,7 @@ def method_warnings(plan: Plan, results: Sequence[GroupResult]) -> Iterator[str]
 
 
 def uncut_notices(plan: Plan, records: int, block_size: int | None) -> Iterator[str]:
-    """Which steps mask the whole file at once although there are to be blocks.
-
-    Parameters
-    ----------
-    plan : Plan
-    records : int
-    block_size : int or None
-    """
+    """Which steps mask the whole file at once although there are to be blocks."""
     if block_size is None or records <= block_size:
         return
     for number, step in enumerate(plan.steps, 1):
@@ -70,15 +63,7 @@ def _shown(group: Group) -> str:
 def structural_zeros(original: Dataset, masked: Dataset, plan: Plan) -> Iterator[Mapping[str, Any]]:
     """Share of the cells with a value that are 0, before and after, of variables that a step says have such zeros.
 
-    Parameters
-    ----------
-    original, masked : Dataset
-    plan : Plan
-
-    Yields
-    ------
-    mapping
-        ``step``, ``variable``, ``before`` and ``after``, as in `run.json`.
+    Returns ``step``, ``variable``, ``before`` and ``after``, as in `run.json`.
     """
     for number, step in enumerate(plan.steps, 1):
         for name in step.planning.structural_zeros:
@@ -144,12 +129,7 @@ def published_note_doubts(
 ) -> Iterator[Doubt]:
     """Doubts about what methods publish of the changes that they made, where these are not the only ones.
 
-    Parameters
-    ----------
-    plan : Plan
-    notes : sequence of mapping
-        What methods said, of the groups of the plan.
-    adjusted : sequence of CategoryCounts
+    `notes`: what methods said, of the groups of the plan.
     """
     for group, said in zip(plan.groups, notes, strict=True):
         if not any(said.get("published", {}).values()):
@@ -184,12 +164,7 @@ def drift_notices(drift: Drift | None) -> Iterator[str]:
 def household_doubts(original: Dataset, masked: Dataset, plan: Plan) -> Iterator[Doubt]:
     """Doubts about variables that were the same within households and are no longer, unless the plan has told.
 
-    Parameters
-    ----------
-    original : Dataset
-    masked : Dataset
-        Its records say where they come from.
-    plan : Plan
+    `masked`: its records say where they come from.
     """
     if masked.households is None or not household_columns(masked, plan.untouched):
         return

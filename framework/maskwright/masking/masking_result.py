@@ -24,40 +24,16 @@ if TYPE_CHECKING:
 class MaskingResult:
     """A masked dataset and what was done to make it.
 
-    Attributes
-    ----------
-    masked : Dataset
-        Identifiers dropped; record order and missing cells as in the original.
-    adjusted : mapping of edit name to int
-        Records whose masked values were moved because of the edit.
-    infeasible : mapping of edit name to int
-        Records that violate the edit after adjustment.
-    adjustment : tuple of mappings
-        One for each unit with edits, as in `run.json`.
-    moved : tuple of mappings
-        Rows that adjusting moved, each counted once however many units it is in, as in `run.json`.
-    k : mapping
-        As in `run.json`.
-    notes : tuple of mappings
-        What methods said, by step and group.
-    zeros : tuple of mappings
-        Share of zeros before and after, for variables with structural zeros.
-    notices : tuple of str
-        What methods and adjustment did that a person should know.
-    out_of_range : tuple of str
-        Which of the notices count masked values beyond the range of the original.
-    doubts : tuple of Doubt
-        What masking may not have protected.
-    keepers : tuple of Keeper
-        Of the limits that methods found in the data; the plan has those of the other edits.
-    cost : Cost
-        Of masking, adjusting and rounding.
-    removal : Removal
-        What the last steps took away.
-    terms : PublishedTerms or None
-        In which the edits on recoded variables are said; None: no variable is recoded.
-    drift : Drift or None
-        How far adjustment and rounding moved means and covariances of the masked numeric variables.
+    `masked`: identifiers dropped; record order and missing cells as in the original. `adjusted`: records whose masked
+    values were moved because of the edit. `infeasible`: records that violate the edit after adjustment. `adjustment`:
+    one for each unit with edits, as in `run.json`. `moved`: rows that adjusting moved, each counted once however many
+    units it is in, as in `run.json`. `notes`: what methods said, by step and group. `zeros`: share of zeros before and
+    after, for variables with structural zeros. `notices`: what methods and adjustment did that a person should know.
+    `out_of_range`: which of the notices count masked values beyond the range of the original. `doubts`: what masking
+    may not have protected. `keepers`: of the limits that methods found in the data; the plan has those of the other
+    edits. `cost`: of masking, adjusting and rounding. `removal`: what the last steps took away. `terms`: in which the
+    edits on recoded variables are said; None: no variable is recoded. `drift`: how far adjustment and rounding moved
+    means and covariances of the masked numeric variables.
     """
 
     masked: Dataset

@@ -30,14 +30,8 @@ if TYPE_CHECKING:
 class PublishedTerms:
     """Recoded variables as they are published, and what became of their edits.
 
-    Attributes
-    ----------
-    variables : mapping of name to Variable
-    reference : Dataset
-        The original, recoded alike: what domain edits refer to.
-    translations : tuple of Translation
-    dropped : tuple of Edit
-        Besides those that the plan has dropped.
+    `reference`: the original, recoded alike: what domain edits refer to. `dropped`: besides those that the plan has
+    dropped.
     """
 
     variables: Mapping[str, Variable]
@@ -49,16 +43,7 @@ class PublishedTerms:
 def in_published_terms(context: MaskingContext, shown: Dataset) -> MaskingContext:
     """Context whose edits are those of the variables as they are now.
 
-    Parameters
-    ----------
-    context : MaskingContext
-    shown : Dataset
-        Masked so far: its recoded variables say what their categories stand for.
-
-    Raises
-    ------
-    InputError
-        An edit would have to be weakened or dropped, and no step says that it may.
+    `shown`: masked so far: its recoded variables say what their categories stand for.
     """
     plan, coarse = context.plan, context.plan.coarse
     published = {

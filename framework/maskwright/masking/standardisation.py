@@ -17,12 +17,8 @@ if TYPE_CHECKING:
 class Standardisation:
     """Centre and scale of each variable over the whole original file.
 
-    Attributes
-    ----------
-    center : mapping of name to float
-        Mean of the cells that are not missing.
-    scale : mapping of name to float
-        Their standard deviation (ddof = 1); constant variables have scale 1.
+    `center`: mean of the cells that are not missing. `scale`: their standard deviation (ddof = 1); constant variables
+    have scale 1.
     """
 
     center: Mapping[str, float]

@@ -34,13 +34,8 @@ if TYPE_CHECKING:
 class PublishedWeights(NamedTuple):
     """Weights as they are published.
 
-    Attributes
-    ----------
-    name : str
-    values : ndarray of shape (n,), float64
-        NaN where there is none.
-    factor : ndarray of shape (n,), float64, or None
-        What each was multiplied by, where that was not the same for all.
+    `values`: NaN where there is none; shape (n,). `factor`: what each was multiplied by, where that was not the same
+    for all; shape (n,).
     """
 
     name: str
@@ -53,13 +48,7 @@ class PublishedWeights(NamedTuple):
 
 
 def published_weights(before: Dataset, after: Dataset) -> list[PublishedWeights]:
-    """Weights of a file, each with what it was multiplied by.
-
-    Parameters
-    ----------
-    before, after : Dataset
-        The same n records.
-    """
+    """Weights of a file, each with what it was multiplied by."""
     factors = factors_of_weights(before, after)
     return [
         PublishedWeights(
@@ -71,12 +60,7 @@ def published_weights(before: Dataset, after: Dataset) -> list[PublishedWeights]
 
 
 def masked_categories(plan: Plan) -> tuple[str, ...]:
-    """Variables that steps recode or perturb, and not only empty; none where records are drawn anew.
-
-    Parameters
-    ----------
-    plan : Plan
-    """
+    """Variables that steps recode or perturb, and not only empty; none where records are drawn anew."""
     if plan.draws_records:
         return ()
     named = {
@@ -101,15 +85,9 @@ def strata_doubts(
     weight had the original category that this one had. A weight that one record alone has, or one group, tells nothing:
     so calibrated weights do not. The same is asked of what the weights were multiplied by.
 
-    Parameters
-    ----------
-    weights : PublishedWeights
-    names : collection of str
-        Variables that steps recode or perturb.
-    before, after : Dataset
-        The same n records: original, and released. Variables of more than `FEW_VALUES` values are amounts.
-    groups : ndarray of shape (n,), int64, optional
-        Of the records: those of one group have the same weight, and bear witness once.
+    `names`: variables that steps recode or perturb. `before`, `after`: the same n records: original, and released.
+    Variables of more than `FEW_VALUES` values are amounts. `groups`: of the records: those of one group have the same
+    weight, and bear witness once; shape (n,).
     """
     originals, published = ValueCodes(before), ValueCodes(after)
     asked = [
@@ -140,11 +118,7 @@ def strata_doubts(
 def original_category_doubts(plan: Plan, before: Dataset, after: Dataset) -> Iterator[Doubt]:
     """Doubts about the masked categories of a file whose originals its own weights tell.
 
-    Parameters
-    ----------
-    plan : Plan
-    before, after : Dataset
-        The same records, with their households where they have any.
+    `before`, `after`: the same records, with their households where they have any.
     """
     names = masked_categories(plan)
     said = {(each.subject, each.message) for each in plan.doubts if each.kind == "follows-from-published"}

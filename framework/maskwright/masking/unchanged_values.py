@@ -38,17 +38,7 @@ def unchanged_doubts(
     hide. Where the step promises k, nor do values that all records of a cluster have: so many publish them. Steps that
     only remove are not looked at: they leave every other value as it is.
 
-    Parameters
-    ----------
-    number : int
-        Of the step, from 1.
-    step : Step
-    names : sequence of str
-        Variables that it masks.
-    before, after : Dataset
-        Of the same records.
-    clusters : ndarray of shape (n,), int64, or None
-        Cluster of each record, where the step makes any.
+    `number`: of the step, from 1. `clusters`: cluster of each record, where the step makes any; shape (n,).
     """
     if step.only_removes:
         return

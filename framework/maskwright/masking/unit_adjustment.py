@@ -37,13 +37,7 @@ Number = TypeVar("Number", bound=np.generic)
 class AdjustedUnit:
     """An adjustment unit and what adjusting did to it.
 
-    Attributes
-    ----------
-    unit : AdjustmentUnit
-    adjustment : Adjustment
-    members : ndarray of shape (n,), int64, or None
-        Row of each record, where the rows are representatives of clusters; None: rows are records.
-    cost : Cost
+    `members`: row of each record, where the rows are representatives of clusters; None: rows are records; shape (n,).
     """
 
     unit: AdjustmentUnit
@@ -71,22 +65,8 @@ def adjust_unit(
 ) -> AdjustedUnit:
     """Bring the variables of one unit onto their edits: its representatives where it has them, else its records.
 
-    Parameters
-    ----------
-    unit : AdjustmentUnit
-    results : sequence of GroupResult
-        What the methods returned, by group of the plan.
-    current : Dataset
-        Masked; the units before this one adjusted.
-    standardisation : Standardisation
-    context : MaskingContext
-    donors : Donors, optional
-        Of the whole file, where the records are some of it.
-
-    Raises
-    ------
-    EditError
-        When a domain edit has no value that may be republished, or an edit has too many alternatives.
+    `results`: what the methods returned, by group of the plan. `current`: Masked; the units before this one adjusted.
+    `donors`: of the whole file, where the records are some of it.
     """
     own = set(unit.variables)
     edits = as_far_as((context.edits[name] for name in unit.edits), lambda each: not own.isdisjoint(each.variables))

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 def value_as_code_doubts(columns: Iterable[Column]) -> Iterator[Doubt]:
     """Doubts about columns in which a value, as it is to be published, is a declared missing code.
 
-    Parameters
-    ----------
-    columns : iterable of Column
-        Of the masked records, rounded.
+    `columns`: of the masked records, rounded.
     """
     for column in columns:
         codes = column.variable.empty_texts

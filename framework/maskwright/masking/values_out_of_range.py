@@ -25,12 +25,8 @@ if TYPE_CHECKING:
 class Extent:
     """How far the values of a variable go in the original.
 
-    Attributes
-    ----------
-    low, high : float
-        The smallest and the largest one.
-    slack : float
-        Half a unit of the published grid: rounding to it is no leaving of the range.
+    `low`, `high`: the smallest and the largest one. `slack`: half a unit of the published grid: rounding to it is no
+    leaving of the range.
     """
 
     low: float
@@ -47,9 +43,7 @@ class Extent:
     def left_by(self, values: NDArray[np.float64]) -> tuple[int, int]:
         """How many values are below 0, where none was, and how many others beyond the smallest or largest one.
 
-        Parameters
-        ----------
-        values : ndarray of shape (n,), float64
+        `values`: shape (n,).
         """
         negative = values < 0 if self.low >= 0 else np.zeros(len(values), dtype=np.bool_)
         beyond = ((values < self.low - self.slack) | (values > self.high + self.slack)) & ~negative
@@ -59,13 +53,8 @@ class Extent:
 def range_notices(original: Dataset, masked: Dataset, names: Sequence[str], edits: EditSet) -> Iterator[str]:
     """Sentences on masked values beyond the original's smallest or largest value; counts, never a value.
 
-    Parameters
-    ----------
-    original, masked : Dataset
-    names : sequence of str
-        Masked variables; those that are published as categories are not looked at.
-    edits : EditSet
-        That the masked data have to satisfy: a bound that one of them states is not advised.
+    `names`: masked variables; those that are published as categories are not looked at. `edits`: that the masked data
+    have to satisfy: a bound that one of them states is not advised.
     """
     yield from range_sentences(range_counts(original, masked, names), edits)
 
@@ -73,11 +62,7 @@ def range_notices(original: Dataset, masked: Dataset, names: Sequence[str], edit
 def range_counts(original: Dataset, masked: Dataset, names: Sequence[str]) -> dict[str, tuple[int, int]]:
     """How many masked values of each variable have left the range of the original, as `Extent.left_by` counts them.
 
-    Parameters
-    ----------
-    original, masked : Dataset
-    names : sequence of str
-        Masked variables; those that are published as categories are not looked at.
+    `names`: masked variables; those that are published as categories are not looked at.
     """
     left: dict[str, tuple[int, int]] = {}
     for name in names:
@@ -93,12 +78,8 @@ def range_counts(original: Dataset, masked: Dataset, names: Sequence[str]) -> di
 def range_sentences(left: Mapping[str, tuple[int, int]], edits: EditSet) -> Iterator[str]:
     """Sentences on values that have left the range of the original.
 
-    Parameters
-    ----------
-    left : mapping of name to (int, int)
-        Of each variable, as `Extent.left_by` counts them.
-    edits : EditSet
-        That the masked data have to satisfy: a bound that one of them states is not advised.
+    `left`: of each variable, as `Extent.left_by` counts them. `edits`: that the masked data have to satisfy: a bound
+    that one of them states is not advised.
     """
     below = {name: negative for name, (negative, _) in left.items() if negative}
     beyond = {name: others for name, (_, others) in left.items() if others}

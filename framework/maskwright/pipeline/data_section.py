@@ -49,15 +49,8 @@ class FoundData(NamedTuple):
 def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_exist: bool = True) -> FoundData:
     """Resolve the section: mistakes are added to `problems`.
 
-    Parameters
-    ----------
-    section : Node
-        Keys of `DataSection`, and options of the file format.
-    folder : Path
-        That the file name is relative to.
-    problems : list of Problem
-    must_exist : bool, default True
-        Whether the file is looked for.
+    `section`: keys of `DataSection`, and options of the file format. `folder`: that the file name is relative to.
+    `must_exist`: whether the file is looked for.
     """
     if "levels" in section:
         return _of_levels(section, folder, problems, must_exist=must_exist)

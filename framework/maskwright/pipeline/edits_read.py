@@ -26,11 +26,7 @@ def read_edits_of(
 
     A rule of a file without a name of its own, ``edit-1``, is called ``edit-1.2`` where another is called so.
 
-    Parameters
-    ----------
-    rules : sequence of RuleText or RuleFile
-    levels : mapping of level name to LevelDeclaration, optional
-        Of the data, where they have several.
+    `levels`: of the data, where they have several.
     """
     problems: list[Problem] = []
     read: dict[int, EditSet] = {}

@@ -26,13 +26,7 @@ def resolve_edits(section: Node, folder: Path, problems: list[Problem]) -> tuple
 
     Rules are parsed here, once, so that their mistakes are told with those of the rest of the file.
 
-    Parameters
-    ----------
-    section : Node
-    folder : Path
-        That names of rule files are relative to.
-    problems : list of Problem
-        Added to.
+    `folder`: that names of rule files are relative to.
     """
     if section.is_scalar and section.value is None:
         return ()

@@ -29,13 +29,8 @@ OWN_KEYS = tuple(ExecutionSection.model_fields)
 class ChosenEngine:
     """The engine that a pipeline names.
 
-    Attributes
-    ----------
-    plugin : Engine
-    params : pydantic.BaseModel
-        Instance of ``plugin.params``; names of files are absolute.
-    scratch : Path or None
-        Absolute, where the pipeline names a folder.
+    `params`: instance of ``plugin.params``; names of files are absolute. `scratch`: absolute, where the pipeline names
+    a folder.
     """
 
     plugin: Engine
@@ -48,21 +43,8 @@ def resolve_execution(
 ) -> tuple[ExecutionSection | None, ChosenEngine | None]:
     """Read the section; mistakes are added to `problems`.
 
-    Parameters
-    ----------
-    section : Node
-    registry : Registry
-    folder : Path
-        That names of files are relative to.
-    problems : list of Problem
-        Added to.
-
-    Returns
-    -------
-    ExecutionSection or None
-        None where there are mistakes in it.
-    ChosenEngine or None
-        None where no engine is named, too.
+    `folder`: that names of files are relative to. Returns none where there are mistakes in it; none where no engine is
+    named, too.
     """
     if not section.is_mapping:
         return read_model(ExecutionSection, section, problems), None
@@ -98,18 +80,7 @@ def resolve_execution(
 def check_scratch(
     engine: ChosenEngine | None, section: Node, data: Path | None, output: Output | None, problems: list[Problem]
 ) -> None:
-    """Add what is wrong where temporary files would lie among the data that are read, or among those that are written.
-
-    Parameters
-    ----------
-    engine : ChosenEngine or None
-    section : Node
-    data : Path or None
-        File, folder or pattern.
-    output : Output or None
-    problems : list of Problem
-        Added to.
-    """
+    """Add what is wrong where temporary files would lie among the data that are read or written."""
     named = section.get("scratch")
     if engine is None or engine.scratch is None or named is None:
         return

@@ -50,18 +50,8 @@ def existing_file(
 ) -> Path | None:
     """Absolute path of a file to read, or None when the node is no name of one (`problems` says why).
 
-    Parameters
-    ----------
-    node : Node
-    folder : Path
-        That the name is relative to.
-    what : str
-        What kind of file is expected: ``data``.
-    problems : list of Problem
-        Added to.
-    must_exist : bool, default True
-    or_folder : bool, default False
-        Whether a folder will do.
+    `folder`: that the name is relative to. `what`: what kind of file is expected: ``data``. `or_folder`: whether a
+    folder will do.
     """
     path = absolute_path(node, folder, problems)
     if path is None or not must_exist:
@@ -83,13 +73,7 @@ def _base(folder: Path) -> str:
 def absolute_path(node: Node, folder: Path, problems: list[Problem]) -> Path | None:
     """Absolute path of a file name, relative to `folder`; None when it is not one.
 
-    Parameters
-    ----------
-    node : Node
-    folder : Path
-        That the name is relative to.
-    problems : list of Problem
-        Added to.
+    `folder`: that the name is relative to.
     """
     if not node.is_scalar or not isinstance(node.value, str) or not node.value.strip() or "\0" in node.value:
         problems.append(Problem(f"expected a file name, not {node.description}", node.place))
@@ -122,23 +106,11 @@ def resolve_output(
 ) -> Output | None:
     """Files of the ``output:`` section.
 
-    Parameters
-    ----------
-    section : Node
-    folder : Path
-        Names are relative to it.
-    inputs : mapping of description to Path
-        Files that are read, which no output may overwrite.
-    problems : list of Problem
-        Every mistake is added to it.
-    new_rules : bool
-        Whether other rules hold in the published data than in the original: they are written in any case.
-    levels : sequence of str
-        Names of the levels that have a file each.
-    across_levels : bool
-        Whether the data have several levels: their rules are written as text.
-    original : Source, optional
-        That reads the data: it writes the parts of a folder, unless the section names a format.
+    `folder`: names are relative to it. `inputs`: files that are read, which no output may overwrite. `problems`: every
+    mistake is added to it. `new_rules`: whether other rules hold in the published data than in the original: they are
+    written in any case. `levels`: names of the levels that have a file each. `across_levels`: whether the data have
+    several levels: their rules are written as text. `original`: that reads the data: it writes the parts of a folder,
+    unless the section names a format.
     """
     before = len(problems)
     reports = plugins().reports

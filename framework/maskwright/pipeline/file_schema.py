@@ -234,12 +234,7 @@ def _any_of(found: list[Schema]) -> Schema:
 def untitled(schema: Any, *, names: bool = False) -> Any:
     """Copy without what pydantic adds for Python: titles made of names, and the examples of docstrings.
 
-    Parameters
-    ----------
-    schema : object
-        Plain JSON data.
-    names : bool, default False
-        Whether keys are names of properties, as under ``properties``, and no keywords.
+    `names`: whether keys are names of properties, as under ``properties``, and no keywords.
     """
     if isinstance(schema, dict):
         return {

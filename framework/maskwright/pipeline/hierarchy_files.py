@@ -33,15 +33,8 @@ def categories_kept(variables: Node) -> Node:
 def with_hierarchy_files(declared: Declared, variables: Node | None, folder: Path, problems: list[Problem]) -> Declared:
     """Declarations whose hierarchies of files have the rows of those.
 
-    Parameters
-    ----------
-    declared : Declarations
-    variables : Node or None
-        Of the pipeline: where the mistakes are.
-    folder : Path
-        That names of files are relative to.
-    problems : list of Problem
-        Files that are not there or are no hierarchies are added to it.
+    `variables`: of the pipeline: where the mistakes are. `folder`: that names of files are relative to. `problems`:
+    files that are not there or are no hierarchies are added to it.
     """
     found = dict(declared.variables)
     for name, each in declared.variables.items():

@@ -31,13 +31,7 @@ def resolve_levels(
 ) -> LevelSources | None:
     """Resolve the levels of the data section: mistakes are added to `problems`.
 
-    Parameters
-    ----------
-    section : Node
-        The data section.
-    problems : list of Problem
-    resolve : callable
-        Gives the source of a data section without levels.
+    `resolve`: gives the source of a data section without levels.
     """
     before = len(problems)
     declared = _declared(section, problems)

@@ -136,13 +136,7 @@ def further_problems(
 ) -> list[Problem]:
     """What else is wrong, when something is: mistakes in rule files, and names that the data do not have.
 
-    Parameters
-    ----------
-    names : sequence of str or None
-        Of the variables of the data; None: names are not looked at.
-    rules : sequence of RuleText or RuleFile
-        Texts without mistakes.
-    uses : sequence of VariableUse
+    `names`: of the variables of the data; None: names are not looked at.
     """
     edits, problems = read_edits_of(rules)
     if names is not None:

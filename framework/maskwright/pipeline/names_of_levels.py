@@ -26,15 +26,7 @@ if TYPE_CHECKING:
 def further_level_problems(
     levels: LevelSources, rules: Sequence[RuleText | RuleFile], uses: Sequence[VariableUse]
 ) -> list[Problem]:
-    """What else is wrong, when something is: as `maskwright.pipeline.names.further_problems` says of one level.
-
-    Parameters
-    ----------
-    levels : LevelSources
-    rules : sequence of RuleText or RuleFile
-        Texts without mistakes.
-    uses : sequence of VariableUse
-    """
+    """What else is wrong, when something is: as `maskwright.pipeline.names.further_problems` says of one level."""
     edits, problems = read_edits_of(rules, levels.declared)
     files = names_of_files(levels)
     if files is None:
@@ -61,11 +53,7 @@ def further_level_problems(
 def wrong_level_names(levels: LevelSources, names: Mapping[str, Sequence[str]]) -> list[Problem]:
     """What is wrong with the names of variables that the levels declare, each at its place.
 
-    Parameters
-    ----------
-    levels : LevelSources
-    names : mapping of level name to sequence of str
-        Of the variables of its file.
+    `names`: of the variables of its file.
     """
     places = {name: levels.places.get(name, NO_PLACES) for name in levels.declared}
     files = {name: source.name for name, source in levels.sources.items()}
@@ -90,11 +78,6 @@ def as_meant(levels: LevelSources, names: Mapping[str, Sequence[str]]) -> LevelS
     """Copy whose levels name the nearest variables in the place of those that do not exist.
 
     A misspelt name is told where it stands, and once; what else is wrong is looked for as if it were right.
-
-    Parameters
-    ----------
-    levels : LevelSources
-    names : mapping of level name to sequence of str
     """
     return replace(levels, declared={name: _meant(each, names[name]) for name, each in levels.declared.items()})
 
@@ -118,12 +101,7 @@ def _meant(declared: LevelDeclaration, names: Sequence[str]) -> LevelDeclaration
 
 
 def names_of_files(levels: LevelSources) -> dict[str, tuple[str, ...]] | None:
-    """Names of the variables in the file of each level; None where they are not to be had for little.
-
-    Parameters
-    ----------
-    levels : LevelSources
-    """
+    """Names of the variables in the file of each level; None where they are not to be had for little."""
     try:
         found = {name: names_in(source) for name, source in levels.sources.items()}
     except (InputError, OSError):

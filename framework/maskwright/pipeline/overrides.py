@@ -18,18 +18,9 @@ _STRUCTURE = ("[", "{", "'", '"')
 def apply_overrides(root: Node, overrides: Overrides) -> Node:
     """Copy of the file's tree with the overrides applied, in order.
 
-    Parameters
-    ----------
-    root : Node
-    overrides : mapping of path to value, or sequence of "path=value"
-        A path is keys and 0-based positions joined by dots (``measure.1.as``); a key with a dot is put in double
-        quotes. The position after the last appends. Values given as text follow the file's rules for plain scalars;
-        text that starts with ``[``, ``{`` or a quotation mark is read as YAML.
-
-    Raises
-    ------
-    PipelineError
-        With every override that is not ``path=value``, or whose path leads nowhere.
+    `overrides`: a path is keys and 0-based positions joined by dots (``measure.1.as``); a key with a dot is put in
+    double quotes. The position after the last appends. Values given as text follow the file's rules for plain scalars;
+    text that starts with ``[``, ``{`` or a quotation mark is read as YAML.
     """
     problems: list[Problem] = []
     for path_text, value, place in _pairs(overrides, problems):
@@ -73,12 +64,7 @@ def value_of(written: str, place: Place) -> Node:
 
 
 def path_steps(path: str, place: Place) -> list[str]:
-    """Keys and positions of a path written with dots; a key in double quotes may hold dots.
-
-    Raises
-    ------
-    PipelineError
-    """
+    """Keys and positions of a path written with dots; a key in double quotes may hold dots."""
     found = list(_STEP.finditer(path))
     rebuilt = ".".join(match.group(0) for match in found)
     if rebuilt != path:
@@ -89,21 +75,8 @@ def path_steps(path: str, place: Place) -> list[str]:
 def set_at(node: Node, steps: Sequence[str], value: Node, place: Place, before: str = "") -> Node:
     """Copy of a tree with `value` put at the end of a path.
 
-    Parameters
-    ----------
-    node : Node
-    steps : sequence of str
-        Keys and 0-based positions.
-    value : Node
-    place : Place
-        Of whoever asks, for errors.
-    before : str
-        The path down to `node`, for errors.
-
-    Raises
-    ------
-    PipelineError
-        When the path leads nowhere.
+    `steps`: keys and 0-based positions. `place`: of whoever asks, for errors. `before`: the path down to `node`, for
+    errors.
     """
     if not steps:
         return value

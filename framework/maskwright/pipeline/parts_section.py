@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 def place_in(folder: Path, name: str) -> str:
     """Absolute path of a name, relative to a folder; addresses of object stores as they are.
 
-    Parameters
-    ----------
-    folder : Path
-    name : str
-        As it was written; an address may have lost one of its slashes.
+    `name`: as it was written; an address may have lost one of its slashes.
     """
     address = address_of(name)
     if is_remote(address) or "\0" in address:
@@ -34,23 +30,8 @@ def place_in(folder: Path, name: str) -> str:
 def source_of(name: str, folder: Path = Path(), file_format: str | None = None, *, must_exist: bool = True) -> Source:
     """Source of a data file, or of a dataset in parts, by a stated format or the ending of its name.
 
-    Parameters
-    ----------
-    name : str
-        Of a file or folder, a pattern, or an address.
-    folder : Path
-        That it is relative to.
-    file_format : str, optional
-        Name of a source.
-    must_exist : bool, default True
-        Whether there must be parts; where none are looked for, the ending of a pattern says their format.
-
-    Raises
-    ------
-    PluginError
-        No source claims it.
-    DataError
-        There are no parts, or they are not of one format.
+    `name`: of a file or folder, a pattern, or an address. `folder`: that it is relative to. `must_exist`: whether there
+    must be parts; where none are looked for, the ending of a pattern says their format.
     """
     place = place_in(folder, name)
     several = is_several(place)
@@ -75,13 +56,7 @@ def _folder_reader(place: str) -> Source | None:
 
 
 def _source_of_parts(place: str) -> Source:
-    """Source that reads every part.
-
-    Raises
-    ------
-    DataError
-        One part is of another format than the first.
-    """
+    """Source that reads every part."""
     found = find_parts(place)
     chosen: dict[str, Source] = {}
     for part in found:

@@ -36,16 +36,7 @@ def resolve_list(
 ) -> tuple[Chosen[Listed], ...]:
     """Resolve a list of names, or of ``{name: {parameters}}``; mistakes are added to `problems`.
 
-    Parameters
-    ----------
-    section : Node
-    kind : str
-        ``plan_check``, ``report_section``, ``action``.
-    offered : mapping of name to plugin
-    registry : Registry
-        For sentences about unknown names.
-    problems : list of Problem
-        Added to.
+    `registry`: for sentences about unknown names.
     """
     if section.is_scalar and section.value is None:
         return ()

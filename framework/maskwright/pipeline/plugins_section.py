@@ -20,14 +20,7 @@ if TYPE_CHECKING:
 
 
 def allowed_packages(section: Node | None, problems: list[Problem]) -> tuple[str, ...] | None:
-    """Packages that the section allows; None: all. A wrong section allows none.
-
-    Parameters
-    ----------
-    section : Node or None
-    problems : list of Problem
-        Added to.
-    """
+    """Packages that the section allows; None: all. A wrong section allows none."""
     if section is None or (section.is_scalar and section.value is None):
         return None
     read = read_model(PluginsSection, section, problems)
@@ -44,12 +37,7 @@ def allowed_packages(section: Node | None, problems: list[Problem]) -> tuple[str
 
 
 def choice_notices(pipeline: Pipeline) -> Iterator[str]:
-    """Sentences about plugins that claim the files of a pipeline too, and are not used for them.
-
-    Parameters
-    ----------
-    pipeline : Pipeline
-    """
+    """Sentences about plugins that claim the files of a pipeline too, and are not used for them."""
     registry = plugins()
     sources = [pipeline.data] if pipeline.levels is None else list(pipeline.levels.sources.values())
     files = {each.path.name: each.source.name for each in sources}

@@ -22,19 +22,7 @@ WHOLE = "the pipeline"
 def resolve_mapping(settings: Mapping[str, object], overrides: Overrides = (), *, check_data: bool = True) -> Pipeline:
     """Read a pipeline given as a mapping; names of files are relative to the working directory.
 
-    Parameters
-    ----------
-    settings : mapping
-        As a pipeline file says them.
-    overrides : mapping of path to value, or sequence of "path=value"
-        Put over the settings.
-    check_data : bool, default True
-        Whether the data file must exist.
-
-    Raises
-    ------
-    PipelineError
-        As `maskwright.pipeline.resolve.resolve_file`; a place is the path of a setting: ``setting protect.0.params.k``.
+    `settings`: as a pipeline file says them. `check_data`: whether the data file must exist.
     """
     problems: list[Problem] = []
     root = apply_overrides(_placed(settings, "", problems), overrides)

@@ -23,19 +23,8 @@ def read_pipeline(
 ) -> Pipeline:
     """Read a pipeline; where it is wrong, the rule files and the names in it are looked at too.
 
-    Parameters
-    ----------
-    pipeline : str, Path or mapping
-        The file, or what it would say; then names of files are relative to the working directory.
-    overrides : mapping of dotted path to value, or sequence of "path=value"
-        Put over the settings.
-    check_data : bool, default True
-        Whether the data file has to exist.
-
-    Raises
-    ------
-    InputError
-        With every mistake that can be found.
+    `pipeline`: the file, or what it would say; then names of files are relative to the working directory. `check_data`:
+    whether the data file has to exist.
     """
     try:
         if isinstance(pipeline, Mapping):

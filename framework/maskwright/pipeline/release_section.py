@@ -20,16 +20,7 @@ DECLARE_KEY = "Declare which variable is to be one: `NAME: {role: identifier, re
 def resolve_release(
     section: Node, declared: Mapping[str, VariableDeclaration], cluster: str | None, problems: list[Problem]
 ) -> ReleaseSection | None:
-    """Resolve the section, or the arguments of a call: mistakes are added to `problems`.
-
-    Parameters
-    ----------
-    section : Node
-    declared : mapping of name to VariableDeclaration
-    cluster : str or None
-        Variable that identifies households.
-    problems : list of Problem
-    """
+    """Resolve the section, or the arguments of a call: mistakes are added to `problems`."""
     found = read_model(ReleaseSection, section, problems)
     if found is None or found.ids is None:
         return found

@@ -22,21 +22,7 @@ def remote_folder(
 ) -> Path | None:  # fmt: skip
     """Address of a folder in an object store, as a path of which `address_of` makes the address again.
 
-    Parameters
-    ----------
-    node : Node
-        Whose value `is_remote`.
-    inputs : mapping of description to Path
-        What is read.
-    problems : list of Problem
-        Added to.
-    is_folder : bool
-        Whether the name is one of a folder.
-
-    Returns
-    -------
-    Path or None
-        None: something is wrong, and `problems` say what.
+    `is_folder`: whether the name is one of a folder. Returns None: something is wrong, and `problems` say what.
     """
     address = address_of(str(node.value))
     wrong = refuse_address(address)

@@ -48,14 +48,7 @@ if TYPE_CHECKING:
 class UnfinishedPipelineError(PipelineError):
     """A pipeline file is wrong; what was understood of it is kept, so that more mistakes can be looked for.
 
-    Attributes
-    ----------
-    data : DataSource or None
-        None where the data file cannot be opened or is not to be.
-    edits : tuple of RuleText or RuleFile
-    uses : tuple of VariableUse
-    levels : LevelSources or None
-        Where the data have several.
+    `data`: none where the data file cannot be opened or is not to be. `levels`: where the data have several.
     """
 
     def __init__(
@@ -76,23 +69,8 @@ HELP = "`maskwright init` writes a pipeline to start from."
 def resolve_file(path: str | Path, overrides: Overrides = (), *, check_data: bool = True) -> Pipeline:
     """Read a pipeline file.
 
-    Parameters
-    ----------
-    path : str or Path
-    overrides : mapping of path to value, or sequence of "path=value"
-        Put over the settings of the file: ``{"protect.0.params.k": 5}`` or ``["protect.0.params.k=5"]``.
-    check_data : bool, default True
-        Whether the data file must exist (``plan --no-data`` does without).
-
-    Returns
-    -------
-    Pipeline
-
-    Raises
-    ------
-    PipelineError
-        With every mistake in file order: syntax, unknown keys and names, wrong types, values out of range, missing
-        files, outputs that would overwrite inputs or each other.
+    `overrides`: put over the settings of the file: ``{"protect.0.params.k": 5}`` or ``["protect.0.params.k=5"]``.
+    `check_data`: whether the data file must exist (``plan --no-data`` does without).
     """
     file = Path(path)
     if file.is_file() and file.suffix.lower() not in (".yaml", ".yml", ".json"):
@@ -116,23 +94,8 @@ def resolve_pipeline(
 ) -> Pipeline:
     """Pipeline of a document that has been read, or put together of the parts of one.
 
-    Parameters
-    ----------
-    path : Path or None
-        Absolute; names of files are relative to its folder. None: to the working directory.
-    text : str
-        For the run record.
-    root : Node
-        A mapping.
-    check_data : bool, default True
-        Whether the data file must exist.
-    problems : sequence of Problem
-        Mistakes that reading found.
-
-    Raises
-    ------
-    PipelineError
-        As `resolve_file`.
+    `path`: Absolute; names of files are relative to its folder. None: to the working directory. `check_data`: whether
+    the data file must exist.
     """
     return _Reading(path, text, root, problems, check_data=check_data).pipeline()
 
@@ -140,18 +103,7 @@ def resolve_pipeline(
 def text_of(file: Path, what: str, hint: str) -> str:
     """Text of a file of settings.
 
-    Parameters
-    ----------
-    file : Path
-    what : str
-        What it is called in messages: "pipeline".
-    hint : str
-        What to do when there is none.
-
-    Raises
-    ------
-    PipelineError
-        It cannot be read, is too large or no UTF-8 text.
+    `what`: what it is called in messages: "pipeline". `hint`: what to do when there is none.
     """
     note_read(file)
     try:

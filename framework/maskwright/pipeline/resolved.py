@@ -42,26 +42,9 @@ OnInputViolation = Literal["fail", "mask", "drop", "localize"]
 class DataSource:
     """Where the microdata are, and what is declared of them.
 
-    Attributes
-    ----------
-    path : Path
-        Absolute.
-    source : Source
-    params : pydantic.BaseModel
-        Instance of ``source.params``.
-    variables : mapping of name to VariableDeclaration
-    cluster : str or None
-        Variable that identifies households.
-    place : Place
-        Of the file name.
-    missing : tuple of (str, str)
-        Missing codes of every variable that declares none of its own, and what each of them means.
-    codebook : Codebook or None
-        What it declares is among `variables`, under what the pipeline declares itself.
-    stated : mapping of name to VariableDeclaration
-        What the pipeline declares itself, beside a codebook.
-    held : Dataset or None
-        What a program read of it before, identifiers included.
+    `missing`: missing codes of every variable that declares none of its own, and what each of them means. `codebook`:
+    what it declares is among `variables`, under what the pipeline declares itself. `stated`: what the pipeline declares
+    itself, beside a codebook. `held`: what a program read of it before, identifiers included.
     """
 
     path: Path
@@ -95,18 +78,9 @@ class DataSource:
 class LevelSources:
     """Where the records of each level are.
 
-    Attributes
-    ----------
-    declared : mapping of level name to LevelDeclaration
-        The top first.
-    sources : mapping of level name to DataSource
-        The same file twice where it is flat or nested.
-    form : {"flat", "linked", "nested"}
-        One row for each record of the lowest level; a file of each level; one XML file with records inside each other.
-    places : mapping of level name to LevelPlaces
-        Where the pipeline says what it declares.
-    uses : tuple of VariableUse
-        Variables that the command line declares.
+    `sources`: the same file twice where it is flat or nested. `form`: one row for each record of the lowest level; a
+    file of each level; one XML file with records inside each other. `places`: where the pipeline says what it declares.
+    `uses`: variables that the command line declares.
     """
 
     declared: Mapping[str, LevelDeclaration]
@@ -120,13 +94,7 @@ class LevelSources:
 class DataInMemory:
     """Microdata that a program has, and what it declares of them.
 
-    Attributes
-    ----------
-    data : Dataset, pandas.DataFrame or pyarrow.Table
-    variables : mapping of name to VariableDeclaration
-        Of data that are no Dataset.
-    cluster : str or None
-        Variable that identifies households.
+    `variables`: of data that are no Dataset.
     """
 
     data: Dataset | pd.DataFrame | pa.Table
@@ -139,14 +107,9 @@ class DataInMemory:
 class RuleText:
     """A rule written in the pipeline file.
 
-    Attributes
-    ----------
-    rule : str or mapping
-        As `maskwright.EditSet.parse` takes it: the text, or ``{rule, name, message, severity}``.
-    place : Place
-        Where the rule's text starts.
-    edit : Edit
-        What it says; without a name of its own it is ``edit-N``, N its position among such rules.
+    `rule`: as `maskwright.EditSet.parse` takes it: the text, or ``{rule, name, message, severity}``. `place`: where the
+    rule's text starts. `edit`: what it says; without a name of its own it is ``edit-N``, N its position among such
+    rules.
     """
 
     rule: str | Mapping[str, str]
@@ -198,24 +161,10 @@ class MeasureRequest:
 class Output:
     """Files to write, absolute.
 
-    Attributes
-    ----------
-    data : Path
-    source : Source
-        That writes `data`.
-    svrl, record, public_record, edits, codebook, key_map : Path or None
-    escapes_formulas : bool
-        Whether texts that a spreadsheet would run get an apostrophe before them.
-    reports : tuple of (Report, Path)
-        The reports of plugins, in file order.
-    level_data : mapping of level name to Path
-        The masked data where each level has its own file; `data` is that of the lowest one then.
-    numbers : {"as read", "canonical"}
-        How numbers are written.
-    is_folder : bool
-        Whether `data` is a folder of parts.
-    parts : int, tuple of str or None
-        Of a folder: records of each part, or variables whose published values name its folders; None: as the original.
+    `escapes_formulas`: whether texts that a spreadsheet would run get an apostrophe before them. `reports`: the reports
+    of plugins, in file order. `level_data`: the masked data where each level has its own file; `data` is that of the
+    lowest one then. `is_folder`: whether `data` is a folder of parts. `parts`: of a folder: records of each part, or
+    variables whose published values name its folders; None: as the original.
     """
 
     data: Path
@@ -257,25 +206,9 @@ class MaskingRequest:
 
     A pipeline file and a call from Python both end as one of these, and whatever happens then is the same.
 
-    Attributes
-    ----------
-    data : DataSource or DataInMemory
-    edits : tuple of RuleText or RuleFile, or EditSet
-        In order; an EditSet has been read already.
-    on_input_violation : {"fail", "mask", "drop", "localize"}
-    steps : tuple of Step
-    seed : int or None
-        None: draw one.
-    execution : ExecutionSection
-        `workers` and `block_size`.
-    waivers : tuple of Waiver
-        Doubts that do not stop the release.
-    release : ReleaseSection
-        Order and keys of the published records.
-    uses : tuple of VariableUse
-        Names of variables in the declarations and the steps.
-    file : str
-        The pipeline file as it was named, for messages.
+    `edits`: in order; an EditSet has been read already. `waivers`: doubts that do not stop the release. `release`:
+    order and keys of the published records. `uses`: names of variables in the declarations and the steps. `file`: the
+    pipeline file as it was named, for messages.
     """
 
     data: DataSource | DataInMemory
@@ -294,33 +227,12 @@ class MaskingRequest:
 class Pipeline(MaskingRequest):
     """A pipeline, read and found right; nothing but data and rule files is left to read.
 
-    Attributes
-    ----------
-    path : Path or None
-        The file, absolute; None where a program gave the settings.
-    folder : Path
-        That names of files are relative to.
-    text : str
-        The file as it stands, or the settings as YAML, for the run record.
-    settings : mapping
-        The same as plain data, overrides applied.
-    data : DataSource
-    edits : tuple of RuleText or RuleFile
-        In file order.
-    measures : tuple of MeasureRequest
-    thresholds : mapping of str to float
-        By measure label, or by label and part, ``label.part``.
-    output : Output
-    levels : LevelSources or None
-        Where the data have several levels; `data` is the source of the lowest one then.
-    checks : tuple of Chosen
-        Of the plan.
-    sections : tuple of Chosen
-        Of the report, besides its own.
-    after : tuple of Chosen
-        What is done once everything is released.
-    engine : ChosenEngine or None
-        Who has the tasks done of a run in stages; None: all data are in memory.
+    `path`: the file, absolute; None where a program gave the settings. `folder`: that names of files are relative to.
+    `text`: the file as it stands, or the settings as YAML, for the run record. `settings`: the same as plain data,
+    overrides applied. `thresholds`: by measure label, or by label and part, ``label.part``. `levels`: where the data
+    have several levels; `data` is the source of the lowest one then. `sections`: of the report, besides its own.
+    `after`: what is done once everything is released. `engine`: who has the tasks done of a run in stages; None: all
+    data are in memory.
     """
 
     path: Path | None

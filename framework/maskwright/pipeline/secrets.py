@@ -21,11 +21,7 @@ _ADDRESS = "://"
 def secrets_in(section: Node, options: Container[str]) -> list[Problem]:
     """A problem for each password, and each address that may hold one, in the ``data:`` section.
 
-    Parameters
-    ----------
-    section : Node
-    options : container of str
-        Keys that the format knows: ``password_variable`` names a variable.
+    `options`: keys that the format knows: ``password_variable`` names a variable.
     """
     found = [
         Problem(

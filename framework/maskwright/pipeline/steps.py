@@ -37,15 +37,8 @@ PER_RECORD = "per_record"
 def resolve_steps(section: Node, registry: Registry, problems: list[Problem], folder: Path = HERE) -> tuple[Step, ...]:
     """Resolve the ``protect:`` section: mistakes are added to `problems`, and wrong steps are left out.
 
-    Parameters
-    ----------
-    section : Node
-    registry : Registry
-        Plugins that names are looked up in.
-    problems : list of Problem
-        Added to.
-    folder : Path, optional
-        That names of files are relative to; by default the working directory.
+    `registry`: plugins that names are looked up in. `folder`: that names of files are relative to; by default the
+    working directory.
     """
     if not section.is_sequence or not section.elements:
         found = "an empty list" if section.is_sequence else section.description
@@ -105,20 +98,7 @@ def split_params(
 ) -> tuple[BaseModel | None, PlanningParams | None]:
     """Parameters of a step: those of its method, and those of the planner. A name that both have goes to both.
 
-    Parameters
-    ----------
-    params : Node
-        Mapping.
-    method : Method or Remover
-    problems : list of Problem
-        Added to.
-
-    Returns
-    -------
-    BaseModel or None
-        Parameters of the method; None where they are wrong.
-    PlanningParams or None
-        Those of the planner, likewise.
+    Returns parameters of the method; None where they are wrong; those of the planner, likewise.
     """
     own, planning = method.params.model_fields, PlanningParams.model_fields
     for key, _ in params.entries:
@@ -171,15 +151,8 @@ def resolve_measures(
 ) -> tuple[MeasureRequest, ...]:
     """Measures of the ``measure:`` section; mistakes are added to `problems`.
 
-    Parameters
-    ----------
-    section : Node
-    registry : Registry
-        Plugins that names are looked up in.
-    problems : list of Problem
-        Added to.
-    folder : Path, optional
-        That names of files are relative to; by default the working directory.
+    `registry`: plugins that names are looked up in. `folder`: that names of files are relative to; by default the
+    working directory.
     """
     if section.is_scalar and section.value is None:
         return ()
@@ -266,15 +239,8 @@ def resolve_thresholds(
 ) -> Mapping[str, float]:
     """Bounds by measure label, or by label and part, ``label.part``; mistakes are added to `problems`.
 
-    Parameters
-    ----------
-    section : Node
-    measures : sequence of MeasureRequest
-        That bounds can be for, by their labels.
-    problems : list of Problem
-        Added to.
-    levels : sequence of str, optional
-        Names of the levels of the data: a bound of ``level.label`` is for this level alone.
+    `measures`: that bounds can be for, by their labels. `levels`: names of the levels of the data: a bound of
+    ``level.label`` is for this level alone.
     """
     if section.is_scalar and section.value is None:
         return {}

@@ -86,15 +86,8 @@ def resolve_waivers(
 ) -> tuple[Waiver, ...]:
     """Resolve the section: mistakes are added to `problems`.
 
-    Parameters
-    ----------
-    section : Node
-        A list of waivers, or nothing.
-    problems : list of Problem
-    steps : int, optional
-        Number of steps that a waiver can be about; by default they are not counted.
-    labels : collection of str, optional
-        Of the measures that it can be about, likewise.
+    `section`: a list of waivers, or nothing. `steps`: number of steps that a waiver can be about; by default they are
+    not counted. `labels`: of the measures that it can be about, likewise.
     """
     if section.is_scalar and section.value is None:
         return ()

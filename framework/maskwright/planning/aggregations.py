@@ -29,16 +29,7 @@ _NOTHING_KEEPS = "combinations"
 def read_aggregation(written: object, place: Place | None = None) -> ChosenAggregation:
     """Aggregation that a step names, ``median`` or ``{trimmed_mean: {share: 0.1}}``.
 
-    Parameters
-    ----------
-    written : object
-    place : Place, optional
-        Of the step, for messages.
-
-    Raises
-    ------
-    InputError
-        There is none of that name, with the nearest one; or its parameters are wrong.
+    `place`: of the step, for messages.
     """
     name, given = (written, {}) if isinstance(written, str) else next(iter(_entries(written)))
     registry = plugins()
@@ -59,17 +50,7 @@ def _entries(written: object) -> Iterator[tuple[str, object]]:
 
 
 def refuse_aggregation(step: Step, chosen: ChosenAggregation) -> None:
-    """Stop where a step cannot use the aggregation that it asks for.
-
-    Parameters
-    ----------
-    step : Step
-    chosen : ChosenAggregation
-
-    Raises
-    ------
-    InputError
-    """
+    """Stop where a step cannot use the aggregation that it asks for."""
     if not step.makes_groups:
         message = f"{step.method.name} makes no representatives of clusters, so it has no use for 'aggregation'"
         raise InputError(Problem(message, hint="Leave 'aggregation' out, or take a method such as microaggregation."))
@@ -86,16 +67,7 @@ def with_aggregation(
 ) -> Operators:
     """Operators of a group in which each variable has the aggregation, where that keeps all that binds the variable.
 
-    Parameters
-    ----------
-    operators : Operators
-        That the plan chose.
-    group : sequence of str
-        Names of its variables.
-    variables : mapping of name to Variable
-    edits : EditSet
-        Whose masked variables are all in the group.
-    chosen : ChosenAggregation
+    `edits`: whose masked variables are all in the group.
     """
     bound = _bound_by_unkept(group, edits, chosen)
     names = tuple(
@@ -127,13 +99,7 @@ def aggregation_notices(
 ) -> Iterator[str]:
     """Notices of variables that do not take the aggregation that their step asks for, and why.
 
-    Parameters
-    ----------
-    groups : sequence of Group
-    steps : sequence of Step
-    variables : mapping of name to Variable
-    edits : EditSet
-        That the groups were planned with.
+    `edits`: that the groups were planned with.
     """
     for number, step in enumerate(steps, 1):
         chosen = step.aggregation
@@ -168,10 +134,7 @@ def keeps(chosen: ChosenAggregation, edit: Edit) -> bool:
 def claims_needed(parts: Iterable[Part]) -> set[KeptByAggregation | str]:
     """What an aggregation has to keep for each of these parts to hold of representatives.
 
-    Parameters
-    ----------
-    parts : iterable of Part
-        What is only checked asks for nothing: nothing keeps it by construction.
+    `parts`: what is only checked asks for nothing: nothing keeps it by construction.
     """
     return {claim for part in parts for claim in _claims(part)}
 

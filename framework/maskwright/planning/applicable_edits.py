@@ -45,18 +45,7 @@ def applicable(stated: EditSet, arrival: Outcome, data: Dataset) -> tuple[EditSe
     another element than the records, or behind a rule that takes all records, cannot fire on any record; they are kept
     for the ledger and say nothing.
 
-    Parameters
-    ----------
-    stated : EditSet
-    arrival : Outcome
-        Of these edits on the original.
-    data : Dataset
-        The original.
-
-    Raises
-    ------
-    InputError
-        When there are edits and none ever fires.
+    `arrival`: of these edits on the original.
     """
     if len(stated) == 0:
         return stated, (NO_EDITS,)
@@ -97,16 +86,7 @@ def identifiers_of(declared: Mapping[str, VariableDeclaration]) -> tuple[str, ..
 def refuse_identifiers(edits: EditSet, identifiers: Collection[str], keys: Collection[str] = ()) -> None:
     """Stop when an edit reads an identifier: it is never published, so nobody could check the edit.
 
-    Parameters
-    ----------
-    edits : EditSet
-    identifiers : collection of str
-    keys : collection of str
-        Variables, identifiers or not, that are published with new random values, of which no edit would hold.
-
-    Raises
-    ------
-    EditError
+    `keys`: variables, identifiers or not, that are published with new random values, of which no edit would hold.
     """
     problems = [
         Problem(
@@ -128,22 +108,8 @@ def refuse_identifiers(edits: EditSet, identifiers: Collection[str], keys: Colle
 def refuse_contradictions(edits: EditSet, variables: Sequence[Variable], *, thorough: bool = True) -> tuple[str, ...]:
     """Stop before anything runs when no record could satisfy all edits, or none on the published grid.
 
-    Parameters
-    ----------
-    edits : EditSet
-    variables : sequence of Variable
-    thorough : bool, default True
-        False looks only for what stops, which is faster.
-
-    Returns
-    -------
-    tuple of str
-        What else analysis found: superfluous rules, implied equalities, fixed variables, dead branches.
-
-    Raises
-    ------
-    EditError
-        Naming a smallest set of edits that exclude each other, or that the grid cannot meet.
+    `thorough`: false looks only for what stops, which is faster. Returns what else analysis found: superfluous rules,
+    implied equalities, fixed variables, dead branches.
     """
     binding = tuple(edit for edit in edits if edit.severity == "error")
     # Declared bounds are rules already.
@@ -178,11 +144,7 @@ def _analysis(edits: tuple[Edit, ...], variables: tuple[Variable, ...], thorough
 def declared_bounds(variables: Sequence[Variable], stated: EditSet) -> EditSet:
     """Range edits from the bounds that are declared of variables, but for those that are among the edits already.
 
-    Parameters
-    ----------
-    variables : sequence of Variable
-    stated : EditSet
-        Of a run that was prepared before it has them.
+    `stated`: of a run that was prepared before it has them.
     """
     there = {(edit.name, edit.text) for edit in stated}
     rules = []

@@ -30,16 +30,8 @@ def category_units(
     Edits that read masked numbers too are kept by moving the numbers. Categories that a step publishes by cluster and
     of which it promises k are left alone: single records cannot be moved there.
 
-    Parameters
-    ----------
-    steps : sequence of Step
-    chosen : sequence of StepVariables
-        Of the steps.
-    known : mapping of name to Variable
-    edits : EditSet
-        With the limits of the steps.
-    recoded : frozenset of str
-        Variables that are published as coarser categories: they stay as they are.
+    `edits`: with the limits of the steps. `recoded`: variables that are published as coarser categories: they stay as
+    they are.
     """
     shaping = [(step, own.names) for step, own in zip(steps, chosen, strict=True) if not step.only_removes]
     changed = {name for _, names in shaping for name in names} - recoded
@@ -67,13 +59,7 @@ def category_units(
 def is_of_unit(edit: Edit, names: Collection[str], changed: Collection[str]) -> bool:
     """Whether an edit is kept by moving some categories: what it reads and a step changes is among them.
 
-    Parameters
-    ----------
-    edit : Edit
-    names : collection of str
-        These categories.
-    changed : collection of str
-        All variables whose values steps change.
+    `changed`: all variables whose values steps change.
     """
     read = set(edit.variables)
     return not read.isdisjoint(names) and (read & set(changed)).issubset(names)

@@ -23,11 +23,7 @@ _SET_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(a
 class Pool:
     """Records among which others with the same cells are looked for.
 
-    Parameters
-    ----------
-    records : ndarray of shape (m,), int64
-    missing : ndarray of shape (n, p), bool
-        Of all records of the file.
+    `records`: shape (m,). `missing`: of all records of the file; shape (n, p).
     """
 
     def __init__(self, records: NDArray[np.int64], missing: NDArray[np.bool_]) -> None:
@@ -52,14 +48,8 @@ class Pool:
     def holders(self, columns: NDArray[np.int64], excepted: NDArray[np.int64], most: int | None) -> OtherHolders | None:
         """Records that have these cells, and maybe others; None where there is none.
 
-        Parameters
-        ----------
-        columns : ndarray of shape (q,), int64
-            Positions of the cells, q >= 1.
-        excepted : ndarray of int64
-            Places in the pool of records to be left out.
-        most : int or None
-            So many of them, from all over the pool; None: all.
+        `columns`: positions of the cells, q >= 1; shape (q,). `excepted`: places in the pool of records to be left out.
+        `most`: so many of them, from all over the pool; None: all.
         """
         having = _Having(self, columns, excepted)
         found = int(_SET_BITS[having.bits()].sum())
@@ -89,13 +79,7 @@ class _Having:
 class OtherHolders:
     """Records that have the cells of a pattern, as many as are to be seen with its own.
 
-    Attributes
-    ----------
-    having : _Having
-    found : int
-        How many records of the pool there are.
-    count : int
-        How many of them are taken, at most `found`.
+    `found`: how many records of the pool there are. `count`: how many of them are taken, at most `found`.
     """
 
     having: _Having

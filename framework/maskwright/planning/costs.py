@@ -34,12 +34,7 @@ BASE = 350 * MEGABYTE
 class Rate:
     """What a stage takes for one cell.
 
-    Attributes
-    ----------
-    memory : float
-        Bytes held at its peak.
-    time : float
-        Microseconds of one processor.
+    `memory`: bytes held at its peak.
     """
 
     memory: float
@@ -86,13 +81,7 @@ OTHER_MEASURES = 0.06
 class StageCost:
     """Expected cost of one stage.
 
-    Attributes
-    ----------
-    stage : str
-    bytes : float
-        Peak of the process while it lasts.
-    seconds : float
-        Of one processor.
+    `bytes`: peak of the process while it lasts.
     """
 
     stage: str
@@ -104,17 +93,9 @@ class StageCost:
 class Costs:
     """Expected costs of a run.
 
-    Attributes
-    ----------
-    records : int
-    stages : tuple of StageCost
-        In the order of a run; over parts, the memory is that of one worker.
-    workers : int
-        Of a run over parts; 0: in memory.
-    leader : float
-        Bytes of the process that leads a run over parts.
-    scratch : float
-        Bytes of files that a run over parts writes on the way.
+    `stages`: in the order of a run; over parts, the memory is that of one worker. `workers`: of a run over parts; 0: in
+    memory. `leader`: bytes of the process that leads a run over parts. `scratch`: bytes of files that a run over parts
+    writes on the way.
     """
 
     records: int
@@ -135,12 +116,7 @@ class Costs:
 
 
 def reading_costs(records: int, variables: int) -> Costs:
-    """Expected costs of reading alone, which no step can lower.
-
-    Parameters
-    ----------
-    records, variables : int
-    """
+    """Expected costs of reading alone, which no step can lower."""
     size = BASE + READ.memory * records * variables
     return Costs(records, (StageCost("read", size, READ.time * records * variables * 1e-6),))
 
@@ -155,18 +131,8 @@ def costs_of(
 ) -> Costs:
     """Expected costs of a run.
 
-    Parameters
-    ----------
-    records : int
-    variables : int
-        Columns that are read and published.
-    masked : sequence of int
-        How many variables each step masks.
-    steps : sequence of Step
-        As many as `masked` has.
-    measures : collection of MeasureRequest
-    block_size : int, optional
-        Largest block of records.
+    `variables`: columns that are read and published. `masked`: how many variables each step masks. `steps`: as many as
+    `masked` has.
     """
     most = min(max(masked, default=0), variables)
     seconds = {

@@ -50,18 +50,8 @@ GROWTH = 0.05
 class Shape:
     """How a dataset is cut.
 
-    Attributes
-    ----------
-    records : int
-    variables : int
-        Columns that are read and published.
-    part : int
-        Records of the largest part.
-    block : int
-        Records of the largest block.
-    sample : int
-        Records that are sampled.
-    workers : int
+    `variables`: columns that are read and published. `part`: records of the largest part. `block`: records of the
+    largest block.
     """
 
     records: int
@@ -80,13 +70,7 @@ def costs_over_parts(
 ) -> Costs:
     """Expected costs of a run over parts.
 
-    Parameters
-    ----------
-    shape : Shape
-    masked : sequence of int
-        How many variables each step masks.
-    steps : sequence of Step
-    measures : collection of MeasureRequest
+    `masked`: how many variables each step masks.
     """
     n = shape.records
     most = min(max(masked, default=0), shape.variables)

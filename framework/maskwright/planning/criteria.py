@@ -41,17 +41,8 @@ UNKNOWN = 2
 class Criterion:
     """Something that cuts records apart.
 
-    Attributes
-    ----------
-    title : str
-        What it looks at: a condition, ``missing cells``, ``sign of x``.
-    edits : tuple of str
-        Names of the edits whose condition it is.
-    part : GoverningPart, DomainPart or None
-    binding : str
-        Of the edits.
-    variables : tuple of str
-        That it reads.
+    `title`: what it looks at: a condition, ``missing cells``, ``sign of x``. `edits`: names of the edits whose
+    condition it is.
     """
 
     title: str
@@ -65,12 +56,7 @@ class Criterion:
 class Cut:
     """A criterion applied to records.
 
-    Attributes
-    ----------
-    criterion : Criterion
-    codes : ndarray of shape (n,), int64
-    said : tuple of str
-        What each code means; empty where it goes without saying.
+    `codes`: shape (n,). `said`: what each code means; empty where it goes without saying.
     """
 
     criterion: Criterion
@@ -90,19 +76,10 @@ def criteria(
 ) -> tuple[Criterion, ...]:
     """What cuts the records of a variable group; known before any data are read.
 
-    Parameters
-    ----------
-    group : sequence of str
-    geometric : sequence of str
-        Variables aggregated by geometric mean, whose sign patterns are kept apart.
-    edits : EditSet
-        That touch the group.
-    masked : frozenset of str
-        All masked variables; a condition may use those of the group and unmasked ones.
-    by_missing : bool
-        Keep records with different missing cells apart.
-    structural_zeros : sequence of str
-        Variables whose zeros and other values are kept apart, where they are in the group.
+    `geometric`: variables aggregated by geometric mean, whose sign patterns are kept apart. `masked`: all masked
+    variables; a condition may use those of the group and unmasked ones. `by_missing`: keep records with different
+    missing cells apart. `structural_zeros`: variables whose zeros and other values are kept apart, where they are in
+    the group.
     """
     found: dict[object, Criterion] = {}
     for edit in edits:
@@ -142,12 +119,7 @@ def _condition(condition: Expression) -> str | None:
 def cut(data: Dataset, found: Sequence[Criterion], edits: EditSet) -> list[Cut]:
     """Apply criteria to records; `edits` are those that they come from.
 
-    Parameters
-    ----------
-    data : Dataset
-    found : sequence of Criterion
-    edits : EditSet
-        Those that the criteria come from.
+    `edits`: those that the criteria come from.
     """
     columns: RecordChunk | None = None
     domain: Domain | None = None

@@ -75,17 +75,8 @@ def group_variables(
 ) -> list[tuple[str, ...]]:
     """Cut the variables of a step into groups.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Variables the step masks, in file order.
-    edits : EditSet
-    params : PlanningParams
-        `group_size` and `grouping`.
-    listed : sequence of sequences of str
-        Groups named in the pipeline; variables they leave out are grouped as usual.
-    scope : {"variable", "group", "all"}
-        Of the method: "variable" gives groups of one, "all" one group.
+    `names`: variables the step masks, in file order. `listed`: groups named in the pipeline; variables they leave out
+    are grouped as usual. `scope`: of the method: "variable" gives groups of one, "all" one group.
     """
     if scope == "variable":
         return [(name,) for name in names]
@@ -113,12 +104,8 @@ def group_variables(
 class Operators:
     """How a group's variables are aggregated.
 
-    Attributes
-    ----------
-    names : tuple of str
-        ``mean``, ``geometric_mean``, ``lower_median`` or ``mode`` for each variable of the group.
-    computed : tuple of str
-        Variables computed from masked ones instead.
+    `names`: ``mean``, ``geometric_mean``, ``lower_median`` or ``mode`` for each variable of the group. `computed`:
+    variables computed from masked ones instead.
     """
 
     names: tuple[str, ...]
@@ -130,13 +117,6 @@ def choose_operators(group: Sequence[str], variables: Mapping[str, Variable], ed
 
     Arithmetic means keep linear equalities; geometric means keep products; a lower median is a value of the file. A
     variable under edits of several kinds takes the arithmetic mean, and the product's total is computed.
-
-    Parameters
-    ----------
-    group : sequence of str
-        Names of its variables.
-    variables : mapping of name to Variable
-    edits : EditSet
     """
     inside = [part for edit in edits for part in edit.parts]
     linear = {name for part in inside if isinstance(part, LinearPart) for name in part.variables}

@@ -39,15 +39,7 @@ def keeper_of(
 ) -> Keeper:
     """Say who keeps an edit.
 
-    Parameters
-    ----------
-    edit : Edit
-    groups, units, steps
-        Of the plan.
-    masked : frozenset of str
-        All masked variables.
-    arrival : mapping of edit name to int
-        Records of the original that violate each edit.
+    `arrival`: records of the original that violate each edit.
     """
     touched = set(edit.variables) & masked
     unit = max(units, key=lambda unit: len(touched & set(unit.variables)), default=None)
@@ -63,23 +55,12 @@ def keeper_of(
 
 
 def least_certain(found: Sequence[Keeper]) -> Keeper:
-    """Keeper of an edit, given those of its conjuncts: the one that says least.
-
-    Parameters
-    ----------
-    found : sequence of Keeper
-        At least one.
-    """
+    """Keeper of an edit, given those of its conjuncts: the one that says least."""
     return min(found, key=lambda each: LEAST_CERTAIN.index(each.kept_by))
 
 
 def says_less(kept_by: KeptBy, other: KeptBy) -> bool:
-    """Whether one way to keep an edit promises no more than another.
-
-    Parameters
-    ----------
-    kept_by, other : {"construction", "derivation", "adjustment", "checked"}
-    """
+    """Whether one way to keep an edit promises no more than another."""
     return LEAST_CERTAIN.index(kept_by) <= LEAST_CERTAIN.index(other)
 
 
@@ -91,15 +72,8 @@ def category_keeper(edit: Edit) -> Keeper:
 def recoded_keeper(edit: Edit, remasked: frozenset[str], broken: int, *, may_be_dropped: bool = False) -> Keeper:
     """Keeper of an edit whose masked variables are all published as coarser categories.
 
-    Parameters
-    ----------
-    edit : Edit
-    remasked : frozenset of str
-        Variables that other steps change besides.
-    broken : int
-        Original records that violate it.
-    may_be_dropped : bool, default False
-        Whether categories that it reads are made of the data, and `release_edits` lets it be dropped.
+    `remasked`: variables that other steps change besides. `broken`: original records that violate it. `may_be_dropped`:
+    whether categories that it reads are made of the data, and `release_edits` lets it be dropped.
     """
     why_not = _only_checked(edit, set(edit.variables))
     if why_not is not None and edit.kind != "checked":
@@ -124,15 +98,7 @@ def moving_edits(
 ) -> frozenset[str]:
     """Names of edits of which a record gets all values from one record of the original, which had them together.
 
-    Parameters
-    ----------
-    edits : EditSet
-    groups, units, steps
-        Of the plan.
-    masked : frozenset of str
-        All masked variables.
-    arrival : mapping of edit name to int
-        Records of the original that violate each edit.
+    `arrival`: records of the original that violate each edit.
     """
     found = frozenset(
         edit.name for edit in edits

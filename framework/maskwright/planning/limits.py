@@ -33,11 +33,7 @@ MOST_UNITS = 10**12
 class StepLimit:
     """A limit, and the step that promises it.
 
-    Attributes
-    ----------
-    step : int
-        1-based.
-    limit : Limit
+    `step`: 1-based.
     """
 
     step: int
@@ -49,13 +45,7 @@ def declared_limits(
 ) -> tuple[StepLimit, ...]:
     """Limits that the parameters of the steps set to what is published as values.
 
-    Parameters
-    ----------
-    steps : sequence of Step
-    chosen : sequence of StepVariables
-        Of the steps.
-    recoded : frozenset of str
-        Variables that are published as categories made of their values: no limit of a value is left of them.
+    `recoded`: variables that are published as categories made of their values: no limit of a value is left of them.
     """
     found: list[StepLimit] = []
     for number, (step, own) in enumerate(zip(steps, chosen, strict=True), 1):
@@ -70,11 +60,7 @@ def declared_limits(
 def promised_units(limits: Iterable[StepLimit], variables: Iterable[Variable]) -> dict[str, int]:
     """Of how many units of their grid the published values of variables are promised to be multiples.
 
-    Parameters
-    ----------
-    limits : iterable of StepLimit
-    variables : iterable of Variable
-        Those without a grid are left out.
+    `variables`: those without a grid are left out.
     """
     grids = {each.name: each.decimals for each in variables if each.is_numeric and each.decimals is not None}
     found: dict[str, int] = {}
@@ -93,17 +79,7 @@ def promised_units(limits: Iterable[StepLimit], variables: Iterable[Variable]) -
 def limit_edits(limits: Iterable[StepLimit], variables: Mapping[str, Variable], *, found: bool = False) -> EditSet:
     """Bounds among limits as edits, ``step-2: wage <= limit``.
 
-    Parameters
-    ----------
-    limits : iterable of StepLimit
-    variables : mapping of name to Variable
-    found : bool, default False
-        Whether the limits were found in the data: their texts then do not say the number.
-
-    Raises
-    ------
-    InputError
-        A name or a category cannot be written in a rule.
+    `found`: whether the limits were found in the data: their texts then do not say the number.
     """
     edits: dict[str, Edit] = {}
     for each in limits:

@@ -76,28 +76,9 @@ def make_plan(
 ) -> Plan:
     """Plan a run.
 
-    Parameters
-    ----------
-    steps : sequence of Step
-    variables : sequence of Variable
-        Of the file, in file order.
-    edits : EditSet
-        That fire on these data.
-    data : Dataset, optional
-        The original; without it strata are not planned.
-    arrival : mapping of edit name to int, optional
-        Records of the original that violate each edit.
-    coarse : RecodedVariables, optional
-    translations : sequence of Translation
-        Of edits on recoded variables, as far as they are known.
-    elsewhere : collection of str
-        Columns that say what edits read of other records.
-
-    Raises
-    ------
-    InputError
-        Unknown variables, variables a method cannot mask, k larger than n, or edits across groups under
-        ``k_guarantee: require``; every mistake found.
+    `variables`: of the file, in file order. `edits`: that fire on these data. `data`: the original; without it strata
+    are not planned. `arrival`: records of the original that violate each edit. `translations`: of edits on recoded
+    variables, as far as they are known. `elsewhere`: columns that say what edits read of other records.
     """
     known = {variable.name: variable for variable in variables}
     chosen = variables_of_steps(steps, variables)
@@ -282,12 +263,7 @@ def _strata(step: Step, group: tuple[str, ...], cut_by: Sequence[Criterion], edi
 def with_fewer_records(plan: Plan, group: Group, original: Dataset) -> Group:
     """Group with its strata made again, of the original records that a step before has left.
 
-    Parameters
-    ----------
-    plan : Plan
-    group : Group
-    original : Dataset
-        The records that are left.
+    `original`: the records that are left.
     """
     step = plan.steps[group.step - 1]
     return replace(group, strata=_strata(step, group.variables, group.cut_by, plan.edits, original))

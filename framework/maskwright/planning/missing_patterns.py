@@ -35,14 +35,8 @@ ENOUGH = 1_000
 class MethodCall:
     """Records that are masked in one call of a method.
 
-    Attributes
-    ----------
-    records : ndarray of shape (m,), int64
-        To be masked.
-    columns : ndarray of shape (q,), int64
-        Positions of the variables that it masks.
-    beside : OtherHolders or None
-        Records that the method sees with these, in their pool; None: none.
+    `records`: to be masked; shape (m,). `columns`: positions of the variables that it masks; shape (q,). `beside`:
+    records that the method sees with these, in their pool; None: none.
     """
 
     records: NDArray[np.int64]
@@ -79,26 +73,9 @@ def without_holes(
 ) -> list[MethodCall]:
     """Cut blocks by their patterns of missing cells.
 
-    Parameters
-    ----------
-    blocks : sequence of ndarray of int64
-        Records of each stratum and block.
-    missing : ndarray of shape (n, p), bool
-    method : Method
-        Takes no missing cells; one that is not masked within strata sees, with every pattern, all records that have its
-        cells.
-    params : pydantic.BaseModel
-        Of the method.
-
-    Returns
-    -------
-    list of MethodCall
-        In the order of the blocks, then of the patterns; records without any value are in none.
-
-    Raises
-    ------
-    InputError
-        When too few records of the file have the cells of a pattern.
+    `blocks`: records of each stratum and block. `missing`: shape (n, p). `method`: takes no missing cells; one that is
+    not masked within strata sees, with every pattern, all records that have its cells. Returns in the order of the
+    blocks, then of the patterns; records without any value are in none.
     """
     found: list[MethodCall] = []
     file = Pool(np.arange(len(missing)), missing)
@@ -113,16 +90,7 @@ def without_holes(
 def each_pattern(blocks: Sequence[NDArray[np.int64]], missing: NDArray[np.bool_]) -> list[MethodCall]:
     """Cut blocks by their patterns of missing cells, for a method that knows of all records what it needs.
 
-    Parameters
-    ----------
-    blocks : sequence of ndarray of int64
-        Records of each stratum.
-    missing : ndarray of shape (n, p), bool
-
-    Returns
-    -------
-    list of MethodCall
-        As `without_holes` has them, with no records beside.
+    `missing`: shape (n, p). Returns as `without_holes` has them, with no records beside.
     """
     pools = (Pool(records, missing) for records in blocks)
     return [
@@ -165,13 +133,7 @@ def _method_call(
 def widened(masked: Masked, call: MethodCall, p: int) -> Masked:
     """What a method made in one call, for the call's own records only, with the cells it did not see left missing.
 
-    Parameters
-    ----------
-    masked : Masked
-        Of `seen` records and the variables in `columns`.
-    call : MethodCall
-    p : int
-        Number of variables of the group.
+    `masked`: of `seen` records and the variables in `columns`. `p`: number of variables of the group.
     """
     if len(call.columns) == p and len(masked.values) == len(call.records):
         return masked

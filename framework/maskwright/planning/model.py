@@ -38,22 +38,9 @@ class PartitionChoice:
 class Step:
     """One step of a pipeline, as the planner needs it.
 
-    Attributes
-    ----------
-    method : Method or Remover
-    params : pydantic.BaseModel
-        Of the method.
-    planning : PlanningParams
-    variables : tuple of str or None
-        None: the numeric variables with role quasi_identifier or confidential.
-    groups : tuple of tuples of str
-        Groups the user listed.
-    partition : PartitionChoice or None
-        For methods that name a partition.
-    place : Place or None
-        In a pipeline file, for messages.
-    unit : str or None
-        Level whose records are masked with all their members as one record.
+    `variables`: None: the numeric variables with role quasi_identifier or confidential. `partition`: for methods that
+    name a partition. `place`: in a pipeline file, for messages. `unit`: level whose records are masked with all their
+    members as one record.
     """
 
     method: AnyMethod
@@ -173,19 +160,8 @@ def _led(problem: Problem, lead: str) -> str:
 class Group:
     """Variables that one step masks together.
 
-    Attributes
-    ----------
-    step : int
-        1-based.
-    variables, operators : tuple of str
-    computed : tuple of str
-        Variables computed from masked ones, for product edits.
-    edits : tuple of str
-        Names of the edits inside the group.
-    cut_by : tuple of Criterion
-        What keeps records apart.
-    strata : Strata or None
-        None when planned without data.
+    `step`: 1-based. `computed`: variables computed from masked ones, for product edits. `edits`: names of the edits
+    inside the group. `strata`: none when planned without data.
     """
 
     step: int
@@ -201,14 +177,8 @@ class Group:
 class AdjustmentUnit:
     """Variables that are adjusted together: those that edits join.
 
-    Attributes
-    ----------
-    variables : tuple of str
-        Masked numeric variables, in file order.
-    edits : tuple of str
-    computed : tuple of str
-    group : int or None
-        Position of the group whose representatives are adjusted; None: records are adjusted, k may be lost.
+    `variables`: masked numeric variables, in file order. `group`: position of the group whose representatives are
+    adjusted; None: records are adjusted, k may be lost.
     """
 
     variables: tuple[str, ...]

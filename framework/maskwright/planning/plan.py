@@ -207,13 +207,7 @@ class Plan:
 def step_json(number: int, step: Step, groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """A step as plain data, as it is in `Plan.to_json`.
 
-    Parameters
-    ----------
-    number : int
-        1 for the first.
-    step : Step
-    groups : sequence of mapping
-        What it masks together.
+    `number`: 1 for the first.
     """
     return {
         "step": number,

@@ -24,13 +24,7 @@ if TYPE_CHECKING:
 def projected_condition(edit: Edit, edits: Iterable[Edit], movable: Collection[str]) -> KindCondition | None:
     """Condition of an edit that its kind may be asked to move rows onto; None where that cannot be.
 
-    Parameters
-    ----------
-    edit : Edit
-    edits : iterable of Edit
-        All edits of the run, or all that touch its variables.
-    movable : collection of str
-        Numeric variables that are masked.
+    `edits`: all edits of the run, or all that touch its variables. `movable`: numeric variables that are masked.
     """
     if len(edit.parts) != 1 or not isinstance(part := edit.parts[0], CheckedPart):
         return None
@@ -48,13 +42,7 @@ def projected_condition(edit: Edit, edits: Iterable[Edit], movable: Collection[s
 def kind_keeper(edit: Edit, edits: Iterable[Edit], movable: Collection[str]) -> Keeper | None:
     """Keeper of an edit that calls a kind of constraint; None where it calls none, or reads nothing that moves.
 
-    Parameters
-    ----------
-    edit : Edit
-    edits : iterable of Edit
-        All edits of the run.
-    movable : collection of str
-        Numeric variables that are masked.
+    `edits`: all edits of the run. `movable`: numeric variables that are masked.
     """
     called = [node.name for node in nodes(edit.expression) if isinstance(node, KindCondition)]
     if not called or edit.kind != "checked" or not set(movable) & set(edit.variables):

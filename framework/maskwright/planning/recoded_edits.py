@@ -33,19 +33,10 @@ MOST_SHOWN = 3
 class RecodedVariables:
     """Variables that steps publish as coarser categories, and what may become of their edits.
 
-    Attributes
-    ----------
-    steps : mapping of name to int
-        Last step, 1-based, that publishes the variable as categories.
-    original : mapping of name to Variable
-        As they are in the file.
-    weaken, drop : frozenset of str
-        What `release_edits` of the steps lists.
-    ranges : mapping of name to Interval
-        That edits on a variable alone leave it, of those that every original record keeps.
-    foreseen : frozenset of str
-        Those whose categories are known before any data are read: the others are made of values of records, and no
-        message may show them.
+    `steps`: last step, 1-based, that publishes the variable as categories. `original`: as they are in the file.
+    `weaken`, `drop`: what `release_edits` of the steps lists. `ranges`: that edits on a variable alone leave it, of
+    those that every original record keeps. `foreseen`: those whose categories are known before any data are read: the
+    others are made of values of records, and no message may show them.
     """
 
     steps: Mapping[str, int] = field(default_factory=dict)
@@ -69,14 +60,8 @@ class RecodedVariables:
 class Settled:
     """What became of edits.
 
-    Attributes
-    ----------
-    edits : EditSet
-        On published categories where they could be translated; those on variables of which the categories are not
-        known yet are left as they are.
-    translations : tuple of Translation
-        Of those that were translated or weakened.
-    dropped : tuple of Edit
+    `edits`: on published categories where they could be translated; those on variables of which the categories are not
+    known yet are left as they are. `translations`: of those that were translated or weakened.
     """
 
     edits: EditSet
@@ -89,19 +74,7 @@ def recoded_variables(
 ) -> RecodedVariables:
     """Variables that steps publish as coarser categories.
 
-    Parameters
-    ----------
-    edits : EditSet
-    steps : sequence of Step
-    variables : sequence of Variable
-        Of the file.
-    broken : mapping of edit name to int
-        Original records that violate each edit.
-
-    Raises
-    ------
-    InputError
-        `release_edits` lists a variable that its step does not recode.
+    `broken`: original records that violate each edit.
     """
     problems: list[Problem] = []
     listed: dict[str, set[str]] = {"weaken": set(), "drop": set()}
@@ -156,21 +129,9 @@ def settled(
     An edit that can be translated is: its verdict stays the same. Else it is weakened where `release_edits` allows that
     of each recoded variable that it reads, else dropped where it allows that of one of them.
 
-    Parameters
-    ----------
-    edits : EditSet
-    coarse : RecodedVariables
-    published : mapping of name to Variable
-        Recoded variables whose categories are known.
-    whole : callable
-        Whether recoded combinations of variables stand for combinations of the original alone; None: not known.
-    unknown : collection of str
-        Recoded variables whose categories are not known yet.
-
-    Raises
-    ------
-    InputError
-        An edit would have to be weakened or dropped, and no step says that it may.
+    `published`: recoded variables whose categories are known. `whole`: whether recoded combinations of variables stand
+    for combinations of the original alone; None: not known. `unknown`: recoded variables whose categories are not known
+    yet.
     """
     variables = {
         name: recoded(coarse.original[name], each, coarse.ranges.get(name)) for name, each in published.items()

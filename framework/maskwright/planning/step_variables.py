@@ -21,12 +21,8 @@ if TYPE_CHECKING:
 class StepVariables:
     """Variables of one step.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Masked by the step, in file order.
-    known : mapping of name to Variable
-        All variables of the file as the step finds them: a step before may have made categories of numbers.
+    `names`: masked by the step, in file order. `known`: all variables of the file as the step finds them: a step before
+    may have made categories of numbers.
     """
 
     names: tuple[str, ...]
@@ -34,14 +30,7 @@ class StepVariables:
 
 
 def variables_of_steps(steps: Sequence[Step], variables: Sequence[Variable]) -> list[StepVariables]:
-    """Choose the variables of each step.
-
-    Raises
-    ------
-    InputError
-        Unknown variables, variables that a method cannot mask, steps in an order that breaks what one of them
-        promises; every mistake found.
-    """
+    """Choose the variables of each step."""
     found, problems = _chosen(steps, variables)
 
     def in_other_order(moved: Sequence[Step]) -> tuple[list[tuple[str, ...]], int]:

@@ -44,16 +44,8 @@ class Stratum:
 class Strata:
     """Strata of a variable group.
 
-    Attributes
-    ----------
-    codes : ndarray of shape (n,), int64
-        Stratum of each record after merging, 0..s-1.
-    strata : tuple of Stratum
-        Before merging.
-    mixed : frozenset of str
-        Edits whose condition differs inside a merged stratum.
-    least : int
-        Fewest records that a stratum was to have.
+    `codes`: stratum of each record after merging, 0..s-1; shape (n,). `mixed`: edits whose condition differs inside a
+    merged stratum. `least`: fewest records that a stratum was to have.
     """
 
     codes: NDArray[np.int64]
@@ -70,22 +62,8 @@ class Strata:
 def stratify(data: Dataset, group: Sequence[str], found: Sequence[Criterion], edits: EditSet, k: int) -> Strata:
     """Cut the records into strata for one variable group.
 
-    Parameters
-    ----------
-    data : Dataset
-        The original records.
-    group : sequence of str
-    found : sequence of Criterion
-        What cuts them.
-    edits : EditSet
-        That the criteria come from.
-    k : int
-        Smallest stratum, in records or, where they are declared, in households; 1 merges nothing.
-
-    Raises
-    ------
-    InputError
-        When there are fewer than k records.
+    `edits`: that the criteria come from. `k`: smallest stratum, in records or, where they are declared, in households;
+    1 merges nothing.
     """
     n = len(data)
     if n < k:
@@ -167,22 +145,9 @@ def join_small(
 ) -> NDArray[np.int64]:
     """Join each stratum with fewer than k to the one with the nearest centre, the smallest first.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (s,), int64
-        What k counts: records, or households.
-    sizes : ndarray of shape (s,), int64
-        Records.
-    centres : ndarray of shape (s, p), float64
-        Standardised means.
-    k : int
-    counted : callable, optional
-        Counts again once strata are joined, where counts of several are not their sum.
-
-    Returns
-    -------
-    ndarray of shape (s,), int64
-        Stratum that each of them is in then.
+    `counts`: what k counts: records, or households; shape (s,). `sizes`: records; shape (s,). `centres`: standardised
+    means; shape (s, p). `counted`: counts again once strata are joined, where counts of several are not their sum.
+    Returns stratum that each of them is in then; shape (s,).
     """
     target, centres = np.arange(len(counts)), centres.copy()
     total = counts.astype(np.float64)

@@ -29,14 +29,7 @@ def adjustment_units(
 
     None stands for the group of a step that only removes: it gives no value that could be adjusted.
 
-    Parameters
-    ----------
-    groups : sequence of Group or None
-    known : mapping of name to Variable
-        All variables, as they are when masked.
-    edits : EditSet
-    masked : frozenset of str
-        Names of the variables that some step masks.
+    `known`: all variables, as they are when masked. `masked`: names of the variables that some step masks.
     """
     movable = [name for name in known if name in masked and known[name].is_numeric]
     joined = Components(movable)
@@ -112,21 +105,8 @@ def require_k(
 ) -> None:
     """Refuse plans in which adjustment has to move records apart that a step promised to keep equal.
 
-    Parameters
-    ----------
-    units : sequence of AdjustmentUnit
-    steps : sequence of Step
-    groups : sequence of Group
-    edits : EditSet
-    elsewhere : collection of str
-        What edits read of other records: no step can mask it together with these.
-    removed : sequence of Group
-        Whose steps only take away.
-
-    Raises
-    ------
-    InputError
-        With every such set of variables, the edits that bind them, and the ways out.
+    `elsewhere`: what edits read of other records: no step can mask it together with these. `removed`: whose steps only
+    take away.
     """
     problems: list[Problem] = []
     # Limits of steps move equal values alike.

@@ -22,15 +22,7 @@ OFFERED = "would have offered it"
 class AbsentPackage:
     """A package that is broken, or that is not to be loaded.
 
-    Attributes
-    ----------
-    distribution, version : str
-    entry_point : str
-        Its name.
-    module : str
-        That the entry point names; perhaps never imported.
-    why : str
-        In one sentence.
+    `module`: that the entry point names; perhaps never imported.
     """
 
     distribution: str
@@ -74,14 +66,7 @@ class AbsentPackage:
 
 
 def about_absent(absent: Iterable[AbsentPackage], name: str) -> str:
-    """What may be said of packages whose plugins cannot be had, behind a sentence about an unknown name.
-
-    Parameters
-    ----------
-    absent : iterable of AbsentPackage
-    name : str
-        That was asked for.
-    """
+    """What may be said of packages whose plugins cannot be had, behind a sentence about an unknown name."""
     packages = tuple(absent)
     offering = [each for each in packages if each.speaks_of(name)]
     if offering:
@@ -93,13 +78,7 @@ def about_absent(absent: Iterable[AbsentPackage], name: str) -> str:
 
 
 def reasons_once(problems: Iterable[Problem], absent: Iterable[AbsentPackage]) -> list[Problem]:
-    """The same problems; why a package cannot be had is said with the first name that it would have offered.
-
-    Parameters
-    ----------
-    problems : iterable of Problem
-    absent : iterable of AbsentPackage
-    """
+    """The same problems; why a package cannot be had is said with the first name that it would have offered."""
     sentences = {f"{each.called} {OFFERED}: {each.why}" for each in absent}
     told: set[str] = set()
     found = []

@@ -23,10 +23,7 @@ def package_name(name: str) -> str:
 class Allowed:
     """Packages that are loaded beside Maskwright itself.
 
-    Attributes
-    ----------
-    environment, pipeline : frozenset of str or None
-        Names as `package_name` gives them; None: all.
+    `environment`, `pipeline`: names as `package_name` gives them; None: all.
     """
 
     environment: frozenset[str] | None = None

@@ -146,12 +146,6 @@ class ComparedLevels:
 
 
 def plain_records(linked: LinkedData, level: str) -> Dataset:
-    """Records of a level without keys and pointers.
-
-    Parameters
-    ----------
-    linked : LinkedData
-    level : str
-    """
+    """Records of a level without keys and pointers."""
     found = linked[level]
     return found.data.without([name for name in found.key_columns if name in found.data])

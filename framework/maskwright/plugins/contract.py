@@ -98,12 +98,7 @@ def version_error(module: object, distribution: str, version: str) -> str | None
     A package that says nothing is refused too: what is taken for a guess today would be taken for a later contract
     tomorrow, and nobody would have said so.
 
-    Parameters
-    ----------
-    module : object
-        That its entry point names.
-    distribution, version : str
-        Of the package; "" for a version that is not known.
+    `module`: that its entry point names. `distribution`, `version`: of the package; "" for a version that is not known.
     """
     written_for: object = getattr(module, "CONTRACT", None)
     package = f"package {distribution} {version}".rstrip()
@@ -127,12 +122,7 @@ def version_error(module: object, distribution: str, version: str) -> str | None
 def contract_error(kind: str, plugin: object) -> str | None:
     """Say in one sentence what is wrong with a plugin record, or return None when it keeps the contract.
 
-    Parameters
-    ----------
-    kind : str
-        One of `KINDS`.
-    plugin : object
-        What a plugin's hook offered.
+    `plugin`: what a plugin's hook offered.
     """
     if not isinstance(plugin, KINDS[kind]):
         expected = " or ".join(f"maskwright.{each.__name__}" for each in KINDS[kind])

@@ -130,25 +130,12 @@ class Hooks:
     def before_step(self, step: int, method: str, block: Block) -> None:
         """Observe a block before step number `step` (1-based) masks it; its arrays are read-only.
 
-        Parameters
-        ----------
-        step : int
-            1-based.
-        method : str
-        block : Block
+        `step`: 1-based.
         """
 
     @hookspec
     def after_step(self, step: int, method: str, block: Block, masked: Masked | Removed) -> None:
         """Observe what step number `step` made of a block, before adjustment and rounding.
 
-        Parameters
-        ----------
-        step : int
-            1-based.
-        method : str
-        block : Block
-            What the method was given.
-        masked : Masked or Removed
-            What it made of it, or took away.
+        `step`: 1-based. `block`: what the method was given. `masked`: what it made of it, or took away.
         """

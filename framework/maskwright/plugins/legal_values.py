@@ -143,10 +143,7 @@ _OF_LEGAL_VALUES = re.compile(r"(?P<several>AbstractSet\[)?(?P<name>\w+)\]?")
 def legal_values(annotation: str) -> tuple[tuple[str, ...], bool] | None:
     """Legal values of a field, and whether it holds a set of them; None where it may hold anything of its type.
 
-    Parameters
-    ----------
-    annotation : str
-        As it is written: ``Scope``, ``AbstractSet[Preserved]``.
+    `annotation`: as it is written: ``Scope``, ``AbstractSet[Preserved]``.
     """
     found = _OF_LEGAL_VALUES.fullmatch(annotation)
     if found is None or found["name"] not in LEGAL_VALUES:
@@ -162,12 +159,7 @@ def frozen_sets(record: Any) -> None:
 
 
 def illegal_value_error(record: Any) -> str | None:
-    """Say in one sentence which field of a plugin record has a value it cannot have, or return None.
-
-    Parameters
-    ----------
-    record : dataclass instance
-    """
+    """Say in one sentence which field of a plugin record has a value it cannot have, or return None."""
     for each in fields(record):
         known = legal_values(str(each.type))
         if known is None:

@@ -7,12 +7,7 @@ from collections.abc import Mapping
 
 
 def libraries_error(plugin: object) -> str | None:
-    """Say in one sentence what is wrong with the libraries that a plugin record names, or return None.
-
-    Parameters
-    ----------
-    plugin : object
-    """
+    """Say in one sentence what is wrong with the libraries that a plugin record names, or return None."""
     libraries: object = getattr(plugin, "libraries", {})
     if isinstance(libraries, Mapping) and all(
         isinstance(name, str) and all(part.isidentifier() for part in name.split(".")) and isinstance(how, str) and how
@@ -27,10 +22,7 @@ def what_is_missing(plugin: object) -> str | None:
 
     Nothing is imported: only whether it could be is looked up.
 
-    Parameters
-    ----------
-    plugin : object
-        Whose libraries are as they should be.
+    `plugin`: whose libraries are as they should be.
     """
     libraries: Mapping[str, str] = getattr(plugin, "libraries", {})
     for name, how in libraries.items():

@@ -44,12 +44,7 @@ class MeasureTable:
     unit: str = "percent"
 
     def __post_init__(self) -> None:
-        """Refuse rows that are not as long as the columns.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Refuse rows that are not as long as the columns."""
         if len(self.columns) not in (2, 3):
             raise ValueError(f"table {self.name}: expected a heading of labels and one or two of figures")
         if any(len(row) != len(self.columns) for row in self.rows):

@@ -241,11 +241,7 @@ def _marks(model: type[BaseModel]) -> Iterator[tuple[str, ParameterMarker]]:
 def marking_error(model: type[BaseModel], *, of_method: bool) -> str | None:
     """Say in one sentence what is wrong with the markers of a parameter model, or return None.
 
-    Parameters
-    ----------
-    model : type of pydantic.BaseModel
-    of_method : bool
-        Whether it is a method's: others have nothing to mark but `Formerly`, `NamesVariables` and `NamesFile`.
+    `of_method`: whether it is a method's: others have nothing to mark but `Formerly`, `NamesVariables` and `NamesFile`.
     """
     for old, new in former_names(model).items():
         if old in model.model_fields:

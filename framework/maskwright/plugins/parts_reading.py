@@ -34,25 +34,8 @@ if TYPE_CHECKING:
 def part_batches(source: Source, params: Any, parts: Parts, part: Part) -> Iterator[WrittenBatch]:
     """Records of one part as the dataset has them, for who reads parts one by one.
 
-    Parameters
-    ----------
-    source : Source
-        That reads each of the files, as `find_source` gives it by the name of that of the data.
-    params : instance of its parameter model
-    parts : Parts
-        The dataset, read once by `scan_parts`.
-    part : Part
-        One of them.
-
-    Yields
-    ------
-    WrittenBatch
-        Columns as in ``parts.schema``.
-
-    Raises
-    ------
-    DataError
-        The file is not what it was.
+    `source`: that reads each of the files, as `find_source` gives it by the name of that of the data. `parts`: the
+    dataset, read once by `scan_parts`.
     """
     reading = PartsReading(source, params, (part,), part.path, silent, parts.schema)
     with written_batches_of(reading) as batches:
@@ -67,18 +50,7 @@ def files_in_words(names: Sequence[str]) -> str:
 def scan_parts(source: Source, params: Any, place: str, progress: Progress = silent) -> Parts:
     """Parts of a dataset, each read once for its records and its columns.
 
-    Parameters
-    ----------
-    source : Source
-    params : instance of its parameter model
-    place : str
-        Folder, pattern or address, as `find_parts` takes it.
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        As reading them.
+    `place`: folder, pattern or address, as `find_parts` takes it.
     """
     reading = PartsReading(source, params, find_parts(place), place, progress)
     for _ in reading.written_batches():
@@ -89,17 +61,8 @@ def scan_parts(source: Source, params: Any, place: str, progress: Progress = sil
 class PartsReading:
     """Files of one format and the same columns, in order.
 
-    Parameters
-    ----------
-    source : Source
-        That reads each of them.
-    params : instance of its parameter model
-    found : sequence of FoundPart
-    place : str
-        Folder, pattern or address that they were found by.
-    progress : callable
-    schema : pyarrow.Schema, optional
-        Of a dataset, known already, of which these files are some: what it says of columns and keys holds.
+    `source`: that reads each of them. `place`: folder, pattern or address that they were found by. `schema`: of a
+    dataset, known already, of which these files are some: what it says of columns and keys holds.
     """
 
     def __init__(
@@ -261,13 +224,7 @@ class PartsReading:
 
 
 def refuse_changed(part: FoundPart) -> None:
-    """Stop where a part is not the file that was found.
-
-    Raises
-    ------
-    DataError
-        It is not there any more, or was changed.
-    """
+    """Stop where a part is not the file that was found."""
     try:
         stamp = remote_stamp(part.path) if part.is_remote else stamp_of(part.path)
     except OSError:
@@ -278,17 +235,7 @@ def refuse_changed(part: FoundPart) -> None:
 
 
 def refuse_changed_parts(parts: Parts) -> None:
-    """Stop where the parts are not those that were read: one was changed, went, or was added.
-
-    Parameters
-    ----------
-    parts : Parts
-        As they were read.
-
-    Raises
-    ------
-    DataError
-    """
+    """Stop where the parts are not those that were read: one was changed, went, or was added."""
     for each in parts:
         refuse_changed(each)
     known = {each.name for each in parts}
@@ -300,11 +247,7 @@ def refuse_changed_parts(parts: Parts) -> None:
 def parts_source(source: Source, place: str | None = None) -> Source:
     """Source that reads a dataset of parts, each of which another source reads.
 
-    Parameters
-    ----------
-    source : Source
-    place : str, optional
-        Folder, pattern or address; by default what `open` is called with.
+    `place`: folder, pattern or address; by default what `open` is called with.
     """
     return replace(
         source, open=partial(_open, source, place), open_once=None, open_nested=None, reads_folders=True,
@@ -315,13 +258,8 @@ def parts_source(source: Source, place: str | None = None) -> Source:
 def files_source(source: Source, found: Sequence[FoundPart], schema: Any = None) -> Source:
     """Source that reads these files as one dataset, wherever they lie.
 
-    Parameters
-    ----------
-    source : Source
-        That reads each of them.
-    found : sequence of FoundPart
-    schema : pyarrow.Schema, optional
-        Of the dataset, where these are some of its parts: a file is refused that is not what was found.
+    `source`: that reads each of them. `schema`: of the dataset, where these are some of its parts: a file is refused
+    that is not what was found.
     """
     return replace(
         source, open=partial(_open_files, source, tuple(found), schema), open_once=None, open_nested=None,

@@ -28,15 +28,8 @@ WRITTEN = "written_parts"
 class WrittenPart:
     """A part to write: so many of the dataset's records, following those of the part before.
 
-    Attributes
-    ----------
-    name : str
-        With ``/`` between folders.
-    records : int
-    like : str or None
-        Part of the original as which it is written; None: as the first.
-    said : tuple of (str, str or None)
-        Columns that the names of its folders say, and that are not written into it.
+    `like`: part of the original as which it is written; None: as the first. `said`: columns that the names of its
+    folders say, and that are not written into it.
     """
 
     name: str
@@ -59,10 +52,7 @@ class WrittenPart:
 def writing_parts(source: Source) -> Source:
     """The same source with a `write` that makes a folder of parts, as the layout's detail `WRITTEN` lists them.
 
-    Parameters
-    ----------
-    source : Source
-        That writes each file; perhaps one that reads parts already.
+    `source`: that writes each file; perhaps one that reads parts already.
     """
     return replace(source, write=partial(_write, source))
 

@@ -59,16 +59,7 @@ def uniform_by_record(block: Block, rng: np.random.Generator, count: int) -> NDA
 def uniform_of_records(records: NDArray[np.int64], rng: np.random.Generator, count: int) -> NDArray[np.float64]:
     """Numbers between 0 and 1 of records with these positions in the file; as `uniform_by_record` has them.
 
-    Parameters
-    ----------
-    records : ndarray of shape (n,), int64
-    rng : numpy.random.Generator
-    count : int
-        How many numbers each record gets.
-
-    Returns
-    -------
-    ndarray of shape (n, count), float64
+    `records`: shape (n,). `count`: how many numbers each record gets. Returns shape (n, count).
     """
     keys = rng.integers(0, 2**64, size=(count, 2), dtype=np.uint64)
     words = [mixed(mixed(records.astype(np.uint64) ^ first) ^ second) for first, second in keys]

@@ -34,21 +34,12 @@ if TYPE_CHECKING:
 class PluginInfo:
     """One line of ``maskwright plugins``.
 
-    Attributes
-    ----------
-    name : str
-        The plugin's name, or the entry point's when it could not even be imported.
-    kind : str
-        ``method``, ``partition``, ``measure``, ``source``, ``edit_reader``, ``report``; ``plugin`` for an entry point
-        that broke before it said what it offers.
-    distribution, version : str
-        Of the package it comes from.
-    status : {"ok", "broken", "unavailable", "not allowed"}
-        Unavailable: a library that it needs is not installed. Not allowed: of a package that was not even imported.
-    error : str or None
-        One line: why it is broken, unavailable or not allowed.
-    conflict : str or None
-        Of a source or an edit reader that works: endings that it claims and others have.
+    `name`: the plugin's name, or the entry point's when it could not even be imported. `kind`: ``method``,
+    ``partition``, ``measure``, ``source``, ``edit_reader``, ``report``; ``plugin`` for an entry point that broke before
+    it said what it offers. `distribution`, `version`: of the package it comes from. `status`: Unavailable: a library
+    that it needs is not installed. Not allowed: of a package that was not even imported. `error`: one line: why it is
+    broken, unavailable or not allowed. `conflict`: of a source or an edit reader that works: endings that it claims and
+    others have.
     """
 
     name: str
@@ -64,20 +55,9 @@ class PluginInfo:
 class Registry:
     """All installed plugins by kind and name, each mapping sorted by name.
 
-    Attributes
-    ----------
-    sources, edit_readers, partitions, methods, measures, reports : mapping of name to plugin
-        Those that work.
-    aggregations, constraints, rule_writers, plan_checks : mapping of name to plugin
-        Those that work.
-    report_sections, actions, commands, engines : mapping of name to plugin
-        Those that work.
-    infos : tuple of PluginInfo
-        All, also the broken ones; sorted by kind and name.
-    absent : tuple of AbsentPackage
-        Packages that are broken or not allowed as a whole, or one of whose hooks is.
-    observers : mapping of hook to tuple of callable
-        Of steps, ``before_step`` and ``after_step``; each is told by name what its hook has to tell.
+    `infos`: all, also the broken ones; sorted by kind and name. `absent`: packages that are broken or not allowed as a
+    whole, or one of whose hooks is. `observers`: of steps, ``before_step`` and ``after_step``; each is told by name
+    what its hook has to tell.
     """
 
     sources: Mapping[str, Source] = field(default_factory=dict)
@@ -101,13 +81,7 @@ class Registry:
     def unknown(self, kind: str, name: str, valid: Iterable[str]) -> str:
         """Sentence about a name that cannot be had: broken or unavailable and why, or unknown and the nearest one.
 
-        Parameters
-        ----------
-        kind : str
-            As in `PluginInfo`; ``plugin`` is any kind.
-        name : str
-        valid : iterable of str
-            Names that would have been right.
+        `kind`: as in `PluginInfo`; ``plugin`` is any kind. `valid`: names that would have been right.
         """
         label = kind.replace("_", " ")
         for info in self.infos:
@@ -148,13 +122,7 @@ class Registry:
                 )
 
     def info(self, kind: str, name: str) -> PluginInfo:
-        """Where a working plugin comes from.
-
-        Raises
-        ------
-        PluginError
-            No such plugin.
-        """
+        """Where a working plugin comes from."""
         for info in self.infos:
             if (info.kind, info.name, info.status) == (kind, name, "ok"):
                 return info

@@ -77,10 +77,7 @@ def installed_packages() -> tuple[str, ...]:
 def allow_only(packages: Collection[str] | None) -> None:
     """Say which packages the pipeline at hand allows, in the whole process, until another is read.
 
-    Parameters
-    ----------
-    packages : collection of str or None
-        None: all that the environment allows.
+    `packages`: None: all that the environment allows.
     """
     global _of_pipeline  # noqa: PLW0603 - plugins belong to the process, as imported modules do
     wanted = allowed_by_pipeline(packages)
@@ -102,18 +99,9 @@ def pipelines_own_plugins() -> Iterator[None]:
 def discover(found: Iterable[EntryPoint], allowed: Allowed = EVERY) -> Registry:
     """Registry of the plugins behind these entry points, and of the built-in rule languages.
 
-    Parameters
-    ----------
-    found : iterable of importlib.metadata.EntryPoint
-        In any order; the result does not depend on it.
-    allowed : Allowed
-        The others are listed and not imported.
-
-    Returns
-    -------
-    Registry
-        Of two plugins of one kind and name the built-in one counts, else the first by package name; the other is
-        listed as broken.
+    `found`: in any order; the result does not depend on it. `allowed`: the others are listed and not imported. Returns
+    of two plugins of one kind and name the built-in one counts, else the first by package name; the other is listed as
+    broken.
     """
     collection = _Collection()
     for module in (rule_languages, engines):
@@ -133,13 +121,7 @@ def discover(found: Iterable[EntryPoint], allowed: Allowed = EVERY) -> Registry:
 
 
 def find_source(path_or_name: str | Path) -> Source:
-    """Source plugin of a name (``csv``) or of a file name by its longest claimed ending (``data.csv``).
-
-    Raises
-    ------
-    PluginError
-        With the nearest name, or the endings that are claimed.
-    """
+    """Source plugin of a name (``csv``) or of a file name by its longest claimed ending (``data.csv``)."""
     registry = plugins()
     if isinstance(path_or_name, str) and path_or_name in registry.sources:
         return registry.sources[path_or_name]
@@ -149,13 +131,7 @@ def find_source(path_or_name: str | Path) -> Source:
 
 
 def find_edit_reader(path_or_name: str | Path) -> EditReader:
-    """Edit reader of a name (``schematron``) or of a file name (``rules.sch``).
-
-    Raises
-    ------
-    PluginError
-        With the nearest name, or the endings that are claimed.
-    """
+    """Edit reader of a name (``schematron``) or of a file name (``rules.sch``)."""
     registry = plugins()
     if isinstance(path_or_name, str) and path_or_name in registry.edit_readers:
         return registry.edit_readers[path_or_name]
@@ -189,13 +165,7 @@ def find_partition(name: str) -> Partition:
 
 
 def find_rule_writer(path_or_name: str | Path) -> RuleWriter:
-    """Rule writer of a name (``schematron``) or of a file name (``rules.sch``).
-
-    Raises
-    ------
-    PluginError
-        With the nearest name, or the endings that are claimed.
-    """
+    """Rule writer of a name (``schematron``) or of a file name (``rules.sch``)."""
     registry = plugins()
     if isinstance(path_or_name, str) and not Path(path_or_name).suffix:
         return _by_name("rule_writer", path_or_name, registry.rule_writers)

@@ -65,12 +65,7 @@ COMMAND_OPTIONS = frozenset({"h", "help", "traceback"})
 def reserved_name_error(kind: str, plugin: object) -> str | None:
     """Say in one sentence which name of a plugin the pipeline's own keys would hide; None: none.
 
-    Parameters
-    ----------
-    kind : str
-        One of `contract.KINDS`.
-    plugin : object
-        A record of that kind.
+    `plugin`: a record of that kind.
     """
     match plugin:
         case Aggregation() | ConstraintKind():

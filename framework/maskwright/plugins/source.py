@@ -222,16 +222,7 @@ LARGEST_LOOKED_INTO = 50_000_000
 def column_names(source: Source, path: Path, params: Any) -> tuple[str, ...] | None:
     """Names in a data file, for messages about names.
 
-    Parameters
-    ----------
-    source : Source
-    path : Path
-    params : instance of the source's parameter model
-
-    Returns
-    -------
-    tuple of str, or None
-        None where the file is larger than `LARGEST_LOOKED_INTO`, or cannot be read.
+    Returns none where the file is larger than `LARGEST_LOOKED_INTO`, or cannot be read.
     """
     try:
         if path.stat().st_size > LARGEST_LOOKED_INTO:

@@ -39,14 +39,7 @@ class Claim:
 def claims_of(file: str, offered: Iterable[WithEndings], packages: Mapping[str, str], built_in: str) -> list[Claim]:
     """Who claims a file, the one that gets it first: built-in plugins, then the longest ending.
 
-    Parameters
-    ----------
-    file : str
-        Its name.
-    offered : iterable of Source or EditReader
-    packages : mapping of plugin name to package name
-    built_in : str
-        The package of built-in plugins.
+    `built_in`: the package of built-in plugins.
     """
     name = file.lower()
     found = [
@@ -72,17 +65,7 @@ def rivals(claims: Sequence[Claim]) -> list[Claim]:
 def conflicts_of(
     plugin: WithEndings, offered: Sequence[WithEndings], packages: Mapping[str, str], built_in: str, kind: str
 ) -> Iterator[str]:
-    """Sentences about endings that a plugin claims and others have.
-
-    Parameters
-    ----------
-    plugin : Source or EditReader
-    offered : sequence of Source or EditReader
-        All of its kind.
-    packages, built_in
-        As `claims_of` takes them.
-    kind : {"source", "edit_reader", "rule_writer"}
-    """
+    """Sentences about endings that a plugin claims and others have."""
     if packages[plugin.name] == built_in:
         return
     for suffix in plugin.suffixes:

@@ -89,13 +89,7 @@ def perform(stage: Stage, key: str) -> Receipt:
 
 
 def not_enough_memory(stage: Stage, key: str) -> MemoryFull:
-    """Error of a task that needs more memory than there is.
-
-    Parameters
-    ----------
-    stage : Stage
-    key : str
-    """
+    """Error of a task that needs more memory than there is."""
     hint = (
         "Take fewer workers, a larger memory_limit, parts of fewer records, or a smaller block_size; after the first "
         "two, --resume uses what is done."
@@ -132,12 +126,7 @@ def receipt_of(stage: Stage, key: str) -> Receipt | None:
 
 
 def temporary_folder(place: Path) -> Path:
-    """Make a folder beside another one, for the owner only, whose name says who works in it.
-
-    Parameters
-    ----------
-    place : Path
-    """
+    """Make a folder beside another one, for the owner only, whose name says who works in it."""
     host = re.sub(r"[^A-Za-z0-9-]", "_", platform.node())[:40]
     made = place.with_name(f".{place.name}-{host}-{uuid.uuid4().hex}")
     made.mkdir(mode=PRIVATE_FOLDER)

@@ -14,10 +14,6 @@ def moved_rows(record: RunRecord) -> str:
     """``3 of 212 representatives``: how many rows adjusting moved, each counted once; empty when there were none.
 
     Of data of several levels each level by itself: ``household: 3 of 212 records; person: 9 of 640 records``.
-
-    Parameters
-    ----------
-    record : RunRecord
     """
     levels: dict[str, list[str]] = {}
     for kind in ("representatives", "records"):
@@ -33,25 +29,14 @@ def moved_rows(record: RunRecord) -> str:
 
 
 def level_of(record: RunRecord, variables: Iterable[str]) -> str:
-    """Level of variables that were moved together; empty where there is only one, or they are of several.
-
-    Parameters
-    ----------
-    record : RunRecord
-    variables : iterable of str
-    """
+    """Level of variables that were moved together; empty where there is only one, or they are of several."""
     known = {each.name: each.level or "" for each in record.variables}
     levels = {known.get(name, "") for name in variables}
     return levels.pop() if len(levels) == 1 else ""
 
 
 def what_adjusted_counts(record: RunRecord) -> str:
-    """What the column "adjusted" of the table of edits counts in data of several levels; empty where it has nothing.
-
-    Parameters
-    ----------
-    record : RunRecord
-    """
+    """What the column "adjusted" of the table of edits counts in data of several levels; empty where it has nothing."""
     if len(record.levels) < 2 or not any(each.adjusted or each.infeasible for each in record.edits):
         return ""
     top, low = list(record.levels)[:2]

@@ -35,12 +35,8 @@ if TYPE_CHECKING:
 class Keys:
     """Variables that are published as keys with new values.
 
-    Attributes
-    ----------
-    old : Dataset
-        Their columns, record for record beside the original, and where in the file these stand; perhaps no columns.
-    order : tuple of str
-        Names of the variables of the original with the keys in their places.
+    `old`: their columns, record for record beside the original, and where in the file these stand; perhaps no columns.
+    `order`: names of the variables of the original with the keys in their places.
     """
 
     old: Dataset
@@ -56,14 +52,8 @@ class Keys:
 class Arranged:
     """Masked data as they are written.
 
-    Attributes
-    ----------
-    data : Dataset
-        `origin` says where each record comes from.
-    is_shuffled : bool
-        Whether the records are in random order.
-    old : Dataset
-        Old keys of these records, and where in the file these stand.
+    `data`: `origin` says where each record comes from. `is_shuffled`: whether the records are in random order. `old`:
+    old keys of these records, and where in the file these stand.
     """
 
     data: Dataset
@@ -78,11 +68,8 @@ class Arranged:
     def write_map(self, path: Path) -> None:
         """Write which original record, under which old keys, each record is. Confidential.
 
-        Parameters
-        ----------
-        path : Path
-            CSV, with the columns ``record`` and ``original_record`` (both count from 1), and for each key ``KEY`` and
-            ``new KEY``. Of data in parts, ``file`` and ``row``, and ``original_file`` and ``original_row``, too.
+        `path`: CSV, with the columns ``record`` and ``original_record`` (both count from 1), and for each key ``KEY``
+        and ``new KEY``. Of data in parts, ``file`` and ``row``, and ``original_file`` and ``original_row``, too.
         """
         assert self.old.origin is not None
         count = np.arange(1, len(self.data) + 1)
@@ -110,13 +97,8 @@ def _places(of: str, parts: Sequence[tuple[str, int]], records: NDArray[np.int64
 def key_names(asked: ReleaseSection, variables: Iterable[Variable], cluster: str | None) -> tuple[str, ...]:
     """Names of the variables that are published as keys with new values.
 
-    Parameters
-    ----------
-    asked : ReleaseSection
-    variables : iterable of Variable
-        Of the original, identifiers included.
-    cluster : str or None
-        The variable that identifies households; it goes with the others unless it is declared ``release: as is``.
+    `variables`: of the original, identifiers included. `cluster`: the variable that identifies households; it goes with
+    the others unless it is declared ``release: as is``.
     """
     known = tuple(variables)
     of_records = {each.name for each in known if each.renewed or (asked.ids == "new" and each.role == "identifier")}
@@ -131,19 +113,9 @@ def arranged(
 ) -> Arranged:
     """Masked data with new keys, in the order in which they are published.
 
-    Parameters
-    ----------
-    masked : Dataset
-        `origin` says where its records come from.
-    original : Dataset
-        What is drawn depends on all of it.
-    keys : Keys
-    seed : int
-    is_shuffled : bool
-        Whether the records are put into random order.
-    untouched : collection of str
-        Variables that are published as they are: where one of them, or a key, names households, their members stay
-        together.
+    `masked`: `origin` says where its records come from. `original`: what is drawn depends on all of it. `is_shuffled`:
+    whether the records are put into random order. `untouched`: variables that are published as they are: where one of
+    them, or a key, names households, their members stay together.
     """
     stream = (dataset_digest(original), dataset_digest(keys.old))
     old, data = keys.old.taken(rows_of(original, masked)), masked
@@ -181,16 +153,7 @@ def arrangement_notices(released: Arranged) -> Iterator[str]:
 def random_order(n: int, households: NDArray[np.int64] | None, rng: np.random.Generator) -> NDArray[np.int64]:
     """Positions of n records in random order; members of a household follow each other.
 
-    Parameters
-    ----------
-    n : int
-    households : ndarray of shape (n,), int64, or None
-        Household of each record, 0..c-1; None: every record for itself.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of shape (n,), int64
+    `households`: household of each record, 0..c-1; None: every record for itself; shape (n,). Returns shape (n,).
     """
     members = rng.permutation(n)
     if households is None or n == 0:

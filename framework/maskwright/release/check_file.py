@@ -51,35 +51,11 @@ def check_file(
 ) -> Outcome:
     """Verdict of every edit on every record of a file, read as a stream.
 
-    Parameters
-    ----------
-    path : Path
-    source : Source
-    params : pydantic.BaseModel
-        Of the source.
-    edits : EditSet
-    domain : Domain, optional
-        Combinations that occur in the original, for domain edits.
-    variables : mapping of name to Variable, optional
-        Missing codes and declared decimals.
-    others : Variable, optional
-        The same of the variables that are not in the mapping.
-    described : callable, optional
-        In place of `variables`: gives them when it gets what the file itself says of its variables.
-    svrl : binary stream, optional
-        That an SVRL report is written to.
-    fired : {"summary", "all"}
-        Whether that report says once of each rule that it fired, or once for each record.
-    is_share : bool, default False
-        Whether the file is one of many: a share of the report is written.
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        The file cannot be read.
-    EditError
-        An edit uses variables that the file does not have.
+    `domain`: combinations that occur in the original, for domain edits. `variables`: missing codes and declared
+    decimals. `others`: the same of the variables that are not in the mapping. `described`: in place of `variables`:
+    gives them when it gets what the file itself says of its variables. `svrl`: that an SVRL report is written to.
+    `fired`: whether that report says once of each rule that it fired, or once for each record. `is_share`: whether the
+    file is one of many: a share of the report is written.
     """
 
     def checked(reading: Reading) -> Outcome:

@@ -92,32 +92,11 @@ def check_nested(
 ) -> Outcome:
     """Verdict of every edit on every record of a file with records inside records.
 
-    Parameters
-    ----------
-    path : Path
-    reading : NestedReading
-        With elements.
-    edits : EditSet
-        All of which an engine is asked about.
-    limits : SchematronOptions
-        Of expressions.
-    levels : (str, str), optional
-        Names of the upper and the lower level; the elements' names where there are none.
-    svrl : binary stream, optional
-        That an SVRL report is written to.
-    fired : {"summary", "all"}
-        Whether that report says once of each rule that it fired, or once for each record.
-    most_listed : int, default 10,000
-        Numbers of violating records that are kept of each edit.
-    beside : sequence of (Edit, Placed)
-        Edits that no engine is asked about, and where they fail: they are in the report, and not in the outcome.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read.
-    EditError
-        The engine gives no answer, or rules look beyond a group and the file is too large to be looked at whole.
+    `edits`: all of which an engine is asked about. `levels`: names of the upper and the lower level; the elements'
+    names where there are none. `svrl`: that an SVRL report is written to. `fired`: whether that report says once of
+    each rule that it fired, or once for each record. `most_listed`: numbers of violating records that are kept of each
+    edit. `beside`: edits that no engine is asked about, and where they fail: they are in the report, and not in the
+    outcome.
     """
     note_read(path)
     elements = reading.elements

@@ -34,14 +34,7 @@ CELLS_OF_A_CODE = 5
 class HeldTexts:
     """Texts of a variable of the masked file, as it was read back.
 
-    Attributes
-    ----------
-    known : tuple of str
-        Its categories; none of a number.
-    held : frozenset of str
-        Those that a cell has.
-    cells : int
-        Cells with a value.
+    `known`: its categories; none of a number. `held`: those that a cell has.
     """
 
     known: tuple[str, ...]
@@ -84,22 +77,10 @@ def release_codebook(
 ) -> PublishedCodebook:
     """Codebook of a masked file.
 
-    Parameters
-    ----------
-    file : str
-        Name of the masked file.
-    record : RunRecord
-        Its public part is used.
-    released : mapping of name to HeldTexts
-        Of each variable of the masked file, in its order.
-    variables : tuple of Variable
-        What is known of the variables that it holds.
-    declared : mapping of name to VariableDeclaration
-        Of the original, codebook included.
-    recoded : collection of str
-        Variables that are published as other categories than they had.
-    cluster : str, optional
-        The variable that names the households.
+    `file`: name of the masked file. `record`: its public part is used. `released`: of each variable of the masked file,
+    in its order. `variables`: what is known of the variables that it holds. `declared`: of the original, codebook
+    included. `recoded`: variables that are published as other categories than they had. `cluster`: the variable that
+    names the households.
     """
     public = record.public_json()
     known = {variable.name: variable for variable in variables}

@@ -36,29 +36,10 @@ def write_dataset(
 ) -> Mapping[str, Any]:
     """Write a dataset with a source plugin; another format than it came in drops the layout.
 
-    Parameters
-    ----------
-    data : Dataset
-    path : Path
-        A temporary name.
-    source : Source
-    original : Dataset, optional
-        What it was made of: columns that no step touched are written as it holds them, where the format is the same.
-    canonical : bool, default False
-        Whether all numbers are written in canonical form.
-    changed : collection of str
-        Columns that a step touched in other records of the file, if not in these: none is written as the original
-        holds it.
-
-    Returns
-    -------
-    mapping of name to pyarrow.ChunkedArray of shape (n,)
-        Columns that were given to the source exactly as the original holds them.
-
-    Raises
-    ------
-    WrittenOtherwise
-        There is no file.
+    `original`: what it was made of: columns that no step touched are written as it holds them, where the format is the
+    same. `canonical`: whether all numbers are written in canonical form. `changed`: columns that a step touched in
+    other records of the file, if not in these: none is written as the original holds it. Returns columns that were
+    given to the source exactly as the original holds them; shape (n,).
     """
     batches, layout, held = _published(data, source, original, canonical=canonical, changed=changed)
     source.write(path, batches, data.variables, layout)
@@ -79,30 +60,9 @@ def write_nested(
 ) -> dict[str, Mapping[str, Any]]:
     """Write records of two levels inside each other, with a source plugin that can.
 
-    Parameters
-    ----------
-    levels : mapping of level name to Dataset
-        The upper level first; the lower one without the key of the upper.
-    groups : ndarray of shape (n,), int64
-        Position of the group of each record of the lower level; ascending.
-    path : Path
-        A temporary name.
-    source : Source
-        With `write_levels`.
-    originals : mapping of level name to Dataset, optional
-        What they were made of, see `write_dataset`.
-    canonical : bool, default False
-        Whether all numbers are written in canonical form.
-
-    Returns
-    -------
-    dict of level name to mapping
-        Of each level what `write_dataset` gives.
-
-    Raises
-    ------
-    WrittenOtherwise
-        There is no file.
+    `levels`: the upper level first; the lower one without the key of the upper. `groups`: position of the group of each
+    record of the lower level; ascending; shape (n,). `originals`: what they were made of, see `write_dataset`.
+    `canonical`: whether all numbers are written in canonical form. Returns of each level what `write_dataset` gives.
     """
     assert source.write_levels is not None
     published = {
@@ -140,15 +100,7 @@ def _published(
 
 
 def written_file(path: Path, pipeline: Pipeline, variables: Sequence[Variable]) -> DataSource:
-    """The masked file as anyone would read it, knowing only what was declared.
-
-    Parameters
-    ----------
-    path : Path
-    pipeline : Pipeline
-    variables : sequence of Variable
-        That were published.
-    """
+    """The masked file as anyone would read it, knowing only what was declared."""
     source = pipeline.output.source
     params = pipeline.data.params if source.name == pipeline.data.source.name else source.params()
     return written_data(path, source, params, variables)
@@ -157,13 +109,7 @@ def written_file(path: Path, pipeline: Pipeline, variables: Sequence[Variable]) 
 def written_data(path: Path, source: Source, params: BaseModel, variables: Sequence[Variable]) -> DataSource:
     """A file that a source has written, for reading it with what was declared of these variables.
 
-    Parameters
-    ----------
-    path : Path
-    source : Source
-    params : pydantic.BaseModel
-        Options with which a file of that format was read.
-    variables : sequence of Variable
+    `params`: options with which a file of that format was read.
     """
     declared = {
         variable.name: VariableDeclaration(

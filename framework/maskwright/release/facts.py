@@ -41,15 +41,7 @@ def file_facts(path: Path) -> FileFacts:
 def data_facts(data: DataSource, layout: Layout | None = None) -> FileFacts:
     """SHA-256 and size of what data are read from, which need not be a file.
 
-    Parameters
-    ----------
-    data : DataSource
-    layout : Layout, optional
-        Of the data as they were read: what a server has now may be something else.
-
-    Raises
-    ------
-    DataError
+    `layout`: of the data as they were read: what a server has now may be something else.
     """
     if layout is not None and "parts" in layout.details:
         return _facts_of_parts(layout.details["parts"])

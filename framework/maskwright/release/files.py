@@ -47,20 +47,11 @@ FOLDER = 0o777
 class Release:
     """The files of one run. Leaving the context without `publish` removes what was written.
 
-    Parameters
-    ----------
-    targets : mapping of key to Path
-        Final names, in the order of publication: the masked data last, so that whoever sees them sees the rest too.
-    private : frozenset of str
-        Keys of files that carry record values or the seed: readable by their owner only.
-    folders : frozenset of str
-        Keys of folders of parts: each is moved as a whole, and replaces one only that a manifest of ours lists. One in
-        an object store is sent before the other files are moved, and taken back where these cannot be.
-
-    Attributes
-    ----------
-    notices : tuple of str
-        What was done about earlier runs that were cut off.
+    `targets`: final names, in the order of publication: the masked data last, so that whoever sees them sees the rest
+    too. `private`: keys of files that carry record values or the seed: readable by their owner only. `folders`: keys of
+    folders of parts: each is moved as a whole, and replaces one only that a manifest of ours lists. One in an object
+    store is sent before the other files are moved, and taken back where these cannot be. `notices`: what was done about
+    earlier runs that were cut off.
     """
 
     def __init__(
@@ -116,26 +107,14 @@ class Release:
             remote.parent = folder
 
     def sealed(self, key: str) -> FileFacts:
-        """Hash and size of a file that is finished: what is published is compared with them.
-
-        Parameters
-        ----------
-        key : str
-        """
+        """Hash and size of a file that is finished: what is published is compared with them."""
         if key not in self._sealed:
             with self._explained(key):
                 self._sealed[key] = file_facts(self.temporary(key))
         return self._sealed[key]
 
     def publish(self) -> None:
-        """Move every file into place, the masked data last; signals that end the process wait meanwhile.
-
-        Raises
-        ------
-        InputError
-            A file is not as it was sealed, or the disk or an object store refuses: what was there before is there
-            again.
-        """
+        """Move every file into place, the masked data last; signals that end the process wait meanwhile."""
         try:
             for key, remote in self._remote.items():
                 remote.send(self.sealed(key))

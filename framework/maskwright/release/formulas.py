@@ -29,14 +29,7 @@ ESCAPE = "'"
 def formula_notices(data: Dataset, edits: EditSet, *, escapes: bool) -> Iterator[str]:
     """How many cells of each variable are such texts, and names of variables that are.
 
-    Parameters
-    ----------
-    data : Dataset
-        That is to be written.
-    edits : EditSet
-        Of the run.
-    escapes : bool
-        Whether an apostrophe is put before them, where no edit reads them.
+    `data`: that is to be written. `escapes`: whether an apostrophe is put before them, where no edit reads them.
     """
     yield from formula_sentences(formula_cells(data), data.names, edits, escapes=escapes)
 
@@ -44,10 +37,7 @@ def formula_notices(data: Dataset, edits: EditSet, *, escapes: bool) -> Iterator
 def formula_cells(data: Dataset) -> dict[str, int]:
     """Cells of each variable that are such texts; variables without one are left out.
 
-    Parameters
-    ----------
-    data : Dataset
-        That is to be written.
+    `data`: that is to be written.
     """
     texts = (column for column in data if not column.variable.is_numeric)
     cells = {
@@ -59,18 +49,7 @@ def formula_cells(data: Dataset) -> dict[str, int]:
 def formula_sentences(
     cells: Mapping[str, int], names: Sequence[str], edits: EditSet, *, escapes: bool
 ) -> Iterator[str]:
-    """Sentences on such texts, and on names of variables that are.
-
-    Parameters
-    ----------
-    cells : mapping of name to int
-        As `formula_cells` counts them.
-    names : sequence of str
-        Of all variables.
-    edits : EditSet
-    escapes : bool
-        As `formula_notices` takes it.
-    """
+    """Sentences on such texts, and on names of variables that are."""
     for name, count in cells.items():
         readers = [edit.name for edit in edits if name in edit.variables]
         done = (
@@ -100,14 +79,7 @@ def escaped(data: Dataset, edits: EditSet) -> Dataset:
 def unescaped(data: Dataset, edits: EditSet, original: Dataset) -> Dataset:
     """Copy of escaped data as they were before: compared with the original, they have not changed by it.
 
-    Parameters
-    ----------
-    data : Dataset
-        As it was read back.
-    edits : EditSet
-        Of the run.
-    original : Dataset
-        Texts that it holds have no apostrophe of ours.
+    `data`: as it was read back. `original`: texts that it holds have no apostrophe of ours.
     """
 
     def of(variable: Variable) -> tuple[str, ...]:

@@ -35,13 +35,7 @@ class WaivedDoubt:
 class Judgement:
     """What the gate says of the doubts of a run.
 
-    Attributes
-    ----------
-    open : tuple of Doubt
-        That stop the release, in the order of their ids.
-    waived : tuple of WaivedDoubt
-    unneeded : tuple of Waiver
-        That cover no doubt.
+    `open`: that stop the release, in the order of their ids.
     """
 
     open: tuple[Doubt, ...]
@@ -69,12 +63,7 @@ class Judgement:
 def judge(doubts: Iterable[Doubt], waivers: Sequence[Waiver]) -> Judgement:
     """Find the waiver of each doubt.
 
-    Parameters
-    ----------
-    doubts : iterable of Doubt
-        The same doubt twice counts once.
-    waivers : sequence of Waiver
-        Of the pipeline; the first that covers a doubt waives it.
+    `doubts`: the same doubt twice counts once. `waivers`: of the pipeline; the first that covers a doubt waives it.
     """
     open_ones: list[Doubt] = []
     waived: list[WaivedDoubt] = []
@@ -107,10 +96,5 @@ def _entry(kind: str, names: Sequence[str]) -> str:
 
 
 def flow_text(name: str) -> str:
-    """Return a name as YAML takes it inside braces.
-
-    Parameters
-    ----------
-    name : str
-    """
+    """Return a name as YAML takes it inside braces."""
     return name if _PLAIN.fullmatch(name) and name.lower() not in _WORDS else json.dumps(name, ensure_ascii=False)

@@ -35,22 +35,7 @@ RECORDS_OF_PART = 1_000_000
 
 
 def folders_that_tell(layout: Layout, output: Output, changed: Collection[str], published: Collection[str]) -> None:
-    """Refuse, before anything is masked, folders whose names would tell what is masked or not published.
-
-    Parameters
-    ----------
-    layout : Layout
-        Of the original.
-    output : Output
-    changed : collection of str
-        Variables that are masked.
-    published : collection of str
-        Variables that are published.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse, before anything is masked, folders whose names would tell what is masked or not published."""
     parts: Parts | None = layout.details.get("parts")
     if not output.is_folder or output.parts is not None or parts is None:
         return
@@ -60,18 +45,7 @@ def folders_that_tell(layout: Layout, output: Output, changed: Collection[str], 
 
 
 def refuse_changed_original(layout: Layout) -> None:
-    """Stop where the parts of the data are not those that were read: what is released would be of others.
-
-    Parameters
-    ----------
-    layout : Layout
-        Of the original.
-
-    Raises
-    ------
-    DataError
-        One was changed, is gone, or was added.
-    """
+    """Stop where the parts of the data are not those that were read: what is released would be of others."""
     parts = layout.details.get("parts")
     if parts is not None:
         refuse_changed_parts(parts)
@@ -85,22 +59,10 @@ def _told(key: str, what: str) -> InputError:
 def in_parts(released: Arranged, original: Dataset, output: Output, endings: Sequence[str], first: int = 0) -> Arranged:
     """Records in the order of the parts that they are written in; the layout lists these under `WRITTEN`.
 
-    Parameters
-    ----------
-    released : Arranged
-        As they are published. In random order, the records of all parts that lie in folders of the same names are
-        dealt to these parts in that order: which part a record was in is not told, its folder is.
-    original : Dataset
-    output : Output
-    endings : sequence of str
-        Of the names of the original's format.
-    first : int, default 0
-        Number of the first of these records, where they are some of a dataset that is cut every so many records.
-
-    Raises
-    ------
-    InputError
-        The names of folders would tell what is not published.
+    `released`: as they are published. In random order, the records of all parts that lie in folders of the same names
+    are dealt to these parts in that order: which part a record was in is not told, its folder is. `endings`: of the
+    names of the original's format. `first`: number of the first of these records, where they are some of a dataset that
+    is cut every so many records.
     """
     if not output.is_folder:
         return released
@@ -185,21 +147,7 @@ def plain_parts(
 ) -> Iterator[Block]:
     """Records of what was written, block by block as `plain_blocks` gives them: of a file, or of each part.
 
-    Parameters
-    ----------
-    path : Path
-    source : Source
-    layout : Layout
-        Of the dataset that was written.
-    names : sequence of str
-        Variables, in order.
-    numeric : collection of str
-        Those that are numbers.
-
-    Raises
-    ------
-    CannotTell
-        A file cannot be cut into records of these variables.
+    `layout`: of the dataset that was written.
     """
     if not path.is_dir():
         details = layout.details if layout.format == source.name else {}

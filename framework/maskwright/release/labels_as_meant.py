@@ -25,13 +25,7 @@ NOTHING = VariableDeclaration()
 def label_differences(meant: Dataset, found: Dataset, source: Source) -> Iterator[str]:
     """What a written file says otherwise of its variables, without a code or a label.
 
-    Parameters
-    ----------
-    meant : Dataset
-        That was given to the source.
-    found : Dataset
-        That was read back.
-    source : Source
+    `meant`: that was given to the source.
     """
     same_format = meant.layout.format == source.name
     if found.of_file is None or (same_format and meant.of_file is None):

@@ -36,17 +36,8 @@ FEW_VALUES = 20
 class UnchangedCells:
     """Cells of a variable that have the value of the original.
 
-    Attributes
-    ----------
-    variable : Variable
-        As in the original.
-    cells : int
-        Cells of the released records whose original has a value, other than 0 for a number: zeros are many, and tell
-        little.
-    unchanged : int
-        Those of them that show that value.
-    values : int
-        How many different ones there are.
+    `cells`: cells of the released records whose original has a value, other than 0 for a number: zeros are many, and
+    tell little. `unchanged`: those of them that show that value. `values`: how many different ones there are.
     """
 
     variable: Variable
@@ -63,12 +54,8 @@ class UnchangedCells:
 def unchanged_cells(original: Dataset, released: Dataset) -> tuple[UnchangedCells, ...]:
     """Compare each released variable with the original, record by record.
 
-    Parameters
-    ----------
-    original : Dataset
-    released : Dataset
-        As it was read back; `origin` pairs its records with those of the original. Without it they are paired in
-        order.
+    `released`: as it was read back; `origin` pairs its records with those of the original. Without it they are paired
+    in order.
     """
     origin = slice(None) if released.origin is None else rows_of(original, released)
     return tuple(_compared(original[column.name], column, origin) for column in released if column.name in original)
@@ -120,13 +107,8 @@ def unchanged_doubts(found: Iterable[UnchangedCells], plan: Plan, told: Iterable
     like records are many, most stay. But a number with few values of which nothing is declared may be a code. A total
     that is derived across levels is as it was where nothing that it is computed from is masked.
 
-    Parameters
-    ----------
-    found : iterable of UnchangedCells
-    plan : Plan
-        Which variables are masked, and by methods that are to leave most values as they are.
-    told : iterable of Doubt
-        Of masking: a variable that a step left as it was is not told twice.
+    `plan`: which variables are masked, and by methods that are to leave most values as they are. `told`: of masking: a
+    variable that a step left as it was is not told twice.
     """
     said = {doubt.subject for doubt in told if doubt.kind == "step-changed-nothing"}
     derived = {each.name for each in plan.derived}

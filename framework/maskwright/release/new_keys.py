@@ -34,12 +34,8 @@ MOST_DIGITS, MOST_CHARACTERS = 15, 12
 class KeyKind(NamedTuple):
     """What the keys of a column are made of.
 
-    Attributes
-    ----------
-    characters : tuple of str
-        That may stand in each place; the places together are read as a number.
-    is_number : bool
-        Whether the column holds numbers.
+    `characters`: that may stand in each place; the places together are read as a number. `is_number`: whether the
+    column holds numbers.
     """
 
     characters: tuple[str, ...]
@@ -56,10 +52,7 @@ class KeyKind(NamedTuple):
     def texts(self, drawn: NDArray[np.int64]) -> pa.Array:
         """Texts of keys.
 
-        Parameters
-        ----------
-        drawn : ndarray of shape (m,), int64
-            Each less than `possible`.
+        `drawn`: each less than `possible`; shape (m,).
         """
         cells = np.empty((len(drawn), len(self.characters)), dtype=np.uint8)
         rest = drawn
@@ -71,14 +64,7 @@ class KeyKind(NamedTuple):
 
 
 def renewed(column: Column, rng: np.random.Generator) -> Column:
-    """Column of new keys: equal for equal old ones, different for different ones, missing where they are missing.
-
-    Parameters
-    ----------
-    column : Column
-        Of the old keys.
-    rng : numpy.random.Generator
-    """
+    """Column of new keys: equal for equal old ones, different for different ones, missing where they are missing."""
     codes, old = old_keys(column)
     kind = key_kind(old)
     # Those that are old keys or missing codes are left out, and there are enough for that.
@@ -118,10 +104,7 @@ def old_keys(column: Column) -> tuple[NDArray[np.int64], pa.Array]:
 def key_kind(old: pa.Array) -> KeyKind:
     """Kind of the keys that can take the place of others.
 
-    Parameters
-    ----------
-    old : pyarrow.StringArray of shape (m,)
-        Different texts.
+    `old`: different texts; shape (m,).
     """
     width, wanted = int(pc.max(pc.utf8_length(old)).as_py() or 1), RARE * (len(old) + 10)
     if _all(old, WHOLE_NUMBER):

@@ -29,17 +29,7 @@ MOST_SHOWN = 20
 def in_codes_of(data: Dataset, source: Source) -> tuple[Dataset, Renamed]:
     """Dataset whose missing codes are those of the format that it is to be written in, and what became of which.
 
-    Parameters
-    ----------
-    data : Dataset
-    source : Source
-        Of that format.
-
-    Returns
-    -------
-    Dataset
-    mapping of name to mapping of code to code
-        Codes that have others now, by variable.
+    Returns codes that have others now, by variable.
     """
     if source.missing_codes is None or source.name == data.layout.format:
         return data, {}
@@ -80,14 +70,7 @@ def _new_text(text: str, new: Mapping[str, str]) -> str:
 
 
 def with_new_codes(edits: EditSet, renamed: Renamed) -> EditSet:
-    """Edits that ask for missing codes by what these are called in the masked file.
-
-    Parameters
-    ----------
-    edits : EditSet
-    renamed : mapping of name to mapping of code to code
-        As `in_codes_of` gives it.
-    """
+    """Edits that ask for missing codes by what these are called in the masked file."""
     return EditSet(tuple(_with_new_codes(edit, renamed) for edit in edits), edits.notes) if renamed else edits
 
 
@@ -106,14 +89,7 @@ def _with_new_codes(edit: Edit, renamed: Renamed) -> Edit:
 def missing_code_notices(data: Dataset, source: Source, *, has_codebook: bool = False) -> Iterator[str]:
     """Sentences about missing codes that are to be written in another format than they came in; names and counts.
 
-    Parameters
-    ----------
-    data : Dataset
-        The original.
-    source : Source
-        Of the format that is to be written.
-    has_codebook : bool, default False
-        Whether a codebook is written beside the masked file.
+    `source`: of the format that is to be written. `has_codebook`: whether a codebook is written beside the masked file.
     """
     if source.name == data.layout.format:
         return
@@ -146,13 +122,7 @@ def missing_code_notices(data: Dataset, source: Source, *, has_codebook: bool = 
 
 
 def keeps_code(variable: Variable, code: str) -> bool:
-    """Whether a typed format keeps a missing code as a value: numbers among numbers, and any text among texts.
-
-    Parameters
-    ----------
-    variable : Variable
-    code : str
-    """
+    """Whether a typed format keeps a missing code as a value: numbers among numbers, and any text among texts."""
     if not variable.is_numeric:
         return True
     return not variable.is_date and bool(read_numbers(pa.array([code], pa.string())).is_number[0])
@@ -170,13 +140,7 @@ def _listed(said: Sequence[str]) -> str:
 
 
 def label_notices(data: Dataset, source: Source, *, has_codebook: bool = False) -> Iterator[str]:
-    """A sentence about labels for which another format than that of the original has no place.
-
-    Parameters
-    ----------
-    data, source, has_codebook
-        As `missing_code_notices` takes them.
-    """
+    """A sentence about labels for which another format than that of the original has no place."""
     if source.name == data.layout.format or has_codebook or source.holds is None or source.holds.labels:
         return
     of_variables = sum(each.label is not None for each in data.variables)

@@ -210,22 +210,7 @@ def plain_blocks(
 ) -> Iterator[Block]:
     """Records of a written file, block by block.
 
-    Parameters
-    ----------
-    path : Path
-    source : Source
-        That has written it.
-    details : mapping
-        How the file was written: dialect, or tags.
-    names : sequence of str
-        Variables, in order.
-    numeric : collection of str
-        Those that are numbers.
-
-    Raises
-    ------
-    CannotTell
-        The file cannot be cut into records of these variables.
+    `details`: how the file was written: dialect, or tags.
     """
     reading: dict[str, Callable[..., Iterator[Sequence[Column]]]] = {
         "csv": _csv_blocks, "xml": _xml_blocks, "parquet": _parquet_blocks,

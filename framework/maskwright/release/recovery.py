@@ -19,22 +19,8 @@ if TYPE_CHECKING:
 def sweep(own: Staging, names: set[str]) -> tuple[str, ...]:
     """Refuse to work beside a live run on the same files, and end what dead ones left.
 
-    Parameters
-    ----------
-    own : Staging
-        Of this run, its files made already.
-    names : set of str
-        Files that it is to release in this folder.
-
-    Returns
-    -------
-    tuple of str
-        What was done, as notices.
-
-    Raises
-    ------
-    InputError
-        Another run is at work on one of these files, or what it left cannot be ended.
+    `own`: of this run, its files made already. `names`: files that it is to release in this folder. Returns what was
+    done, as notices.
     """
     notices: list[str] = []
     for path in others(own):

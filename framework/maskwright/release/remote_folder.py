@@ -27,20 +27,7 @@ PREFIX = ".maskwright-to-send-"
 class RemoteFolder:
     """A folder of parts on its way to an object store.
 
-    Parameters
-    ----------
-    address : str
-
-    Attributes
-    ----------
-    address : str
-    parent : Path or None
-        Folder in which the files are kept until they are sent; None: that of the system for temporary files.
-
-    Raises
-    ------
-    InputError
-        There is something in the folder already, there is no such bucket, or the store cannot be asked.
+    `parent`: folder in which the files are kept until they are sent; None: that of the system for temporary files.
     """
 
     def __init__(self, address: str) -> None:
@@ -60,16 +47,7 @@ class RemoteFolder:
     def send(self, sealed: FileFacts) -> None:
         """Send every file, the manifest last.
 
-        Parameters
-        ----------
-        sealed : FileFacts
-            Of the folder when it was checked.
-
-        Raises
-        ------
-        InputError
-            A file is not as it was checked, or did not arrive so, or somebody else wrote into the folder: what was
-            sent is taken back.
+        `sealed`: of the folder when it was checked.
         """
         if file_facts(self.path) != sealed:
             raise InputError(

@@ -46,25 +46,14 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 @dataclass(frozen=True)
 class Scratch:
-    """A scratch folder that this run holds.
-
-    Attributes
-    ----------
-    path : Path
-        Absolute.
-    """
+    """A scratch folder that this run holds."""
 
     path: Path
 
     def remember(self, name: str, make: Callable[[], Any]) -> Any:
         """What the first run made, in that one and in those that resume it; a seed that was drawn.
 
-        Parameters
-        ----------
-        name : str
-            A name of a file, without ending.
-        make : callable
-            Returns plain data of JSON.
+        `name`: a name of a file, without ending. `make`: returns plain data of JSON.
         """
         file = self.path / f"{name}.json"
         if not file.exists():
@@ -78,23 +67,10 @@ def scratch_folder(parent: Path, output: Path, identity: str, *, resume: bool, r
 
     What earlier runs of the same output left is removed, or used where it is of the same identity and `resume` says so.
 
-    Parameters
-    ----------
-    parent : Path
-        Folder in which it is made; it is made too, for its owner only, where it is missing.
-    output : Path
-        Absolute; what the run is to release.
-    identity : str
-        All that its results depend on: the pipeline, hashes of its inputs, versions; a seed only where it is given.
-    resume : bool
-        A run that is to be resumed keeps what is finished when a signal ends it, too.
-    reporter : Reporter
-        Told of what is removed, used or kept.
-
-    Raises
-    ------
-    InputError
-        Another run is at work on the same output; or the folder cannot be made, or has no locks.
+    `parent`: folder in which it is made; it is made too, for its owner only, where it is missing. `output`: Absolute;
+    what the run is to release. `identity`: all that its results depend on: the pipeline, hashes of its inputs,
+    versions; a seed only where it is given. `resume`: a run that is to be resumed keeps what is finished when a signal
+    ends it, too. `reporter`: told of what is removed, used or kept.
     """
     of_output = f"{PREFIX}{_short(str(output), 8)}-"
     own = parent / f"{of_output}{_short(identity, 16)}"
@@ -136,15 +112,7 @@ def _is_kept(error: BaseException, *, resume: bool) -> bool:
 def passing_scratch_folder(parent: Path) -> Iterator[Path]:
     """Folder for what the tasks of a plan write, which is gone with whatever was made for it.
 
-    Parameters
-    ----------
-    parent : Path
-        Folder in which it is made; where it is missing it is made too.
-
-    Raises
-    ------
-    InputError
-        It cannot be made.
+    `parent`: folder in which it is made; where it is missing it is made too.
     """
     made = [each for each in (parent, *parent.parents) if not each.exists()]
     try:

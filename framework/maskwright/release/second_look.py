@@ -68,31 +68,9 @@ def second_look(
 ) -> tuple[str, ...]:
     """Evaluate the edits of a written file a second time.
 
-    Parameters
-    ----------
-    path : Path
-    source : Source
-        One that `is_read_twice`.
-    masked : Dataset
-        That was written: its variables in order, and its layout; no records.
-    edits : EditSet
-    outcome : Outcome
-        Of the first evaluation.
-    original : Dataset
-        Its declarations, and its values for domain edits.
-    sample : int
-        Records that all rules are evaluated on.
-    progress : callable
-
-    Returns
-    -------
-    tuple of str
-        Names of the edits that have no second opinion on most of the records looked at, though some are for them.
-
-    Raises
-    ------
-    EvaluationsDisagree
-        The two differ: on a verdict, or on the number of records.
+    `masked`: that was written: its variables in order, and its layout; no records. `original`: its declarations, and
+    its values for domain edits. `sample`: records that all rules are evaluated on. Returns names of the edits that have
+    no second opinion on most of the records looked at, though some are for them.
     """
     file_format = source.name
     details = masked.layout.details if masked.layout.format == file_format else {}

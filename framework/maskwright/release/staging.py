@@ -45,14 +45,7 @@ else:
 
 @dataclass(frozen=True)
 class Staging:
-    """A staging folder whose lock this process holds.
-
-    Attributes
-    ----------
-    path : Path
-    lock : int
-        File descriptor.
-    """
+    """A staging folder whose lock this process holds."""
 
     path: Path
     lock: int
@@ -95,22 +88,7 @@ class Staging:
 
 
 def make_staging(folder: Path, token: str) -> Staging:
-    """Make the staging folder of a run.
-
-    Parameters
-    ----------
-    folder : Path
-        Of outputs.
-    token : str
-        Name of the run.
-
-    Raises
-    ------
-    OSError
-        The folder cannot be written.
-    InputError
-        Its file system knows no locks.
-    """
+    """Make the staging folder of a run."""
     path = folder / f"{PREFIX}{token}"
     path.mkdir(mode=0o700)
     found = None
@@ -130,17 +108,7 @@ def make_staging(folder: Path, token: str) -> Staging:
 
 
 def hold(path: Path) -> Staging | None:
-    """Staging folder under its lock; None where another process holds it, or has just removed it.
-
-    Parameters
-    ----------
-    path : Path
-
-    Raises
-    ------
-    InputError
-        The file system knows no locks.
-    """
+    """Staging folder under its lock; None where another process holds it, or has just removed it."""
     try:
         descriptor = os.open(path / "lock", os.O_RDWR | os.O_CREAT, PRIVATE)
     except FileNotFoundError:
@@ -162,17 +130,7 @@ def hold(path: Path) -> Staging | None:
 
 
 def others(own: Staging) -> Iterator[Path]:
-    """Staging folders of other runs, dead or alive, beside one's own.
-
-    Parameters
-    ----------
-    own : Staging
-
-    Raises
-    ------
-    InputError
-        One of them is another user's: what it holds cannot be seen, and what it says could not be trusted.
-    """
+    """Staging folders of other runs, dead or alive, beside one's own."""
     folder = own.path.parent
     for path in sorted(folder.glob(f"{PREFIX}*")):
         with contextlib.suppress(FileNotFoundError):
@@ -188,17 +146,7 @@ def others(own: Staging) -> Iterator[Path]:
 def refuse_live(path: Path, names: set[str]) -> None:
     """Refuse to release what another live run is about to release.
 
-    Parameters
-    ----------
-    path : Path
-        Staging folder of the other.
-    names : set of str
-        Files that are to be released beside it.
-
-    Raises
-    ------
-    InputError
-        It is to release one of them, or is just putting its files in place.
+    `path`: staging folder of the other. `names`: files that are to be released beside it.
     """
     # Each run makes its own files before it looks for others', so that of two at least one sees the other.
     if (path / JOURNAL).exists() or any((path / "new" / name).exists() for name in names):

@@ -28,15 +28,7 @@ if TYPE_CHECKING:
 class Entry:
     """One file of a set.
 
-    Attributes
-    ----------
-    staging : Path
-        Staging folder in the output folder of the file.
-    name : str
-    sha256 : str
-    bytes : int
-    mode : int
-        Permissions it is to have.
+    `staging`: staging folder in the output folder of the file. `mode`: permissions it is to have.
     """
 
     staging: Path
@@ -77,13 +69,7 @@ class Entry:
 
 
 def complete(entries: Sequence[Entry]) -> None:
-    """Put every file that still waits in its place, in order; when this returns, the set is on the disk.
-
-    Raises
-    ------
-    OSError
-        With some files in place, perhaps.
-    """
+    """Put every file that still waits in its place, in order; when this returns, the set is on the disk."""
     for entry in entries:
         if os.path.lexists(entry.new):
             if os.path.lexists(entry.target) and not os.path.lexists(entry.old):
@@ -94,13 +80,7 @@ def complete(entries: Sequence[Entry]) -> None:
 
 
 def undo(entries: Sequence[Entry]) -> None:
-    """Put back what was replaced, and stage again what replaced it; when this returns, the old set is on the disk.
-
-    Raises
-    ------
-    OSError
-        With some files put back, perhaps.
-    """
+    """Put back what was replaced, and stage again what replaced it; when this returns, the old set is on the disk."""
     for entry in reversed(entries):
         if not os.path.lexists(entry.new) and os.path.lexists(entry.target):
             # Staged again, so that whoever finds the journal still there can complete the set, or undo it once more.
@@ -111,18 +91,7 @@ def undo(entries: Sequence[Entry]) -> None:
 
 
 def settle(entries: Sequence[Entry]) -> bool:
-    """Complete or undo a swap that was cut off.
-
-    Returns
-    -------
-    bool
-        True: completed. False: undone.
-
-    Raises
-    ------
-    OSError
-        It may be tried again. FileNotFoundError: neither can be, and nothing was touched.
-    """
+    """Complete or undo a swap that was cut off."""
     if all(entry.is_staged() or entry.is_placed() for entry in entries):
         complete(entries)
         return True
@@ -135,15 +104,7 @@ def settle(entries: Sequence[Entry]) -> bool:
 def write_journal(entries: Sequence[Entry], home: Path) -> None:
     """Decide: from here on the set is completed, whoever does it.
 
-    Parameters
-    ----------
-    entries : sequence of Entry
-    home : Path
-        Staging folder that holds the journal; those in other folders get a journal that names it, before.
-
-    Raises
-    ------
-    OSError
+    `home`: staging folder that holds the journal; those in other folders get a journal that names it, before.
     """
     for staging in {entry.staging: None for entry in entries}:
         if staging != home:
@@ -155,15 +116,7 @@ def write_journal(entries: Sequence[Entry], home: Path) -> None:
 def read_journal(staging: Path) -> tuple[Path, tuple[Entry, ...]] | None:
     """Staging folder that holds the journal, and the files of the set; None when no release was decided.
 
-    Parameters
-    ----------
-    staging : Path
-        Of one of the folders of the set.
-
-    Raises
-    ------
-    OSError, ValueError, KeyError, TypeError
-        The journal cannot be read, or is none.
+    `staging`: of one of the folders of the set.
     """
     if not (staging / JOURNAL).exists():
         return None
@@ -181,12 +134,7 @@ def read_journal(staging: Path) -> tuple[Path, tuple[Entry, ...]] | None:
 
 
 def end_journal(home: Path) -> None:
-    """Say that the set is whole, new or old, so that nobody completes it once more.
-
-    Raises
-    ------
-    OSError
-    """
+    """Say that the set is whole, new or old, so that nobody completes it once more."""
     (home / JOURNAL).unlink(missing_ok=True)
     sync_folder(home)
 

@@ -16,12 +16,8 @@ if TYPE_CHECKING:
 class Treatment:
     """What was done to the values of a variable.
 
-    Attributes
-    ----------
-    said : str
-        In words that may be published.
-    altered : bool
-        Whether any value that is published, or was, is another than in the original.
+    `said`: in words that may be published. `altered`: whether any value that is published, or was, is another than in
+    the original.
     """
 
     said: str
@@ -37,16 +33,8 @@ def treatment(
 ) -> Treatment:
     """What a run did to a variable.
 
-    Parameters
-    ----------
-    plan : Plan
-    name : str
-    emptied : int, default 0
-        Cells that were suppressed.
-    beside : sequence of str
-        Variables that steps suppress, and beside whose cells they went where no step names this variable.
-    reweighted : bool, default False
-        Of a weight: whether it was divided by the share of the records that was drawn.
+    `beside`: variables that steps suppress, and beside whose cells they went where no step names this variable.
+    `reweighted`: of a weight: whether it was divided by the share of the records that was drawn.
     """
     if plan.variables[name].renewed:
         return NEW_KEYS

@@ -55,20 +55,8 @@ def refuse_difference(meant: Dataset, found: Dataset, source: Source, held: Mapp
 
     A file that says of its variables what they and their codes mean has to say what was meant, too.
 
-    Parameters
-    ----------
-    meant : Dataset
-        That was given.
-    found : Dataset
-        That was read back, identifiers included.
-    source : Source
-    held : mapping of name to pyarrow.ChunkedArray of shape (n,), optional
-        Columns that were given exactly as the original held them; see `untouched_cells`.
-
-    Raises
-    ------
-    WrittenOtherwise
-        With the source and its package, and where the first differences are.
+    `found`: that was read back, identifiers included. `held`: columns that were given exactly as the original held
+    them; see `untouched_cells`; shape (n,).
     """
     said = [*_column_differences(meant.names, found.names)]
     if len(meant) != len(found):
@@ -99,15 +87,7 @@ def refuse_difference(meant: Dataset, found: Dataset, source: Source, held: Mapp
 def refuse_written(source: Source, difference: str) -> NoReturn:
     """Stop because of what a source wrote.
 
-    Parameters
-    ----------
-    source : Source
-    difference : str
-        What is otherwise than it was meant, without values of records.
-
-    Raises
-    ------
-    WrittenOtherwise
+    `difference`: what is otherwise than it was meant, without values of records.
     """
     info = plugins().info("source", source.name)
     package = f"package {info.distribution} {info.version}"

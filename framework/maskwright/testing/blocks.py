@@ -29,15 +29,8 @@ def block_of(
 ) -> Block:
     """Block of the given values, read-only; NaN is a missing cell.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, p), float64
-    variable_type : str, default "continuous"
-        Of all variables, called ``x1``, ``x2``, ...
-    rules : sequence of str
-        Edits inside the block.
-    operator : str, optional
-        Left out: ``mean`` for numbers, ``lower_median`` for ordinal, ``mode`` for nominal variables.
+    `values`: shape (n, p). `variable_type`: of all variables, called ``x1``, ``x2``, . `operator`: left out: ``mean``
+    for numbers, ``lower_median`` for ordinal, ``mode`` for nominal variables.
     """
     values = np.array(values, dtype=np.float64)
     missing = np.isnan(values)
@@ -86,16 +79,7 @@ def _moments(
 def numbers(n: int, p: int, variable_type: VariableType = "continuous", seed: int = 1) -> NDArray[np.float64]:
     """Skewed, correlated positive numbers (whole ones for integers), or category codes.
 
-    Parameters
-    ----------
-    n, p : int
-        Records and variables.
-    variable_type : str, default "continuous"
-    seed : int, default 1
-
-    Returns
-    -------
-    ndarray of shape (n, p), float64
+    Returns shape (n, p).
     """
     rng = np.random.default_rng(seed)
     if variable_type in ("ordinal", "nominal"):
@@ -107,17 +91,8 @@ def numbers(n: int, p: int, variable_type: VariableType = "continuous", seed: in
 def with_holes(values: NDArray[np.float64], share: float = 0.15, seed: int = 2) -> NDArray[np.float64]:
     """Copy with some cells missing, the first record whole and the last one all missing.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, p), float64
-    share : float, default 0.15
-        Of the cells that are missing, in the mean.
-    seed : int, default 2
-
-    Returns
-    -------
-    ndarray of shape (n, p), float64
-        NaN where missing.
+    `values`: shape (n, p). `share`: of the cells that are missing, in the mean. Returns NaN where missing; shape (n,
+    p).
     """
     holes = np.random.default_rng(seed).random(values.shape) < share
     holes[0] = False

@@ -69,15 +69,7 @@ def require(holds: bool | np.bool_, message: str) -> None:
 def as_the_engine_takes_it(kind: str, plugin: Named, checked: Callable[[Origin, Any], Result], found: object) -> Result:
     """What a function returned, looked at as in a run; what the engine would refuse fails in the same words.
 
-    Parameters
-    ----------
-    kind : str
-        As `maskwright.plugins.contract.KINDS` has it.
-    plugin : plugin
-    checked : callable
-        ``(origin, found) -> result``, of `maskwright.plugins.guarding`.
-    found : object
-        What its function returned.
+    `checked`: ``(origin, found) -> result``, of `maskwright.plugins.guarding`.
     """
     try:
         return checked(Origin(kind, plugin.name), found)
@@ -90,13 +82,7 @@ def checks_of_all(
 ) -> Iterator[tuple[str, str, Check]]:
     """Checks of plugins, named by plugin and check; the contract first, and nothing else of a plugin that breaks it.
 
-    Parameters
-    ----------
-    kind : str
-        As `maskwright.plugins.contract.KINDS` has it.
-    given : sequence of plugins
-    checks_of : callable
-        ``plugin -> (check, function), ...``
+    `checks_of`: ``plugin -> (check, function), ...``.
     """
     for plugin in given:
         name = getattr(plugin, "name", None)
@@ -150,16 +136,6 @@ def collected(checks: Iterable[tuple[str, str, Check]], excuses: Excuses) -> lis
     """Pytest parameters of checks named by plugin and check.
 
     An excuse is a strict xfail: when the check starts to pass, the excuse must go.
-
-    Parameters
-    ----------
-    checks : iterable of (plugin, check, function)
-    excuses : mapping of check, or "plugin-check", to reason
-
-    Raises
-    ------
-    ValueError
-        An excuse is for no check.
     """
     import pytest
 
@@ -182,12 +158,7 @@ def collected(checks: Iterable[tuple[str, str, Check]], excuses: Excuses) -> lis
 class ChecksOf(Generic[AnyPlugin]):
     """The checks that plugins of one kind keep their contract, for ``@pytest.mark.parametrize("check", ...)``.
 
-    Attributes
-    ----------
-    kind : str
-        As `maskwright.plugins.contract.KINDS` has it.
-    checks : callable
-        ``(plugin, params) -> (check, function), ...``
+    `checks`: ``(plugin, params) -> (check, function), ...``.
     """
 
     kind: str
@@ -198,18 +169,9 @@ class ChecksOf(Generic[AnyPlugin]):
     ) -> list[ParameterSet]:
         """Collect the checks of some plugins.
 
-        Parameters
-        ----------
-        given : sequence of plugins
-        params : mapping of plugin name to parameters
-            To run with. Left out: the defaults of the parameter model, else those of the plugin's example.
-        excuses : mapping of check name, or "plugin-check", to reason
-            Checks that are known to fail; strict: an excuse that is no longer needed fails.
-
-        Returns
-        -------
-        list of pytest.param
-            Each holds a function without arguments.
+        `params`: to run with. Left out: the defaults of the parameter model, else those of the plugin's example.
+        `excuses`: checks that are known to fail; strict: an excuse that is no longer needed fails. Returns each holds a
+        function without arguments.
         """
         return collected(checks_of_all(self.kind, given, lambda one: self.checks(one, params)), excuses)
 
@@ -260,12 +222,7 @@ def leaves_alone(rng: np.random.Generator, work: Callable[[np.random.Generator],
 
 
 def check_picklable(plugin: Checked, function: Callable[..., Any]) -> None:
-    """Work is sent to other processes, so its function must be importable by name.
-
-    Raises
-    ------
-    AssertionError
-    """
+    """Work is sent to other processes, so its function must be importable by name."""
     try:
         pickle.loads(pickle.dumps(function))  # noqa: S301 - what was pickled in this line
     except (pickle.PicklingError, AttributeError, TypeError) as error:

@@ -34,10 +34,7 @@ THREADS = (2, 4)
 def fingerprint(value: object) -> str:
     """Hash of all that a plugin returned: arrays bit by bit.
 
-    Parameters
-    ----------
-    value : object
-        Numbers, texts, arrays; dataclasses, mappings and sequences of them.
+    `value`: numbers, texts, arrays; dataclasses, mappings and sequences of them.
     """
     found = hashlib.sha256()
     _feed(found, value)
@@ -67,18 +64,7 @@ def _feed(found: Any, value: object) -> None:
 def check_calls(function: Callable[..., Any], work: Callable[[Piece], object], pieces: Sequence[Piece]) -> None:
     """Require that calls know nothing of each other, one after the other and at once.
 
-    Parameters
-    ----------
-    function : callable
-        The plugin's: threads stop between the lines of its package.
-    work : callable
-        Calls it on a piece.
-    pieces : sequence
-        Different from each other.
-
-    Raises
-    ------
-    AssertionError
+    `function`: the plugin's: threads stop between the lines of its package. `work`: calls it on a piece.
     """
     kept, alone = [], []
     for piece in pieces:

@@ -28,12 +28,7 @@ TELLING = 1e6
 
 
 def prints_nothing(work: Callable[[], object]) -> None:
-    """Require that standard output stays empty: it belongs to ``--json`` and to whoever pipes it.
-
-    Raises
-    ------
-    AssertionError
-    """
+    """Require that standard output stays empty: it belongs to ``--json`` and to whoever pipes it."""
     told = io.StringIO()
     with _descriptor_kept() as written, contextlib.redirect_stdout(told), contextlib.suppress(MaskwrightError):
         work()
@@ -108,13 +103,7 @@ def _refuse(*arguments: object, **named: object) -> NoReturn:
 
 @contextlib.contextmanager
 def without_network() -> Iterator[None]:
-    """No name is looked up and no connection made while the work inside runs, in any thread.
-
-    Raises
-    ------
-    AssertionError
-        It tried.
-    """
+    """No name is looked up and no connection made while the work inside runs, in any thread."""
     _NETWORK.enter()
     try:
         yield
@@ -125,12 +114,7 @@ def without_network() -> Iterator[None]:
 
 
 def telling_values(values: NDArray[np.float64]) -> set[str]:
-    """The digits before the point of numbers that are so large that they do not occur in texts by chance.
-
-    Parameters
-    ----------
-    values : ndarray of any shape, float64
-    """
+    """The digits before the point of numbers that are so large that they do not occur in texts by chance."""
     known = values[np.isfinite(values) & (np.abs(values) >= TELLING)]
     return {text for value in known.tolist() for text in (str(int(abs(value))), f"{abs(value):.0f}")}
 
@@ -138,18 +122,8 @@ def telling_values(values: NDArray[np.float64]) -> set[str]:
 def tells_no_values(said: object, telling: Iterable[str], what: str) -> None:
     """Require that texts and numbers hold none of these values.
 
-    Parameters
-    ----------
-    said : object
-        Texts, numbers, and mappings and sequences of them.
-    telling : iterable of str
-        As `telling_values` gives them.
-    what : str
-        What says it, for the message, as the subject of a sentence in the plural.
-
-    Raises
-    ------
-    AssertionError
+    `said`: texts, numbers, and mappings and sequences of them. `what`: what says it, for the message, as the subject of
+    a sentence in the plural.
     """
     known = set(telling)
     for text in _texts(said):

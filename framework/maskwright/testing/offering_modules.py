@@ -23,13 +23,7 @@ def unsaid_contract(kind: str, plugin: Named, package: str) -> str | None:
     Of a package that is installed, the module that its entry point names counts, as in a run. From a source tree it may
     be any of the modules that offer the plugin: a module of tests that imports the hook offers it too.
 
-    Parameters
-    ----------
-    kind : str
-        As `maskwright.plugins.contract.KINDS` has it.
-    plugin : plugin
-    package : str
-        Top-level package of its function; where it is a namespace, other distributions have modules of it too.
+    `package`: Top-level package of its function; where it is a namespace, other distributions have modules of it too.
     """
     offering = list(_offering(kind, plugin, package))
     installed = {each.module for each in entry_points(group=PROJECT)}

@@ -27,13 +27,7 @@ AWKWARD_NAMES = ("the income", "größe", "x.y", "a,b", "1st")
 
 @dataclass(frozen=True)
 class Table:
-    """What a file has to hold.
-
-    Attributes
-    ----------
-    frame : pandas.DataFrame
-    declared : mapping of name to VariableDeclaration
-    """
+    """What a file has to hold."""
 
     frame: pd.DataFrame
     declared: Mapping[str, VariableDeclaration] = field(default_factory=dict)

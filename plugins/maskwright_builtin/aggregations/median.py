@@ -18,18 +18,8 @@ def median(cells: ClusterCells, params: NoParams) -> NDArray[np.float64]:  # noq
     A record far from the others of its cluster does not draw it along, as it does a mean; sums of the variable are not
     kept.
 
-    Parameters
-    ----------
-    cells : ClusterCells
-        Of m cells in c clusters.
-    params : NoParams
+    `cells`: of m cells in c clusters. Returns shape (c,).
 
-    Returns
-    -------
-    ndarray of shape (c,), float64
-
-    References
-    ----------
     Templ, M., Kowarik, A. and Meindl, B. (2015): Statistical disclosure control for micro-data using the R package
     sdcMicro. Journal of Statistical Software 67(4), 1-36.
     """

@@ -28,18 +28,8 @@ class TrimmedMeanParams(BaseModel, extra="forbid", frozen=True):
 def trimmed_mean(cells: ClusterCells, params: TrimmedMeanParams) -> NDArray[np.float64]:
     """Make the mean of the values between the smallest and the largest ones each cluster's representative.
 
-    Parameters
-    ----------
-    cells : ClusterCells
-        Of m cells in c clusters.
-    params : TrimmedMeanParams
+    `cells`: of m cells in c clusters. Returns shape (c,).
 
-    Returns
-    -------
-    ndarray of shape (c,), float64
-
-    References
-    ----------
     Tukey, J. W. and McLaughlin, D. H. (1963): Less vulnerable confidence and significance procedures for location
     based on a single sample: trimming/Winsorization 1. Sankhya A 25(3), 331-352.
     """

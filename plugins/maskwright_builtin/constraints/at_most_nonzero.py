@@ -25,15 +25,7 @@ def at_most_nonzero(values: NDArray[np.float64], params: AtMostNonzeroParams) ->
     A missing cell may be 0 or not: the rule is broken where too many others differ from 0, holds where even all
     missing cells would not make too many, and is unknown in between.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, q), float64
-    params : AtMostNonzeroParams
-
-    Returns
-    -------
-    ndarray of shape (n,), int8
-        1, 0 or -1.
+    `values`: shape (n, q). Returns 1, 0 or -1; shape (n,).
     """
     missing = np.isnan(values)
     known = np.count_nonzero((values != 0.0) & ~missing, axis=1)
@@ -47,16 +39,7 @@ def largest_kept(rows: MovableRows, params: AtMostNonzeroParams) -> NDArray[np.f
     A value that stays costs its way into its bounds, one that goes the way to 0, both squared, in units of its scale.
     Those that stay are the ones for which the second is largest beside the first, so no other choice moves less.
 
-    Parameters
-    ----------
-    rows : MovableRows
-        Of m rows.
-    params : AtMostNonzeroParams
-
-    Returns
-    -------
-    ndarray of shape (m, q), float64
-        NaN in rows where too many values cannot be 0.
+    Returns NaN in rows where too many values cannot be 0; shape (m, q).
     """
     inside = np.where(rows.movable, np.clip(rows.values, rows.low, rows.high), rows.values)
     may_go = rows.movable & (rows.low <= 0.0) & (rows.high >= 0.0)

@@ -24,17 +24,7 @@ class TlsFiles(BaseModel, extra="forbid", frozen=True):
 
 
 def address_of(params: DaskParams) -> str | None:
-    """Address of the scheduler that is named, directly or by its file; None: one of our own is started.
-
-    Parameters
-    ----------
-    params : DaskParams
-
-    Raises
-    ------
-    InputError
-        It would be spoken to without encryption across a network, or the file is none of a scheduler.
-    """
+    """Address of the scheduler that is named, directly or by its file; None: one of our own is started."""
     if params.address is not None and params.scheduler_file is not None:
         raise InputError("execution: 'address' and 'scheduler_file' both say where the scheduler is; name one")
     address = params.address if params.scheduler_file is None else _in_file(params.scheduler_file)
@@ -51,17 +41,7 @@ def address_of(params: DaskParams) -> str | None:
 
 
 def security_of(params: DaskParams) -> Any:
-    """How Dask is to encrypt: with the files that are named, or as its own settings say.
-
-    Parameters
-    ----------
-    params : DaskParams
-
-    Raises
-    ------
-    InputError
-        There is no such file; or the address is encrypted, and nobody names keys.
-    """
+    """How Dask is to encrypt: with the files that are named, or as its own settings say."""
     from distributed import Security
 
     if params.tls is None:

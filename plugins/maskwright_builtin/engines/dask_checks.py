@@ -26,18 +26,8 @@ def check_workers(client: Any, packages: Mapping[str, str], scratch: Path) -> No
 
     Only functions of the standard library are called there: Maskwright itself may be what is missing.
 
-    Parameters
-    ----------
-    client : distributed.Client
-    packages : mapping of str to str
-        Version by distribution, each of which all workers must have.
-    scratch : Path
-        That all workers must see, and write into.
-
-    Raises
-    ------
-    InputError
-        Names the worker, the package and both versions, or the folder.
+    `packages`: version by distribution, each of which all workers must have. `scratch`: that all workers must see, and
+    write into.
     """
     for package, here in packages.items():
         for worker, there in client.run(version, package, on_error="return").items():
@@ -74,15 +64,7 @@ def kind_of_processor() -> str:
 def check_processors(client: Any) -> None:
     """Refuse workers whose processors have other instructions than this one, which may round otherwise.
 
-    Parameters
-    ----------
-    client : distributed.Client
-        Of workers with the same packages.
-
-    Raises
-    ------
-    InputError
-        Names the worker and the instructions.
+    `client`: of workers with the same packages.
     """
     here = set(processor())
     for worker, there in client.run(processor, on_error="return").items():
@@ -104,12 +86,7 @@ def _few(names: list[str]) -> str:
 
 @functools.cache
 def difference_here(packages: Packages) -> str | None:
-    """Say in which package this process differs from the one that sent it work; workers may join late.
-
-    Parameters
-    ----------
-    packages : tuple of (distribution, version)
-    """
+    """Say in which package this process differs from the one that sent it work; workers may join late."""
     for package, expected in packages:
         try:
             found: object = version(package)

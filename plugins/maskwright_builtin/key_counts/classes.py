@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 def classes_of(codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     """Class 0..c-1 of each record, numbered as they first occur; shape (n,).
 
-    Parameters
-    ----------
-    codes : sequence of ndarray of shape (n,), int64
-        One for each key, -1 where missing.
+    `codes`: one for each key, -1 where missing; shape (n,).
     """
     return numbered(pack_keys(codes))[0]
 
@@ -39,12 +36,7 @@ def first_of_household(classes: NDArray[np.int64], households: NDArray[np.int64]
 def numbered(packed: PackedKeys) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Number the different rows.
 
-    Returns
-    -------
-    of_row : ndarray of shape (n,), int64
-        Numbers 0..c-1 as the rows first occur.
-    first : ndarray of shape (c,), int64
-        The first row of each.
+    Returns numbers 0..c-1 as the rows first occur; the first row of each; shape (n,).
     """
     from maskwright_builtin.key_counts.counting_kernel import number_rows  # Numba: plugins are listed without it
 

@@ -23,19 +23,8 @@ show more than half of what it shows."""
 def number_rows(words: Numbers, table: NDArray[np.int32], dense: bool, of_row: Numbers, first: Numbers) -> int:
     """Number the different rows as they first occur.
 
-    Parameters
-    ----------
-    words : ndarray of shape (n, w), int64
-    table : ndarray, int32
-        Zeros. For every word a place, if `dense`; else a power of two, at least twice n.
-    dense : bool
-    of_row, first : ndarray of shape (n,), int64
-        Written: the number of each row, and the first row of each number.
-
-    Returns
-    -------
-    int
-        How many.
+    `words`: shape (n, w). `table`: Zeros. For every word a place, if `dense`; else a power of two, at least twice n.
+    `of_row`, `first`: Written: the number of each row, and the first row of each number; shape (n,).
     """
     count = 0
     last = table.shape[0] - 1
@@ -88,21 +77,10 @@ def add_matches(
     Of each two patterns of missing keys, the smaller is put into a hash table by the keys that both show, and the
     larger is passed through it once, counting in both directions.
 
-    Parameters
-    ----------
-    words : ndarray of shape (r, w), int64
-        Different rows, those with the same keys missing next to each other.
-    observed : ndarray of shape (m, w), int64
-        The bits of the keys that the rows of each pattern show.
-    starts : ndarray of shape (m + 1,), int64
-        First row of each pattern.
-    masks : ndarray of shape (q, w), int64
-        The bits of each key.
-    rule : int
-    size, weight : ndarray of shape (r,)
-        Records of each row, and the sum of their weights.
-    records, population : ndarray of shape (r,)
-        Added to.
+    `words`: different rows, those with the same keys missing next to each other; shape (r, w). `observed`: the bits of
+    the keys that the rows of each pattern show; shape (m, w). `starts`: first row of each pattern; shape (m + 1,).
+    `masks`: the bits of each key; shape (q, w). `size`, `weight`: records of each row, and the sum of their weights;
+    shape (r,). `records`, `population`: added to; shape (r,).
     """
     patterns, width = observed.shape
     largest = 0
@@ -182,17 +160,8 @@ def count_matching_households(
 
     The rows of one pattern after another look up all patterns, by the keys that both show.
 
-    Parameters
-    ----------
-    words, observed, starts, masks, rule
-        As for `add_matches`.
-    pair_starts : ndarray of shape (r + 1,), int64
-    pair_household : ndarray of int64
-        The households with a member in row r stand at ``pair_starts[r]`` to ``pair_starts[r + 1]``.
-    weight : ndarray of shape (h,), float64
-        Of each household.
-    records, population : ndarray of shape (r,)
-        Written.
+    `pair_starts`: shape (r + 1,). `pair_household`: the households with a member in row r stand at ``pair_starts[r]``
+    to ``pair_starts[r + 1]``. `weight`: of each household; shape (h,). `records`, `population`: written; shape (r,).
     """
     patterns, width = observed.shape
     rows = words.shape[0]

@@ -25,12 +25,8 @@ MissingKeys = Literal["own", "alpha0", "subset", "wildcard"]
 class KeyCounts:
     """Frequencies of the keys of each record; it counts itself.
 
-    Attributes
-    ----------
-    file : ndarray of shape (n,), int64
-        f: records of the file that match, or households.
-    population : ndarray of shape (n,), float64
-        F: the sum of their weights; equal to f without weights.
+    `file`: f: records of the file that match, or households; shape (n,). `population`: F: the sum of their weights;
+    equal to f without weights; shape (n,).
     """
 
     file: NDArray[np.int64]
@@ -53,20 +49,8 @@ def count_keys(
     own <= alpha0 <= subset <= wildcard; all are the same where no key is missing. Only ``own`` is equality: with
     ``wildcard``, a record emptied on purpose is counted by everybody.
 
-    Parameters
-    ----------
-    codes : sequence of ndarray of shape (n,), int64
-        One for each key: 0, 1, ..., -1 where missing.
-    missing_keys : {"own", "alpha0", "subset", "wildcard"}
-    weights : ndarray of shape (n,), float64, optional
-        Positive.
-    households : ndarray of shape (n,), int64, optional
-        0..c-1. Then households are counted: once if any member matches, with the weight of its first record.
-
-    Raises
-    ------
-    InputError
-        A weight is missing, zero, negative or infinite.
+    `codes`: one for each key: 0, 1, ..., -1 where missing; shape (n,). `weights`: positive; shape (n,). `households`:
+    0..c-1. Then households are counted: once if any member matches, with the weight of its first record; shape (n,).
     """
     if weights is not None:
         wrong = int((~(np.isfinite(weights) & (weights > 0.0))).sum())
@@ -101,15 +85,8 @@ def count_keys(
 def blended(wildcard: KeyCounts, alpha0: KeyCounts, alpha: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """``alpha wildcard + (1 - alpha) alpha0``, of f and of F: a match with a missing key counts as a part of one.
 
-    Parameters
-    ----------
-    wildcard, alpha0 : KeyCounts
-        Of the same file.
-    alpha : float
-        0 to 1.
+    `alpha`: 0 to 1.
 
-    References
-    ----------
     Templ, Kowarik and Meindl (2015), Journal of Statistical Software 67(4): `alpha` of ``freqCalc``.
     """
     return (
@@ -122,13 +99,7 @@ def blended(wildcard: KeyCounts, alpha0: KeyCounts, alpha: float) -> tuple[NDArr
 class _Patterns:
     """Different rows, ordered by which keys are missing.
 
-    Attributes
-    ----------
-    order : ndarray of shape (r,), int64
-    words : ndarray of shape (r, w), int64
-        In that order.
-    starts : ndarray of shape (m + 1,), int64
-    observed : ndarray of shape (m, w), int64
+    `order`: shape (r,). `words`: in that order; shape (r, w). `starts`: shape (m + 1,). `observed`: shape (m, w).
     """
 
     order: NDArray[np.int64]
@@ -158,12 +129,7 @@ def _rule(missing_keys: MissingKeys) -> int:
 def matched_sizes(packed: PackedKeys, size: NDArray[np.int64], rule: int) -> NDArray[np.int64]:
     """Sum of the sizes of the rows that each row counts, those that show the same among them; shape (n,).
 
-    Parameters
-    ----------
-    packed : PackedKeys
-    size : ndarray of shape (n,), int64
-    rule : int
-        Of `maskwright_builtin.key_counts.counting_kernel`.
+    `size`: shape (n,).
     """
     from maskwright_builtin.key_counts.counting_kernel import add_matches
 

@@ -19,14 +19,7 @@ SERIES_FROM = 20
 def fill_risks(file: NDArray[np.int64], fraction: NDArray[np.float64], risk: NDArray[np.float64]) -> None:
     """Risk of each record.
 
-    Parameters
-    ----------
-    file : ndarray of shape (n,), int64
-        f, at least 1.
-    fraction : ndarray of shape (n,), float64
-        pi, above 0 and at most 1.
-    risk : ndarray of shape (n,), float64
-        Written.
+    `file`: f, at least 1; shape (n,). `fraction`: pi, above 0 and at most 1; shape (n,). `risk`: written; shape (n,).
     """
     for i in range(file.shape[0]):
         f, pi = file[i], fraction[i]

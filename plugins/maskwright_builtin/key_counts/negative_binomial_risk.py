@@ -13,10 +13,7 @@ if TYPE_CHECKING:
 def positive_weights(weights: NDArray[np.float64] | None) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
     """Weights with which every record stands for somebody, and what was done to that end.
 
-    Parameters
-    ----------
-    weights : ndarray of shape (n,), float64, or None
-        None of them negative.
+    `weights`: none of them negative; shape (n,).
     """
     if weights is None or weights.all():
         return weights, ()
@@ -35,12 +32,7 @@ def sampling_fraction(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Share of the people with a record's keys who are in the file, ``f / F``, and where it had to be cut to 1.
 
-    Parameters
-    ----------
-    file : ndarray of shape (n,), int64
-        f.
-    population : ndarray of shape (n,), float64
-        F, positive; smaller than f where weights are below 1.
+    `file`: f; shape (n,). `population`: f, positive; smaller than f where weights are below 1; shape (n,).
     """
     # Sums of weights of 1 may be a rounding error off.
     above = population < file * (1.0 - 1e-12)
@@ -54,15 +46,8 @@ def individual_risk(file: NDArray[np.int64], fraction: NDArray[np.float64]) -> N
     positive; below pi = 1/2 and for small f by ``r(1) = q ln(1 / pi)``, ``r(f) = q (1 / (f - 1) - r(f - 1))`` with
     ``q = pi / (1 - pi)``, which is below 1 there and damps errors. 1 / f for pi = 1.
 
-    Parameters
-    ----------
-    file : ndarray of shape (n,), int64
-        f, at least 1.
-    fraction : ndarray of shape (n,), float64
-        pi, above 0 and at most 1.
+    `file`: f, at least 1; shape (n,). `fraction`: pi, above 0 and at most 1; shape (n,).
 
-    References
-    ----------
     Benedetti and Franconi (1998); Franconi and Polettini (2004), Privacy in Statistical Databases, LNCS 3050, 262-272.
     """
     from maskwright_builtin.key_counts.negative_binomial_kernel import fill_risks  # Numba, heavy
@@ -77,9 +62,6 @@ def approximate_risk(file: NDArray[np.int64], fraction: NDArray[np.float64]) -> 
 
     Never too low, and at most 4.04 percent too high.
 
-    Parameters
-    ----------
-    file, fraction : ndarray of shape (n,)
-        As for `individual_risk`.
+    `file`, `fraction`: as for `individual_risk`; shape (n,).
     """
     return np.where(file <= 2, individual_risk(np.minimum(file, 2), fraction), fraction / (file - 1.0 + fraction))

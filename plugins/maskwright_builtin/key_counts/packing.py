@@ -20,14 +20,9 @@ WORD = 62
 class PackedKeys:
     """The keys of records, each key in bits of its own.
 
-    Attributes
-    ----------
-    words : ndarray of shape (n, w), int64
-        C order. In the bits of a key stand its code + 1, or 0 where it is missing.
-    masks : ndarray of shape (q, w), int64
-        The bits of each key, at least one.
-    bits : int
-        All bits together; `words` has one column when there are at most 62.
+    `words`: c order. In the bits of a key stand its code + 1, or 0 where it is missing; shape (n, w). `masks`: the bits
+    of each key, at least one; shape (q, w). `bits`: all bits together; `words` has one column when there are at most
+    62.
     """
 
     words: NDArray[np.int64]
@@ -38,10 +33,7 @@ class PackedKeys:
 def pack_keys(codes: Sequence[NDArray[np.int64]]) -> PackedKeys:
     """Pack the codes of all keys.
 
-    Parameters
-    ----------
-    codes : sequence of ndarray of shape (n,), int64
-        One for each key: 0, 1, ..., the fewer the better; -1 where missing.
+    `codes`: one for each key: 0, 1, ..., the fewer the better; -1 where missing; shape (n,).
     """
     widths = [max(int(code.max(initial=-1) + 1).bit_length(), 1) for code in codes]
     places: list[tuple[int, int]] = []

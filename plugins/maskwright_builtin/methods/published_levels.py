@@ -15,13 +15,7 @@ if TYPE_CHECKING:
 
 
 def hierarchy_of(variable: Variable) -> Hierarchy:
-    """Hierarchy that is declared of a variable.
-
-    Raises
-    ------
-    InputError
-        There is none.
-    """
+    """Hierarchy that is declared of a variable."""
     if variable.hierarchy is None:
         name = variable.name
         raise InputError(
@@ -33,18 +27,7 @@ def hierarchy_of(variable: Variable) -> Hierarchy:
 def on_level(variable: Variable, values: NDArray[np.float64], level: int) -> tuple[NDArray[np.int64], Variable]:
     """Node of each value on a level of the variable's hierarchy, and the variable as it is published then.
 
-    Parameters
-    ----------
-    variable : Variable
-    values : ndarray of shape (n,)
-        Without missing cells: codes into its categories, numbers, or days.
-    level : int
-        1 or higher.
-
-    Raises
-    ------
-    InputError
-        There is no hierarchy, no such level, or a value is not in it.
+    `values`: without missing cells: codes into its categories, numbers, or days; shape (n,). `level`: 1 or higher.
     """
     hierarchy = hierarchy_of(variable)
     codes = hierarchy.codes(variable, values, level)

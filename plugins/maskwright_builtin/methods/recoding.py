@@ -115,13 +115,7 @@ class Recoded(NamedTuple):
 
 
 def banded(variable: Variable, values: NDArray[np.float64], params: RecodingParams, *, part: bool = False) -> Recoded:
-    """Band of each number; `part`: there are other values in the file.
-
-    Raises
-    ------
-    InputError
-        Something else than bounds is given, or nothing for a part of a file.
-    """
+    """Band of each number; `part`: there are other values in the file."""
     how = params.recode.get(variable.name)
     if how is not None and not (isinstance(how, tuple) and isinstance(how[0], float)):
         raise InputError(f"{variable.name} is {variable.type}: give bounds between bands, [18, 30, 65]")
@@ -133,13 +127,7 @@ def banded(variable: Variable, values: NDArray[np.float64], params: RecodingPara
 
 
 def beginnings(variable: Variable, values: NDArray[np.float64], grain: Grain) -> NDArray[np.float64]:
-    """First day, or first second, of the period that each date or moment is in.
-
-    Raises
-    ------
-    InputError
-        The variable is no date, or hours are asked of one that has no time of day.
-    """
+    """First day, or first second, of the period that each date or moment is in."""
     if not variable.is_date or (grain == "hour" and variable.type == "date"):
         raise InputError(f"{variable.name} is {variable.type}: it has no {grain}")
     if grain == "hour":
@@ -152,20 +140,8 @@ def recoded_dates(
 ) -> Recoded:
     """Period or band of each date.
 
-    Parameters
-    ----------
-    variable : Variable
-    values : ndarray of shape (n,), float64
-        Days, or seconds of a datetime, since 1970-01-01.
-    params : RecodingParams
-    periods : sequence of str, optional
-        Those that occur in the file, in the order of time, where it is asked for periods; those of the values by
-        default.
-
-    Raises
-    ------
-    InputError
-        Something else is given than a period, dates between bands, or bands of age.
+    `values`: days, or seconds of a datetime, since 1970-01-01; shape (n,). `periods`: those that occur in the file, in
+    the order of time, where it is asked for periods; those of the values by default.
     """
     how = params.recode.get(variable.name, params.grain)
     days = np.floor(values / variable.day)
@@ -197,13 +173,7 @@ def _texts_of_periods(variable: Variable, values: NDArray[np.float64], grain: Gr
 
 
 def occurring_periods(block: Block, params: RecodingParams) -> dict[str, Any]:
-    """Periods that occur among some records, of each date of which periods are published.
-
-    Parameters
-    ----------
-    block : Block
-    params : RecodingParams
-    """
+    """Periods that occur among some records, of each date of which periods are published."""
     found: dict[str, list[str]] = {}
     for j, variable in enumerate(block.variables):
         how = params.recode.get(variable.name, params.grain)
@@ -217,14 +187,7 @@ def occurring_periods(block: Block, params: RecodingParams) -> dict[str, Any]:
 
 
 def all_periods(facts: Sequence[Mapping[str, Any]], params: RecodingParams) -> dict[str, Any]:  # noqa: ARG001 - the contract
-    """Periods that occur in the file.
-
-    Parameters
-    ----------
-    facts : sequence of mapping
-        What `occurring_periods` found.
-    params : RecodingParams
-    """
+    """Periods that occur in the file."""
     names = dict.fromkeys(name for each in facts for name in each["periods"])
     return {"periods": {name: sorted(set().union(*(each["periods"][name] for each in facts))) for name in names}}
 
@@ -300,16 +263,7 @@ def band_names(shown: Sequence[str]) -> tuple[str, ...]:
 def joined(variable: Variable, groups: Mapping[str, Sequence[str]]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Code of each old category among the new ones, and the new categories in the order of their first members.
 
-    Parameters
-    ----------
-    variable : Variable
-    groups : mapping of name to sequence of str
-        New categories, and the old ones that each is made of.
-
-    Raises
-    ------
-    InputError
-        Categories that the variable does not have, a name that is taken, or ordinal categories that are no neighbours.
+    `groups`: new categories, and the old ones that each is made of.
     """
     unknown = {member for members in groups.values() for member in members} - set(variable.categories)
     if unknown:

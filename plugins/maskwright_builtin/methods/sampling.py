@@ -55,24 +55,8 @@ def remove(block: Block, params: SamplingParams, rng: np.random.Generator) -> Re
     the same chance. Each unit is drawn with probability n / N, so a weight w becomes w * N / n (Horvitz-Thompson).
     With strata, that is done in each of them: n_h = round(fraction * N_h), but at least 1.
 
-    Parameters
-    ----------
-    block : Block
-    params : SamplingParams
-    rng : numpy.random.Generator
+    Returns with `kept_rows` and, where the block has weights and they are to be adjusted, `weights`.
 
-    Returns
-    -------
-    Removed
-        With `kept_rows` and, where the block has weights and they are to be adjusted, `weights`.
-
-    Raises
-    ------
-    InputError
-        When more units are asked for than there are, or members of a household are in different strata.
-
-    References
-    ----------
     Cochran, W. G. (1977): Sampling Techniques, 3rd edition. Wiley, chapters 2 and 9. Hundepool, A. et al. (2012):
     Statistical Disclosure Control. Wiley, section 3.4.1.
     """

@@ -26,18 +26,10 @@ def mask_columns(
 ) -> Masked:
     """Replace the values of each column; missing cells stay missing.
 
-    Parameters
-    ----------
-    block : Block
-    change : callable
-        ``(values, position) -> values``: gets the m >= 1 values present in the column at a position, shape (m,), which
-        it may write to, and returns as many.
-    notes : mapping, optional
-        For the run record. The number of cells whose value changed is added as ``changed_cells``.
-    doubts : sequence of str
-        What could not be done; `change` may add to it.
-    limits : sequence of Limit
-        Found in the values; `change` may add to it.
+    `change`: ``(values, position) -> values``: gets the m >= 1 values present in the column at a position, shape (m,),
+    which it may write to, and returns as many. `notes`: for the run record. The number of cells whose value changed is
+    added as ``changed_cells``. `doubts`: what could not be done; `change` may add to it. `limits`: found in the values;
+    `change` may add to it.
     """
     values = block.values.copy()
     changed = 0
@@ -67,23 +59,12 @@ def spread(values: NDArray[np.float64]) -> float:
 
 
 def spread_of(moments: ExactMoments) -> float:
-    """The same of all values of a file.
-
-    Parameters
-    ----------
-    moments : ExactMoments
-        Of one variable.
-    """
+    """The same of all values of a file."""
     return float(spreads_of(moments)[0])
 
 
 def spreads_of(moments: ExactMoments) -> NDArray[np.float64]:
-    """Standard deviations of several variables; shape (p,).
-
-    Parameters
-    ----------
-    moments : ExactMoments
-    """
+    """Standard deviations of several variables; shape (p,)."""
     if moments.n < 2:
         return np.zeros(moments.p)
     deviations = np.sqrt(np.maximum(np.diag(moments.covariance), 0.0))

@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 def squared_distance(points: NDArray[np.float64], record: int, point: NDArray[np.float64]) -> float:
     """Squared distance of a record from a point, summed in column order, without fused multiply-add.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, p), float64
-    record : int
-    point : ndarray of shape (p,), float64
+    `points`: shape (n, p). `point`: shape (p,).
     """
     total = 0.0
     for j in range(points.shape[1]):

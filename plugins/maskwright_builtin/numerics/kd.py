@@ -20,15 +20,7 @@ def widest_column(
 ) -> int:
     """Column with the largest weighted range among the records of ``order[low:high]``; the first of several.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, p), float32 or float64
-        Without NaN.
-    order : ndarray of shape (n,), int64
-    low, high : int
-        ``low < high``.
-    weight : ndarray of shape (p,), of the type of `values`
-        Makes the columns comparable.
+    `values`: without NaN; shape (n, p). `order`: shape (n,). `weight`: makes the columns comparable; shape (p,).
     """
     smallest: Floats = values[order[low]].copy()
     largest: Floats = smallest.copy()
@@ -49,14 +41,8 @@ def widest_column(
 def select(keys: NDArray[np.floating[Any]], order: NDArray[np.int64], low: int, high: int, place: int) -> None:
     """Rearrange ``[low, high)`` so that what comes before `place` is no larger than what comes from it on.
 
-    Parameters
-    ----------
-    keys : ndarray of shape (n,), float32 or float64
-        Without NaN; written.
-    order : ndarray of shape (n,), int64
-        The record of each key, no two the same: the lower one of equal keys comes first. Written.
-    low, high, place : int
-        ``low <= place < high``.
+    `keys`: without NaN; written; shape (n,). `order`: the record of each key, no two the same: the lower one of equal
+    keys comes first. Written; shape (n,). `low`, `high`, `place`: ``low <= place < high``.
     """
     high -= 1
     while low < high:

@@ -18,13 +18,7 @@ LARGEST_CODE = 2**40
 def numbered(values: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.int64]:
     """Number of each value among those that occur, in ascending order; missing ones (NaN) are the last value.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-
-    Returns
-    -------
-    ndarray of shape (n,), int64
+    `values`: shape (n,). Returns shape (n,).
     """
     codes = _whole(values)
     if codes is not None and len(codes):
@@ -48,15 +42,7 @@ def _whole(values: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.int64]
 def numbered_together(columns: Sequence[NDArray[np.float64] | NDArray[np.int64]]) -> NDArray[np.int64]:
     """Number of each combination of values, in the order of the first column, then of the second, and so on.
 
-    Parameters
-    ----------
-    columns : sequence of ndarray of shape (n,)
-        At least one.
-
-    Returns
-    -------
-    ndarray of shape (n,), int64
-        0..c-1.
+    `columns`: at least one; shape (n,). Returns 0..c-1; shape (n,).
     """
     classes = numbered(columns[0])
     several = int(classes.max(initial=-1)) + 1

@@ -18,17 +18,8 @@ MOVES_PER_VALUE = 4
 def stable_order(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Places of the values in ascending order, equal ones in the order of their places.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64
-        NaNs come last.
+    `values`: NaNs come last; shape (n,). Returns shape (n,).
 
-    Returns
-    -------
-    ndarray of shape (n,), int64
-
-    Notes
-    -----
     A number and its place are packed in one integer, which the processor sorts in vectors: the bits of binary64 order
     numbers like integers, and the last of them give way to the place. One compiled pass then settles values that
     differ in those bits only.

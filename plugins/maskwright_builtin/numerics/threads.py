@@ -18,18 +18,8 @@ Result = TypeVar("Result")
 def in_order(task: Callable[[slice], Result], chunks: Sequence[slice], threads: int | None = None) -> Iterator[Result]:
     """Results of the chunks in their order; only a few are held at a time.
 
-    Parameters
-    ----------
-    task : callable
-        Worth threads only where it releases the interpreter, as compiled kernels do.
-    chunks : sequence of slice
-    threads : int, optional
-        Default: all processors that the process may use.
-
-    Raises
-    ------
-    InputError
-        When `threads` is below 1.
+    `task`: worth threads only where it releases the interpreter, as compiled kernels do. `threads`: Default: all
+    processors that the process may use.
     """
     count = processors() if threads is None else threads
     if count < 1:

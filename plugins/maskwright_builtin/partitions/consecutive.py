@@ -15,16 +15,8 @@ if TYPE_CHECKING:
 def consecutive_groups(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     """Cut a column into clusters of k neighbours; the middle one, in ascending order, takes the remainder.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64
-    k : int
-        At least 1.
-
-    Returns
-    -------
-    ndarray of shape (n,), int64
-        Labels 0..g-1, g = n // k, in ascending order; number g // 2 has k + n mod k records. One cluster when n < 2k.
+    `values`: shape (n,). `k`: at least 1. Returns labels 0..g-1, g = n // k, in ascending order; number g // 2 has k +
+    n mod k records. One cluster when n < 2k; shape (n,).
     """
     n = len(values)
     count = max(n // k, 1)

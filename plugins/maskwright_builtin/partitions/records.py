@@ -18,21 +18,8 @@ LARGEST = 1e150
 def standardised_records(block: Block, k: int) -> NDArray[np.float64]:
     """Points whose distances a partition compares.
 
-    Parameters
-    ----------
-    block : Block
-    k : int
-        Smallest cluster size, which is checked too.
-
-    Returns
-    -------
-    ndarray of shape (n, p), float64
-        `Block.standardised`, finite and at most `LARGEST` in size.
-
-    Raises
-    ------
-    InputError
-        When k is below 1, or a standardised value is not finite or too large to be squared.
+    `k`: smallest cluster size, which is checked too. Returns `Block.standardised`, finite and at most `LARGEST` in
+    size; shape (n, p).
     """
     if k < 1:
         raise InputError(f"k must be at least 1, not {k}")
@@ -48,10 +35,7 @@ def standardised_records(block: Block, k: int) -> NDArray[np.float64]:
 def centred(standardised: NDArray[np.float64]) -> NDArray[np.float64]:
     """Points about their own mean, scaled by a power of two to at most about 1: squares neither overflow nor vanish.
 
-    Parameters
-    ----------
-    standardised : ndarray of shape (n, p), float64
-        Finite and at most `LARGEST` in size; n >= 1.
+    `standardised`: finite and at most `LARGEST` in size; n >= 1; shape (n, p).
     """
     # A mean as the sum of small parts: the plain sum may overflow.
     points = standardised - standardised[0]

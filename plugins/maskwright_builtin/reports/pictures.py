@@ -47,17 +47,9 @@ class DrawnRow:
 class Picture:
     """What the page draws of a table.
 
-    Attributes
-    ----------
-    identifier : str
-        No two of a page are the same.
-    title, description : str
-        The description has every figure, for those who do not see the bars.
-    series : tuple of str
-        What the bars are, in the order in which they are drawn.
-    rows : tuple of DrawnRow
-    note : str
-        What was done to the table.
+    `identifier`: no two of a page are the same. `title`, `description`: the description has every figure, for those who
+    do not see the bars. `series`: what the bars are, in the order in which they are drawn. `note`: what was done to the
+    table.
     """
 
     identifier: str
@@ -77,11 +69,7 @@ class Picture:
 def pictures(number: int, measure: MeasureRecord) -> tuple[Picture, ...]:
     """Pictures of the tables of a measure; of a table with nothing to compare there is none.
 
-    Parameters
-    ----------
-    number : int
-        Of the measure on the page.
-    measure : MeasureRecord
+    `number`: of the measure on the page.
     """
     before = {} if measure.before is None else {table.name: table for table in measure.before.tables}
     drawn = (

@@ -29,17 +29,7 @@ def _packing(path: Path) -> Packing | None:
 def readable_size(path: Path, largest: int | None = None) -> int:
     """Size of a data file in bytes, unpacked if it is compressed, once it is known to be one.
 
-    Parameters
-    ----------
-    path : Path
-    largest : int or None
-        Most bytes to accept; None is no limit.
-
-    Raises
-    ------
-    DataError
-        The file is missing, a directory, not a regular file, empty, larger than `largest`, or may not be read; or it is
-        compressed, and damaged or out of all proportion.
+    `largest`: most bytes to accept; None is no limit.
     """
     place = Place(str(path))
     try:

@@ -50,14 +50,8 @@ COPY = "Compare its size with the original's and copy it again, or unpack it and
 class Packing:
     """A kind of compression.
 
-    Attributes
-    ----------
-    name : str
-        For messages.
-    unpacked : callable
-        ``(path, file) -> context manager of a file``: opened for reading and seeking; damage is a `DataError`.
-    packed : callable
-        ``(path, file) -> context manager of a file``: opened for writing.
+    `unpacked`: ``(path, file) -> context manager of a file``: opened for reading and seeking; damage is a `DataError`.
+    `packed`: ``(path, file) -> context manager of a file``: opened for writing.
     """
 
     name: str
@@ -68,19 +62,8 @@ class Packing:
 def refuse_large(path: Path, size: int, largest: int | None, packed: int | None = None) -> None:
     """Stop at a file that is larger than allowed, or packed beyond all proportion.
 
-    Parameters
-    ----------
-    path : Path
-    size : int
-        Bytes, of a compressed file unpacked.
-    largest : int or None
-        Most bytes to accept; None is no limit for a plain file, and one of proportion for a compressed one.
-    packed : int or None
-        Size of the compressed file.
-
-    Raises
-    ------
-    DataError
+    `size`: bytes, of a compressed file unpacked. `largest`: most bytes to accept; None is no limit for a plain file,
+    and one of proportion for a compressed one. `packed`: size of the compressed file.
     """
     unpacked = "" if packed is None else "unpacked, "
     if largest is not None and size > largest:
@@ -95,18 +78,7 @@ def refuse_large(path: Path, size: int, largest: int | None, packed: int | None 
 def unpacked_size(path: Path, packing: Packing, file: BinaryIO, largest: int | None) -> int:
     """Bytes of a compressed file once it is unpacked, which it is from end to end, and kept nowhere.
 
-    Parameters
-    ----------
-    path : Path
-    packing : Packing
-    file : binary file
-        As it is on the disk.
-    largest : int or None
-
-    Raises
-    ------
-    DataError
-        It is cut short, damaged, empty, or too large.
+    `file`: as it is on the disk.
     """
     on_disk, size = path.stat().st_size, 0
     with packing.unpacked(path, file) as text:
@@ -119,13 +91,7 @@ def unpacked_size(path: Path, packing: Packing, file: BinaryIO, largest: int | N
 
 
 def _refuse_other_kinds(path: Path, kind: str, file: BinaryIO) -> None:
-    """Stop at a file whose first bytes are not those of its ending.
-
-    Raises
-    ------
-    DataError
-        Saying what it is instead, where that can be seen.
-    """
+    """Stop at a file whose first bytes are not those of its ending."""
     file.seek(0)
     start = file.read(512)
     place, wrong = Place(str(path)), f"the file is no {kind} file, though its name ends with {path.suffix}"

@@ -25,12 +25,8 @@ UNNAMED_INDEX = re.compile(r"__index_level_[0-9]+__")
 class PandasFrame:
     """A frame as a Parquet file describes it.
 
-    Attributes
-    ----------
-    types : mapping of name to str
-        Types of pandas that the column's type does not tell, such as ``Int64``.
-    index : tuple of str
-        Columns that were the index.
+    `types`: types of pandas that the column's type does not tell, such as ``Int64``. `index`: columns that were the
+    index.
     """
 
     types: Mapping[str, str] = field(default_factory=dict)
@@ -43,12 +39,7 @@ class PandasFrame:
 
 
 def described_frame(schema: Any) -> PandasFrame:
-    """Frame that a Parquet file was made of, as far as it says so in a way that is understood.
-
-    Parameters
-    ----------
-    schema : pyarrow.Schema
-    """
+    """Frame that a Parquet file was made of, as far as it says so in a way that is understood."""
     try:
         said = json.loads((schema.metadata or {}).get(KEY, b"{}"))
         pairs = [(each["field_name"], each["numpy_type"]) for each in said.get("columns", ())]
@@ -71,14 +62,7 @@ def _is_known(kind: str, stored: Any) -> bool:
 def with_frame(schema: Any, frame: PandasFrame, types: Mapping[str, Any]) -> Any:
     """Schema with metadata from which pandas makes a frame like the original's.
 
-    Parameters
-    ----------
-    schema : pyarrow.Schema
-        Of the masked file.
-    frame : PandasFrame
-        Of the original.
-    types : mapping of name to pyarrow.DataType
-        Of the original: pandas's type of a column holds as long as this one does.
+    `types`: of the original: pandas's type of a column holds as long as this one does.
     """
     kept = {
         name: kind

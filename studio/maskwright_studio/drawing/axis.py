@@ -21,12 +21,8 @@ class Mark:
 class Axis:
     """Values from `low` to `high` stand between two places of the picture.
 
-    Attributes
-    ----------
-    low, high : float
-        In the unit of the values; `low` < `high`.
-    start, end : float
-        In the unit of the picture; the axis may run either way.
+    `low`, `high`: in the unit of the values; `low` < `high`. `start`, `end`: in the unit of the picture; the axis may
+    run either way.
     """
 
     low: float
@@ -50,12 +46,7 @@ class Axis:
 def axis_of(values: list[float], start: float, end: float) -> Axis:
     """Axis on which some values stand, with a little room at both ends.
 
-    Parameters
-    ----------
-    values : list of float
-        Finite.
-    start, end : float
-        In the unit of the picture.
+    `start`, `end`: in the unit of the picture.
     """
     low, high = min(values, default=0.0), max(values, default=1.0)
     room = 0.06 * (high - low) or 0.06 * abs(high) or 1.0

@@ -32,10 +32,7 @@ class Overlay:
 def overlay(first: Sequence[int], second: Sequence[int]) -> Overlay:
     """Lay out two distributions by the shares of their own cells, so that files of different length compare.
 
-    Parameters
-    ----------
-    first, second : sequence of int
-        Counts, of the same classes.
+    `first`, `second`: counts, of the same classes.
     """
     one, other = _shares(first), _shares(second)
     highest = max((*one, *other), default=0.0) or 1.0

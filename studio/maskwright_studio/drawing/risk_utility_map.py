@@ -33,15 +33,8 @@ class Point:
 class RiskUtilityMap:
     """The picture, in its own units.
 
-    Attributes
-    ----------
-    risk, loss : Axis
-    points : tuple of Point
-        In the order of the cells.
-    front : str
-        Points of a line, as SVG has them; '' for less than two.
-    families : tuple of str
-        With a colour each, in order.
+    `points`: in the order of the cells. `front`: points of a line, as SVG has them; '' for less than two. `families`:
+    with a colour each, in order.
     """
 
     risk: Axis
@@ -52,13 +45,7 @@ class RiskUtilityMap:
 
 
 def risk_utility_map(found: Mapping[str, Any]) -> RiskUtilityMap:
-    """Lay out the cells that have both figures.
-
-    Parameters
-    ----------
-    found : mapping
-        As `maskwright_studio.compared_cells.compared_cells` returns it.
-    """
+    """Lay out the cells that have both figures."""
     risk, loss = found["risk"], found["loss"]
     cells = [each for each in found["cells"] if each["figures"].get(risk) is not None
              and each["figures"].get(loss) is not None]  # fmt: skip

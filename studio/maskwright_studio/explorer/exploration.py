@@ -46,26 +46,10 @@ Doing = Literal["nothing", "running", "stopped", "ended"]
 class Exploration:
     """One exploration, from its points to its last iteration.
 
-    Attributes
-    ----------
-    points : list of (x, y)
-        That were clicked.
-    loaded : Table or None
-        Points of a file or of the open data, in the place of clicked ones.
-    source : str
-        Where they are from, as the page says it.
-    line : (a, b, c) or None
-        The constraint ``a x + b y = c`` on centroids.
-    end : (x, y) or None
-        First end of a constraint that is being drawn.
-    plane : Plane
-    doing : {"nothing", "running", "stopped", "ended"}
-    states : list of mapping
-        What the method came to, iteration by iteration.
-    shown : list of (x, y)
-        Points in the picture: those of the first independent and the first dependent column.
-    refusal : Refusal or None
-        Why it ended where it should not.
+    `loaded`: points of a file or of the open data, in the place of clicked ones. `source`: where they are from, as the
+    page says it. `line`: the constraint ``a x + b y = c`` on centroids. `end`: first end of a constraint that is being
+    drawn. `states`: what the method came to, iteration by iteration. `shown`: points in the picture: those of the first
+    independent and the first dependent column. `refusal`: why it ended where it should not.
     """
 
     points: list[tuple[float, float]] = field(default_factory=list)
@@ -161,13 +145,7 @@ class Exploration:
         self._going = asyncio.create_task(self._go(settings))
 
     async def resume(self) -> None:
-        """Go on where it was stopped.
-
-        Raises
-        ------
-        Refusal
-            It is not stopped.
-        """
+        """Go on where it was stopped."""
         if self.doing != "stopped":
             raise Refusal("nothing is stopped", "Run begins from the start; Stop holds it.")
         await self._halt()
@@ -188,13 +166,7 @@ class Exploration:
             self.doing = "stopped"
 
     def stop(self) -> None:
-        """Hold: an iteration that is under way is kept for later.
-
-        Raises
-        ------
-        Refusal
-            Nothing is running.
-        """
+        """Hold: an iteration that is under way is kept for later."""
         if self.doing != "running":
             raise Refusal("nothing is running")
         self.doing = "stopped"

@@ -23,18 +23,7 @@ class ExplorerProcess:
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def ask(self, **request: object) -> dict[str, Any]:
-        """Ask, and wait for the answer.
-
-        Parameters
-        ----------
-        **request : object
-            What `maskwright_studio.explorer.worker` is told.
-
-        Raises
-        ------
-        Refusal
-            Why there is none.
-        """
+        """Ask, and wait for the answer."""
         async with self._asking:
             process = await self._alive()
             assert process.stdin is not None

@@ -28,13 +28,7 @@ BETWEEN = re.compile(r"\s*[,;]\s*|\s+")
 class Table:
     """Columns of numbers.
 
-    Attributes
-    ----------
-    names : tuple of str
-    columns : tuple of tuple of float
-        None, where a cell is missing.
-    records : int
-        Of which these are all, or as many as are looked at.
+    `columns`: none, where a cell is missing. `records`: of which these are all, or as many as are looked at.
     """
 
     names: tuple[str, ...]
@@ -44,17 +38,7 @@ class Table:
     def chosen(self, text: str, what: str) -> list[str]:
         """Names of the columns that a field names, by name or by number from 1.
 
-        Parameters
-        ----------
-        text : str
-            With spaces or commas between them.
-        what : str
-            The field, for the message.
-
-        Raises
-        ------
-        Refusal
-            None is named, or one that is not there.
+        `text`: with spaces or commas between them. `what`: the field, for the message.
         """
         found: list[str] = []
         for word in BETWEEN.split(text.strip()):
@@ -83,15 +67,7 @@ def clicked(points: Sequence[tuple[float, float]]) -> Table:
 def read_points(path: Path) -> Table:
     """Read a text file of points: one a row, numbers with spaces, commas or semicolons between them.
 
-    Parameters
-    ----------
-    path : Path
-        Its first row may name the columns; else they are called 1, 2, ...
-
-    Raises
-    ------
-    Refusal
-        It cannot be read, is too large, or a row is something else.
+    `path`: its first row may name the columns; else they are called 1, 2, .
     """
     try:
         if path.stat().st_size > LARGEST_FILE:

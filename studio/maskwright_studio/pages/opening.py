@@ -71,14 +71,7 @@ async def show(session: Session, query: Query) -> str:
 
 
 def _data_files(session: Session, names: list[str]) -> list[str]:
-    """Files to start from: those that a pipeline of the folder writes come last, validations are left out.
-
-    Parameters
-    ----------
-    session : Session
-    names : list of str
-        By their endings data.
-    """
+    """Files to start from: those that a pipeline of the folder writes come last, validations are left out."""
     written = _written(session, session.pipelines())
     found = [name for name in names if not _is_validation(session.folder / name)]
     return sorted(found, key=lambda name: name in written)

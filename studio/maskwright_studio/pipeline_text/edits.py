@@ -126,18 +126,8 @@ def uncomment(text: str, path: Path) -> str:
 def insert(text: str, path: Path, at: int, value: object) -> str:
     """Insert an element into a list.
 
-    Parameters
-    ----------
-    text, path
-        As in `set_value`; the path of the list.
-    at : int
-        Position that the new element will have, from 0 to the length of the list.
-    value : plain value
-
-    Raises
-    ------
-    Refusal
-        As `set_value`.
+    `text`, `path`: as in `set_value`; the path of the list. `at`: position that the new element will have, from 0 to
+    the length of the list.
     """
     before = _read(text)
     found, old = find(before, path)
@@ -151,18 +141,7 @@ def insert(text: str, path: Path, at: int, value: object) -> str:
 
 
 def append(text: str, path: Path, value: object) -> str:
-    """Add an element at the end of a list; a list that is not there yet is made.
-
-    Parameters
-    ----------
-    text, path, value
-        As in `insert`.
-
-    Raises
-    ------
-    Refusal
-        As `set_value`.
-    """
+    """Add an element at the end of a list; a list that is not there yet is made."""
     old = find(_read(text), path)[1]
     return insert(text, path, len(old) if isinstance(old, list) else 0, value)
 
@@ -170,17 +149,7 @@ def append(text: str, path: Path, value: object) -> str:
 def move(text: str, path: Path, at: int, to: int) -> str:
     """Move an element of a list, with its comments.
 
-    Parameters
-    ----------
-    text, path
-        As in `set_value`; the path of the list.
-    at, to : int
-        Its position before and after.
-
-    Raises
-    ------
-    Refusal
-        As `set_value`.
+    `text`, `path`: as in `set_value`; the path of the list. `at`, `to`: its position before and after.
     """
     before = _read(text)
     old = find(before, path)[1]

@@ -35,12 +35,7 @@ Change = tuple[int, int, str]
 class Entry:
     """One element of a list, or one key of a mapping with its value.
 
-    Attributes
-    ----------
-    start : int
-        Where its dash or its key begins.
-    end : int
-        Behind the last character of its value.
+    `start`: where its dash or its key begins. `end`: behind the last character of its value.
     """
 
     start: int
@@ -48,18 +43,7 @@ class Entry:
 
 
 class Layout:
-    """Nodes of a text, found by paths.
-
-    Parameters
-    ----------
-    text : str
-        Without byte order mark.
-
-    Raises
-    ------
-    Refusal
-        It is no YAML, or has line ends that only YAML knows.
-    """
+    """Nodes of a text, found by paths."""
 
     def __init__(self, text: str) -> None:
         if STRANGE_BREAKS.search(text):
@@ -150,13 +134,7 @@ class Layout:
         return len(self.text) if found < 0 else found + 1
 
     def column(self, index: int) -> int:
-        """Characters before a place in its line.
-
-        Raises
-        ------
-        Refusal
-            There is a tab among them.
-        """
+        """Characters before a place in its line."""
         before = self.text[self.line_start(index) : index]
         if "\t" in before:
             raise unsafe("its line is indented by a tab")
@@ -187,10 +165,7 @@ class Layout:
 def comments_of(text: str) -> list[str]:
     """Comments of a YAML text, each from its sign to the end of its line.
 
-    Parameters
-    ----------
-    text : str
-        With or without byte order mark.
+    `text`: with or without byte order mark.
     """
     layout = Layout(text.removeprefix("\ufeff"))
     return [layout.text[at : layout.line_end(at)].rstrip() for at in layout.comments]

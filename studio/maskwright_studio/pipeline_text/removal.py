@@ -15,17 +15,7 @@ if TYPE_CHECKING:
 def removed(layout: Layout, path: Path, *, comments: bool) -> list[Change]:
     """Changes that take out a key of a mapping, or an element of a list.
 
-    Parameters
-    ----------
-    layout : Layout
-    path : sequence of str or int
-    comments : bool
-        Whether comments in it may go with it.
-
-    Raises
-    ------
-    Refusal
-        The layout does not let it go safely.
+    `comments`: whether comments in it may go with it.
     """
     parent, at = layout.at(path[:-1]), layout.position(path)
     entries = layout.entries(parent)
@@ -48,13 +38,7 @@ def removed(layout: Layout, path: Path, *, comments: bool) -> list[Change]:
 
 
 def uncommented(layout: Layout, path: Path) -> list[Change]:
-    """Changes that take the comments right above an element of a list and in its lines.
-
-    Parameters
-    ----------
-    layout : Layout
-    path : sequence of str or int
-    """
+    """Changes that take the comments right above an element of a list and in its lines."""
     parent = layout.at(path[:-1])
     entry = layout.entries(parent)[layout.position(path)]
     if parent.flow_style or not layout.begins_line(entry.start):
@@ -93,19 +77,7 @@ def _lines(layout: Layout, entry: Entry) -> Change:
 
 
 def in_place_of_block(layout: Layout, path: Path, written: str) -> Change:
-    """Change that puts something in one line behind the dash or colon of a block.
-
-    Parameters
-    ----------
-    layout : Layout
-    path : sequence of str or int
-    written : str
-
-    Raises
-    ------
-    Refusal
-        It is the whole file, or has comments.
-    """
+    """Change that puts something in one line behind the dash or colon of a block."""
     node = layout.at(path)
     if not path:
         raise unsafe("it is the whole file")

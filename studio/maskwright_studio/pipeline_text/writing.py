@@ -24,16 +24,7 @@ _WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 def scalar(value: object, quote: str = "") -> str:
     """A single value in one line.
 
-    Parameters
-    ----------
-    value : None, bool, int, float or str
-    quote : str
-        ``'`` or ``"``: how the text that it replaces is quoted.
-
-    Raises
-    ------
-    Refusal
-        A number that a pipeline cannot say, or half of a character.
+    `quote`: ``'`` or ``"``: how the text that it replaces is quoted.
     """
     if value is None:
         return "null"
@@ -55,14 +46,7 @@ def scalar(value: object, quote: str = "") -> str:
 
 
 def in_one_line(value: object, quote: str = "") -> str:
-    """Any value in one line: lists in brackets, mappings in braces.
-
-    Parameters
-    ----------
-    value : plain value
-    quote : str
-        As in `scalar`.
-    """
+    """Any value in one line: lists in brackets, mappings in braces."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{scalar(key)}: {in_one_line(each)}" for key, each in value.items()) + "}"
     if isinstance(value, (list, tuple)):

@@ -27,12 +27,7 @@ ROLES = {
 
 
 def print_description(found: Description) -> None:
-    """Print what each variable looks like.
-
-    Parameters
-    ----------
-    found : Description
-    """
+    """Print what each variable looks like."""
     out = console()
     heading(out, f"{found.source}: {plural(found.records, 'record')}, {plural(len(found.variables), 'variable')}")
     listed(out, "read with", "; ".join(found.tried))
@@ -59,13 +54,7 @@ def print_description(found: Description) -> None:
 
 
 def print_unsure(out: Console, found: Description) -> None:
-    """Print what a person should decide, of the file and of each variable.
-
-    Parameters
-    ----------
-    out : rich.console.Console
-    found : Description
-    """
+    """Print what a person should decide, of the file and of each variable."""
     said = [("the file", text) for text in found.unsure]
     said += [(each.name, text) for each in found.variables for text in each.unsure]
     if said:
@@ -89,12 +78,7 @@ def _print_values(out: Console, variables: tuple[VariableLook, ...]) -> None:
 
 
 def print_started(started: StartedPipeline) -> None:
-    """Print what a starting pipeline was made of, what was unsure, and what its plan says.
-
-    Parameters
-    ----------
-    started : StartedPipeline
-    """
+    """Print what a starting pipeline was made of, what was unsure, and what its plan says."""
     out = console()
     found = started.description
     heading(out, f"{found.source}: {plural(found.records, 'record')}, {plural(len(found.variables), 'variable')}")

@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 
 
 def print_costs(out: Console, costs: CostsRecord) -> None:
-    """Print the memory and time that a plan expects, by stage, and what to do where they do not suffice.
-
-    Parameters
-    ----------
-    out : Console
-    costs : CostsRecord
-    """
+    """Print the memory and time that a plan expects, by stage, and what to do where they do not suffice."""
     out.print()
     where = f"over parts, {plural(costs.workers, 'worker')}" if costs.workers else "in memory"
     held = "memory of a worker" if costs.workers else "peak memory"

@@ -64,11 +64,6 @@ def explain(name: str) -> str:
     ``codebooks`` which files declare them, ``levels`` how records belong together, ``formats`` which files can be read.
     ``suggest`` is how rules are found in data, ``experiment`` the file that compares pipelines,
     ``contract`` what plugins are held to, with every field and legal value, ``scale`` what runs over parts.
-
-    Raises
-    ------
-    PluginError
-        No plugin has it; with the nearest name.
     """
     if name in _pages():
         return _pages()[name]()
@@ -192,12 +187,7 @@ def _doubt(kind: DoubtKind) -> list[str]:
 
 
 def offered(registry: Registry) -> dict[str, dict[str, Any]]:
-    """All plugins that can be explained, by kind and name.
-
-    Parameters
-    ----------
-    registry : Registry
-    """
+    """All plugins that can be explained, by kind and name."""
     return {
         "method": dict(registry.methods),
         "partition": dict(registry.partitions),
@@ -243,12 +233,7 @@ def _wrapped_definition(plugin: Any) -> list[str]:
 
 
 def definition(plugin: Any) -> str:
-    """Definition from the function's docstring: all before its first section, without its first sentence.
-
-    Parameters
-    ----------
-    plugin : any record that a hook offers
-    """
+    """Definition from the function's docstring: all before its first section, without its first sentence."""
     function = next(
         (
             getattr(plugin, name)
@@ -264,12 +249,7 @@ def definition(plugin: Any) -> str:
 
 
 def facts(plugin: Any) -> list[tuple[str, str]]:
-    """What holds of a plugin, and how: what it masks, its unit, whether it is random.
-
-    Parameters
-    ----------
-    plugin : any record that a hook offers
-    """
+    """What holds of a plugin, and how: what it masks, its unit, whether it is random."""
     found: list[tuple[str, str]] = []
     if isinstance(plugin, Method | Remover):
         found.append(("Masks", ", ".join(sorted(plugin.variable_types))))

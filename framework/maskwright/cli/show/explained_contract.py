@@ -180,12 +180,7 @@ def _described(record: type[Any]) -> Iterator[tuple[Field[Any], _Said]]:
 
 
 def attributes_said(record: type[Any]) -> Mapping[str, _Said]:
-    """What the docstrings of a record, and of what it is derived from, say of its attributes.
-
-    Parameters
-    ----------
-    record : dataclass
-    """
+    """What the docstrings of a record, and of what it is derived from, say of its attributes."""
     found: dict[str, _Said] = {}
     for each in reversed(record.__mro__):
         section = _SECTION.search(inspect.cleandoc(each.__doc__ or ""))

@@ -37,13 +37,7 @@ HOLDS = (
 
 
 def data_page(name: str) -> str:
-    """Page on roles, types, missing cells or hierarchies, with the keys of a declaration that are about them.
-
-    Parameters
-    ----------
-    name : str
-        In `KEYS`.
-    """
+    """Page on roles, types, missing cells or hierarchies, with the keys of a declaration that are about them."""
     page = files("maskwright.data").joinpath("pages", f"{name}.txt").read_text(encoding="utf-8").rstrip()
     lines = [page, "", "Keys of a variable", *parameters(VariableDeclaration, KEYS[name])]
     if name == HIERARCHIES:
@@ -63,12 +57,7 @@ def levels_page() -> str:
 
 
 def formats_page(registry: Registry) -> str:
-    """Every file format that is installed, with its endings and options.
-
-    Parameters
-    ----------
-    registry : Registry
-    """
+    """Every file format that is installed, with its endings and options."""
     lead = (
         "File formats. The ending of a file's name tells the format, or `format: NAME` in the data section (--format). "
         "Options stand in the data section beside `source`; on the command line, --option name=value. The masked file "
@@ -103,12 +92,7 @@ def _written(source: Source) -> str:
 
 
 def formats_table(registry: Registry) -> str:
-    """Text of ``docs/reference/formats.md``: what each format holds, as its source says.
-
-    Parameters
-    ----------
-    registry : Registry
-    """
+    """Text of ``docs/reference/formats.md``: what each format holds, as its source says."""
     own = [
         source
         for name, source in sorted(registry.sources.items())

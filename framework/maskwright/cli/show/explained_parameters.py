@@ -16,14 +16,7 @@ WIDTH = 100
 
 
 def parameters(model: type[BaseModel], names: Sequence[str] | None = None) -> list[str]:
-    """Lines on the parameters of a model: name, default, what it is.
-
-    Parameters
-    ----------
-    model : type of pydantic.BaseModel
-    names : sequence of str, optional
-        Of these only.
-    """
+    """Lines on the parameters of a model: name, default, what it is."""
     lines: list[str] = []
     for name, field in model.model_fields.items():
         if names is not None and name not in names:

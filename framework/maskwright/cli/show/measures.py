@@ -24,10 +24,7 @@ def print_measures(shown: Mapping[str, object]) -> None:
 
     Of a measure without a value the first note says why.
 
-    Parameters
-    ----------
-    shown : mapping of label to mapping
-        As ``maskwright measure --json`` prints them.
+    `shown`: as ``maskwright measure --json`` prints them.
     """
     print_table_of_measures(console(), {label: MeasureRecord.model_validate(each) for label, each in shown.items()})
 

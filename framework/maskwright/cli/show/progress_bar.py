@@ -25,12 +25,7 @@ class Terminal:
     A stage gets a bar on standard error, only when that is a terminal and only after two seconds of work. Notices are
     lines on standard error wherever it goes.
 
-    Parameters
-    ----------
-    quiet : bool, default False
-        Show neither bars nor notices.
-    clock : callable, default time.monotonic
-        Seconds.
+    `quiet`: show neither bars nor notices.
     """
 
     def __init__(self, quiet: bool = False, clock: Callable[[], float] = time.monotonic) -> None:

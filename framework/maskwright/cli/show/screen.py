@@ -37,12 +37,7 @@ def console(stderr: bool = False) -> Console:
 def print_notices(out: Console, notices: Sequence[str], noun: str) -> None:
     """Print the first notices, and how many more there are.
 
-    Parameters
-    ----------
-    out : Console
-    notices : sequence of str
-    noun : str
-        What a notice is called, in the singular: ``note``.
+    `noun`: what a notice is called, in the singular: ``note``.
     """
     if not notices:
         return
@@ -65,15 +60,7 @@ def show(out: Console, table: Table) -> None:
 
 
 def listed(out: Console, title: str, text: str) -> None:
-    """Print an indented line with a title, unless there is nothing to say.
-
-    Parameters
-    ----------
-    out : Console
-    title : str
-    text : str
-        Empty: nothing is printed.
-    """
+    """Print an indented line with a title, unless there is nothing to say."""
     if text:
         item(out, f"  {title}: ", text)
 
@@ -81,12 +68,7 @@ def listed(out: Console, title: str, text: str) -> None:
 def item(out: Console, lead: str, text: str) -> None:
     """Print a line whose continuation lines are indented by the width of `lead`.
 
-    Parameters
-    ----------
-    out : Console
-    lead : str
-        Printed before the text, on its first line.
-    text : str
+    `lead`: printed before the text, on its first line.
     """
     grid = Table.grid(padding=0)
     grid.add_column(no_wrap=True)

@@ -73,10 +73,7 @@ OUTPUT_TITLES = {
 def print_plan(shown: Mapping[str, object]) -> None:
     """Print a plan in full: groups, operators and strata of each step, who keeps each edit, grids, warnings.
 
-    Parameters
-    ----------
-    shown : mapping
-        As ``maskwright plan --json`` prints it.
+    `shown`: as ``maskwright plan --json`` prints it.
     """
     plan = PlanRecord.model_validate(shown)
     out = console()
@@ -159,10 +156,7 @@ def print_result(shown: Mapping[str, object]) -> None:
 
     Notices are not repeated: they were shown when they arose, and are in the report.
 
-    Parameters
-    ----------
-    shown : mapping
-        The run record, as in `run.json`.
+    `shown`: the run record, as in `run.json`.
     """
     record = RunRecord.model_validate(shown)
     out = console()

@@ -49,24 +49,8 @@ def write_demo(folder: Path, records: int = 1080, progress: Progress = silent) -
 
     The same number of records gives the same bytes. Memory does not grow with the number of records.
 
-    Parameters
-    ----------
-    folder : Path
-        Made if it does not exist.
-    records : int, default 1080
-        Households in the survey, >= 10.
-    progress : callable
-        Told the share of the records written.
-
-    Returns
-    -------
-    DemoFiles
-
-    Raises
-    ------
-    InputError
-        When `records` is too small, the folder cannot be made, or it holds a file of one of these names that is not
-        the example's own: nothing is overwritten then.
+    `folder`: made if it does not exist. `records`: households in the survey, >= 10. `progress`: told the share of the
+    records written.
     """
     if records < FEWEST_RECORDS:
         raise InputError(f"the example needs at least {FEWEST_RECORDS} records; asked for {records}")

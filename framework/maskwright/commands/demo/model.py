@@ -69,15 +69,7 @@ def survey(records: int) -> Iterator[pa.RecordBatch]:
 
     Deterministic: the first n records are the same however many are asked for.
 
-    Parameters
-    ----------
-    records : int
-        How many, >= 1.
-
-    Yields
-    ------
-    pyarrow.RecordBatch
-        String columns `NAMES`, no nulls.
+    `records`: how many, >= 1. Returns string columns `NAMES`, no nulls.
     """
     for first in range(0, records, CHUNK):
         columns = _chunk(first)

@@ -14,18 +14,8 @@ if TYPE_CHECKING:
 def foreign_files(folder: Path, begins: Mapping[str, bytes], texts: Mapping[str, Collection[str]]) -> list[Path]:
     """Make the folder of an example, and find the files in it that would be overwritten and are not the example's.
 
-    Parameters
-    ----------
-    folder : Path
-    begins : mapping of str to bytes
-        What the example's data files begin with, by their names.
-    texts : mapping of str to collection of str
-        What the example may have written to its other files, by their names.
-
-    Raises
-    ------
-    InputError
-        When the folder cannot be made, or a file in it cannot be read.
+    `begins`: what the example's data files begin with, by their names. `texts`: what the example may have written to
+    its other files, by their names.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -18,16 +18,7 @@ if TYPE_CHECKING:
 def flat_data_of(pipeline: Path, key: str | None) -> tuple[Dataset, str]:
     """Data of a pipeline, and the variable that names the groups.
 
-    Parameters
-    ----------
-    pipeline : Path
-    key : str or None
-        By default the key of the upper level that the pipeline declares, or its ``cluster``.
-
-    Raises
-    ------
-    InputError
-        The levels are in a file each, or inside each other already; nothing names the groups.
+    `key`: by default the key of the upper level that the pipeline declares, or its ``cluster``.
     """
     levels = pipeline_levels(ReadingOptions(pipeline=pipeline), ())
     if levels is not None and levels.form != "flat":

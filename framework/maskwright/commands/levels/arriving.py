@@ -53,27 +53,11 @@ Told = TypeVar("Told")
 class ArrivedLevels:
     """Data of several levels as they are before any step.
 
-    Attributes
-    ----------
-    linked : LinkedData
-        Of the groups that are masked.
-    bound : BoundEdits
-    arrival : mapping of level name to Outcome
-        Verdicts on the files as they came: before groups were dropped, and before fields were mended.
-    standing : mapping of level name to Outcome
-        Verdicts on these as they are masked.
-    files : mapping of level name to Dataset
-        As they were read, for how they are written; of a flat file the same twice.
-    rules : EditSet
-        As they are stated, before they are bound to levels.
-    records : mapping of level name to int
-        Before groups that break edits were dropped.
-    notices : tuple of str
-    doubts : tuple of Doubt
-    mended : MendedLevels or None
-        Under ``on_input_violation: localize``: which fields of which groups were adjusted. Confidential.
-    dropped : mapping of level name to int
-        Records of groups that break edits and were dropped.
+    `linked`: of the groups that are masked. `arrival`: verdicts on the files as they came: before groups were dropped,
+    and before fields were mended. `standing`: verdicts on these as they are masked. `files`: as they were read, for how
+    they are written; of a flat file the same twice. `rules`: as they are stated, before they are bound to levels.
+    `records`: before groups that break edits were dropped. `mended`: under ``on_input_violation: localize``: which
+    fields of which groups were adjusted. Confidential. `dropped`: records of groups that break edits and were dropped.
     """
 
     linked: LinkedData
@@ -99,22 +83,7 @@ class ArrivedLevels:
 
 
 def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> ArrivedLevels:
-    """Read and link the levels, bind the edits to them, and do with groups that break edits what the pipeline says.
-
-    Parameters
-    ----------
-    described : Pipeline
-        With levels.
-    reporter : Reporter
-    clock : Clock
-
-    Raises
-    ------
-    InputError
-        Anything wrong with data, links or edits.
-    EditViolation
-        Groups break edits, and they are neither masked nor dropped, or no mask can mend them.
-    """
+    """Read and link the levels, bind the edits to them, and do with groups that break edits what the pipeline says."""
     assert described.levels is not None
     try:
         rules = read_rules(described)
@@ -201,17 +170,7 @@ def _read_files(described: Pipeline, reporter: Reporter) -> dict[str, Dataset]:
 
 
 def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:
-    """Levels of files in one of the three forms.
-
-    Parameters
-    ----------
-    levels : LevelSources
-    files : mapping of level name to Dataset
-
-    Raises
-    ------
-    InputError
-    """
+    """Levels of files in one of the three forms."""
     names = {name: source.name for name, source in levels.sources.items()}
     levels = without_dropped(levels, {name: file.names for name, file in files.items()})
     problems = _unknown(levels, files, levels.uses)
@@ -224,17 +183,7 @@ def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:
 
 
 def edits_of_levels(rules: EditSet, linked: LinkedData) -> BoundEdits:
-    """Edits by level: those that are stated, declared bounds, and those that linking rests on.
-
-    Parameters
-    ----------
-    rules : EditSet
-    linked : LinkedData
-
-    Raises
-    ------
-    EditError
-    """
+    """Edits by level: those that are stated, declared bounds, and those that linking rests on."""
     refuse_conditions(linked)
     rules = as_stated(rules, linked)
     bound = bind(rules, Structure.of(linked))
@@ -253,12 +202,7 @@ def edits_of_levels(rules: EditSet, linked: LinkedData) -> BoundEdits:
 def outcomes(linked: LinkedData, bound: BoundEdits, original: LinkedData | None = None) -> dict[str, Outcome]:
     """Verdict of every edit on the records that it is about, by level.
 
-    Parameters
-    ----------
-    linked : LinkedData
-    bound : BoundEdits
-    original : LinkedData, optional
-        Whose values edits on what exists in the original are about; by default `linked`.
+    `original`: whose values edits on what exists in the original are about; by default `linked`.
     """
     found = {}
     for name in linked.names:
@@ -270,16 +214,7 @@ def outcomes(linked: LinkedData, bound: BoundEdits, original: LinkedData | None 
 
 
 def check_linked(linked: LinkedData, bound: BoundEdits, original: LinkedData | None = None) -> Outcome:
-    """Verdict of every edit on the records of its level, all levels together.
-
-    Parameters
-    ----------
-    linked : LinkedData
-    bound : BoundEdits
-        `edits_of_levels` of these data.
-    original : LinkedData, optional
-        For values-exist-in-domain edits.
-    """
+    """Verdict of every edit on the records of its level, all levels together."""
     found = outcomes(linked, bound, original)
     named = tuple(replace(each, level=name) for name, outcome in found.items() for each in outcome.edits)
     return Outcome(sum(map(len, linked)), named, levels={level.name: len(level) for level in linked})

@@ -23,14 +23,7 @@ CORRECT = "correct the file: no step masks keys or pointers"
 def ways_where_none_masks(linked: LinkedData, bound: BoundEdits, broken: Sequence[str], *, localized: bool) -> str:
     """What helps where no step masks what the broken edits read, under `mask` or after `localize`.
 
-    Parameters
-    ----------
-    linked : LinkedData
-    bound : BoundEdits
-    broken : sequence of str
-        Names of the edits.
-    localized : bool
-        Whether the fewest fields have been adjusted already.
+    `localized`: whether the fewest fields have been adjusted already.
     """
     edits = _named(bound, broken)
     masked = [edit.name for edit in edits if _is_maskable(linked, bound, edit)]
@@ -46,15 +39,7 @@ def ways_where_none_masks(linked: LinkedData, bound: BoundEdits, broken: Sequenc
 
 
 def ways_instead_of_failing(linked: LinkedData, bound: BoundEdits, broken: Sequence[str]) -> str:
-    """What a pipeline whose `on_input_violation` is `fail` could say instead.
-
-    Parameters
-    ----------
-    linked : LinkedData
-    bound : BoundEdits
-    broken : sequence of str
-        Names of the edits.
-    """
+    """What a pipeline whose `on_input_violation` is `fail` could say instead."""
     edits = _named(bound, broken)
     mended = [edit.name for edit in edits if _is_maskable(linked, bound, edit) or _varies(bound, edit)]
     pointed = [edit.name for edit in edits if edit.name not in mended and _reads_pointer(linked, bound, edit)]

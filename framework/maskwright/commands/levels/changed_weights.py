@@ -29,14 +29,8 @@ def with_changed_weights(
 
     The steps of the lower level get these weights as they are published, so that its own record cannot tell.
 
-    Parameters
-    ----------
-    record : RunRecord
-        Of all levels.
-    whole, left : PlannedLevels
-        On all groups, and on those that are left.
-    rows : mapping of level name to ndarray of shape (n,), int64
-        Groups that are left, where steps of the upper level took some away.
+    `whole`, `left`: on all groups, and on those that are left. `rows`: groups that are left, where steps of the upper
+    level took some away; shape (n,).
     """
     top, low = whole.arrived.linked.names
     if top not in rows:
@@ -65,14 +59,8 @@ def weight_doubts_across(
 ) -> Iterator[Doubt]:
     """Doubts about suppressed cells that the weights of members show, of members and of groups without weights.
 
-    Parameters
-    ----------
-    whole : PlannedLevels
-        On all groups.
-    masked : LinkedData
-        Of those that are left, in their order.
-    rows : mapping of level name to ndarray of shape (n,), int64
-        Groups that are left, where steps of the upper level took some away.
+    `masked`: of those that are left, in their order. `rows`: groups that are left, where steps of the upper level took
+    some away; shape (n,).
     """
     top, low = masked.names
     groups = masked[low].groups
@@ -96,14 +84,8 @@ def original_doubts_across(
 ) -> Iterator[Doubt]:
     """Doubts about recoded, perturbed or suppressed categories of one level that the weights of the other tell.
 
-    Parameters
-    ----------
-    whole, left : PlannedLevels
-        On all groups, and on those that are left.
-    masked : LinkedData
-        Of those that are left, in their order.
-    rows : mapping of level name to ndarray of shape (n,), int64
-        Groups that are left, where steps of the upper level took some away.
+    `whole`, `left`: on all groups, and on those that are left. `masked`: of those that are left, in their order.
+    `rows`: groups that are left, where steps of the upper level took some away; shape (n,).
     """
     top, low = masked.names
     groups = masked[low].groups

@@ -37,21 +37,7 @@ def is_composition(name: str) -> bool:
 def composition_columns(names: Iterable[str], linked: LinkedData) -> tuple[Column, ...]:
     """Columns of the top level that say what members say together.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Others than those that `is_composition` knows are left out.
-    linked : LinkedData
-
-    Returns
-    -------
-    tuple of Column
-        Called as they were written.
-
-    Raises
-    ------
-    EditError
-        A function reads what no level has.
+    `names`: others than those that `is_composition` knows are left out. Returns called as they were written.
     """
     top = linked.levels[0]
     found = []

@@ -16,13 +16,7 @@ if TYPE_CHECKING:
 
 
 def alike_of(planned: PlannedLevels, masked: MaskedLevels) -> tuple[Alike, ...]:
-    """The four counts, each group of variables for its own k, the others for the largest; nothing where none is asked.
-
-    Parameters
-    ----------
-    planned : PlannedLevels
-    masked : MaskedLevels
-    """
+    """The four counts, each group of variables for its own k, the others for the largest; none where none is asked."""
     top, low = masked.linked.levels
     promised = [step.k for ready in planned.ready.values() for step in ready.plan.steps if step.k is not None]
     if not promised:
@@ -39,14 +33,7 @@ def alike_of(planned: PlannedLevels, masked: MaskedLevels) -> tuple[Alike, ...]:
 
 
 def alike_notices(masked: MaskedLevels, alike: Sequence[Alike]) -> tuple[str, ...]:
-    """What to tell of groups that are unlike others although their records are not.
-
-    Parameters
-    ----------
-    masked : MaskedLevels
-    alike : sequence of Alike
-        As `alike_of` gives them.
-    """
+    """What to tell of groups that are unlike others although their records are not."""
     if not alike or not alike[-1].below:
         return ()
     top = masked.linked.levels[0].name

@@ -14,14 +14,8 @@ if TYPE_CHECKING:
 def with_totals(seen: Dataset, level: Dataset, totals: Collection[str]) -> Dataset:
     """Copy with derived totals at their places in the file.
 
-    Parameters
-    ----------
-    seen : Dataset
-        Variables that steps see: computed columns may be among them, keys and derived totals are not.
-    level : Dataset
-        The same records, with the variables of the file.
-    totals : collection of str
-        Names of the variables of `level` that are put back.
+    `seen`: variables that steps see: computed columns may be among them, keys and derived totals are not. `level`: the
+    same records, with the variables of the file. `totals`: names of the variables of `level` that are put back.
     """
     own = {each.name: each for each in seen}
     own |= {name: level[name] for name in totals}

@@ -36,16 +36,7 @@ if TYPE_CHECKING:
 class DoneToVariables:
     """What was done to the variables of each level.
 
-    Attributes
-    ----------
-    described : Pipeline
-        With levels.
-    whole : PlannedLevels
-        Of all groups that came to the steps.
-    masked : MaskedLevels
-    released : LinkedData
-        As it was read back.
-    arranged : ArrangedLevels
+    `whole`: of all groups that came to the steps. `released`: as it was read back.
     """
 
     described: Pipeline

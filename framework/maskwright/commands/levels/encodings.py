@@ -12,13 +12,7 @@ if TYPE_CHECKING:
 
 
 def encoding_notices(levels: LevelSources, files: Mapping[str, Dataset]) -> Iterator[str]:
-    """Files whose letters beyond ASCII are all UTF-8, and that are read in another encoding, which takes any bytes.
-
-    Parameters
-    ----------
-    levels : LevelSources
-    files : mapping of level name to Dataset
-    """
+    """Files whose letters beyond ASCII are all UTF-8, and that are read in another encoding, which takes any bytes."""
     for name, data in files.items():
         encoding = getattr(levels.sources[name].params, "encoding", None)
         if not isinstance(encoding, str) or encoding.lower().replace("_", "-") in ("utf-8", "utf8", "auto"):

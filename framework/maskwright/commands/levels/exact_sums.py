@@ -23,17 +23,7 @@ def with_exact_sums(
     variables: Mapping[str, Sequence[Variable]],
     masked: Mapping[str, Collection[str]],
 ) -> ArrivedLevels:
-    """Data whose sums over members are to be exact in binary64 too, where methods average.
-
-    Parameters
-    ----------
-    steps : sequence of Step
-    arrived : ArrivedLevels
-    variables : mapping of level name to sequence of Variable
-        That steps may mask.
-    masked : mapping of level name to collection of str
-        That they do mask.
-    """
+    """Data whose sums over members are to be exact in binary64 too, where methods average."""
     every = tuple(variable for own in variables.values() for variable in own)
     averaged: set[str] = set()
     for step, chosen in zip(steps, variables_of_steps(steps, every), strict=True):

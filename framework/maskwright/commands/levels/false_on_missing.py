@@ -42,13 +42,8 @@ WHAT_TO_DO = (
 class FalseOnMissing:
     """What an engine finds broken in the original because cells are missing.
 
-    Attributes
-    ----------
-    arrival : mapping of level name to Outcome
-        In which these records count as violations, as they do in `maskwright validate`.
-    records : mapping of level name to ndarray of bool
-        Where an edit of severity error is broken so.
-    notices : tuple of str
+    `arrival`: in which these records count as violations, as they do in `maskwright validate`. `records`: where an edit
+    of severity error is broken so.
     """
 
     arrival: Mapping[str, Outcome]
@@ -67,19 +62,7 @@ def false_on_missing(
 ) -> FalseOnMissing:
     """Ask an engine about the edits of which verdicts are unknown.
 
-    Parameters
-    ----------
-    levels : LevelSources
-        Of nested XML.
-    rules : EditSet
-        Schematron, as an engine is asked about it.
-    limits : SchematronOptions
-    linked : LinkedData
-        As it arrived.
-    bound : BoundEdits
-    arrival : mapping of level name to Outcome
-        By Maskwright's own arithmetic.
-    progress : Progress
+    `rules`: schematron, as an engine is asked about it.
     """
     stated = {edit.name: edit for edits in bound.edits.values() for edit in edits}
     open_ = {each.name for outcome in arrival.values() for each in outcome.edits if each.unknown}

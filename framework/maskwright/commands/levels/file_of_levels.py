@@ -118,17 +118,7 @@ class LinkedFile:
 
 
 def linked_sources(levels: LevelSources, progress: Progress) -> LinkedData:
-    """Levels as their files say them.
-
-    Parameters
-    ----------
-    levels : LevelSources
-    progress : Progress
-
-    Raises
-    ------
-    InputError
-    """
+    """Levels as their files say them."""
     read: dict[str, Dataset] = {}
     try:
         for name, source in levels.sources.items():
@@ -167,20 +157,7 @@ def file_of_levels(
 ) -> FileOfLevels | None:
     """A file as one of several levels, where a pipeline says so or it is nested XML; None: it is flat.
 
-    Parameters
-    ----------
-    files : sequence of Path
-        One, or one of each level.
-    rules : sequence of Path
-    options : ReadingOptions
-    original : Path or None
-        For edits about the values that the original has.
-    reporter : Reporter
-
-    Raises
-    ------
-    InputError
-        Mistakes in rules, options or levels.
+    `files`: one, or one of each level. `original`: for edits about the values that the original has.
     """
     data = files[0]
     declared = pipeline_levels(options, files)

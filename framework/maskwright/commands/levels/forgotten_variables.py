@@ -27,18 +27,8 @@ KIND = "constant-within-groups"
 def forgotten_variables(described: Pipeline, linked: LinkedData) -> tuple[tuple[Doubt, ...], tuple[str, ...]]:
     """Doubts about variables that steps name and that are probably those of the groups; a notice of the others.
 
-    Parameters
-    ----------
-    described : Pipeline
-        Nothing is said where the levels have files of their own, or stand inside each other: their places say it.
-    linked : LinkedData
-        As it is read.
-
-    Returns
-    -------
-    tuple of Doubt
-    tuple of str
-        One notice, or none.
+    `described`: nothing is said where the levels have files of their own, or stand inside each other: their places say
+    it.
     """
     if described.levels is None or described.levels.form != "flat":
         return (), ()
@@ -74,17 +64,8 @@ def forgotten_variables(described: Pipeline, linked: LinkedData) -> tuple[tuple[
 def told_first(doubts: Iterable[Doubt], waivers: Sequence[Waiver]) -> Iterator[None]:
     """Tell before a mistake, or a refusal, which variables were probably forgotten: often that is its real reason.
 
-    Parameters
-    ----------
-    doubts : iterable of Doubt
-        On arrival; only those of `forgotten_variables` are told.
-    waivers : sequence of Waiver
-        Of the pipeline; what they waive is not told.
-
-    Raises
-    ------
-    InputError, EditViolation
-        As they were raised inside, with these doubts before their problems.
+    `doubts`: on arrival; only those of `forgotten_variables` are told. `waivers`: of the pipeline; what they waive is
+    not told.
     """
     try:
         yield

@@ -52,11 +52,7 @@ def dropped_identifiers(levels: LevelSources) -> tuple[str, ...]:
 def without_dropped(levels: LevelSources, names: Mapping[str, Collection[str]]) -> LevelSources:
     """Copy whose levels do not name the identifiers that a file lacks: they are dropped from a release of the file.
 
-    Parameters
-    ----------
-    levels : LevelSources
-    names : mapping of level name to collection of str
-        Of the variables that its file is found to have.
+    `names`: of the variables that its file is found to have.
     """
     hidden, declared = identifiers(levels), {}
     for name, level in levels.declared.items():
@@ -70,15 +66,7 @@ def without_dropped(levels: LevelSources, names: Mapping[str, Collection[str]]) 
 def refuse_rules_on_identifiers(edits: EditSet, levels: LevelSources) -> None:
     """Stop when an edit reads an identifier, or the value of a key that is published with new ones.
 
-    Parameters
-    ----------
-    edits : EditSet
-        As they are stated, before they are bound to levels.
-    levels : LevelSources
-
-    Raises
-    ------
-    InputError
+    `edits`: as they are stated, before they are bound to levels.
     """
     problems = _refused(edits, levels)
     if not problems:

@@ -28,12 +28,7 @@ def named_variables(measure: Measure, params: BaseModel) -> Iterator[str]:
 def names_of_group(request: MeasureRequest, linked: LinkedData, level: str) -> tuple[str, ...]:
     """Variables of the upper level that a measure of a lower one names; none of a measure of the upper level.
 
-    Parameters
-    ----------
-    request : MeasureRequest
-    linked : LinkedData
-    level : str
-        On which the measure runs.
+    `level`: on which the measure runs.
     """
     top = linked.levels[0]
     if level == top.name:
@@ -45,13 +40,7 @@ def names_of_group(request: MeasureRequest, linked: LinkedData, level: str) -> t
 def with_group_variables(given: Measurable, of_group: Measurable | None, linked: LinkedData) -> Measurable:
     """What a measure of members is given where it names variables of their group: these too.
 
-    Parameters
-    ----------
-    given : Measurable
-        Of the members.
-    of_group : Measurable or None
-        Of the groups, where steps mask them: as they are published.
-    linked : LinkedData
+    `of_group`: of the groups, where steps mask them: as they are published.
     """
     top = linked.levels[0]
     above = {
@@ -75,12 +64,7 @@ def beside_their_groups(
     The original has the weight of the groups, too, where risks of members are asked for that have no weight of their
     own: who was drawn with the group stands for as many people as the group stands for groups.
 
-    Parameters
-    ----------
-    requests : sequence of MeasureRequest
-    level : str
-    original, masked : (Dataset, LinkedData)
-        Records of the level, and the levels that they stand in.
+    `original`, `masked`: records of the level, and the levels that they stand in.
     """
     by_names: dict[tuple[tuple[str, ...], tuple[str, ...]], list[MeasureRequest]] = {}
     for each in requests:

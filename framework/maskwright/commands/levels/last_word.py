@@ -49,13 +49,7 @@ TOLERANCE = "sum(Person/x) - total <= 0.001 and sum(Person/x) - total >= -0.001"
 class EngineRules:
     """Schematron of a run on nested XML, as an engine is asked about it.
 
-    Attributes
-    ----------
-    edits : EditSet
-        All have an engine; named as the run names them.
-    limits : SchematronOptions
-    are_all : bool
-        Whether the run has no other rules.
+    `edits`: all have an engine; named as the run names them. `are_all`: whether the run has no other rules.
     """
 
     edits: EditSet
@@ -66,15 +60,7 @@ class EngineRules:
 def engine_rules(described: Pipeline) -> EngineRules | None:
     """Rules of a pipeline that an engine is asked about; None: its data are no nested XML, or none is Schematron.
 
-    Parameters
-    ----------
-    described : Pipeline
-        With levels, and with rules that have been read without a mistake.
-
-    Raises
-    ------
-    InputError
-        No engine for them is installed.
+    `described`: with levels, and with rules that have been read without a mistake.
     """
     levels = _levels(described)
     schematron = [each for each in described.edits if isinstance(each, RuleFile) and each.reader.name == SCHEMATRON]
@@ -92,13 +78,7 @@ def engine_rules(described: Pipeline) -> EngineRules | None:
 
 
 def binary_sum_notices(linked: LinkedData, bound: BoundEdits) -> tuple[str, ...]:
-    """Notices about equalities of Schematron that a processor may find broken where they hold.
-
-    Parameters
-    ----------
-    linked : LinkedData
-    bound : BoundEdits
-    """
+    """Notices about equalities of Schematron that a processor may find broken where they hold."""
     strict = [
         edit.name
         for edits in bound.edits.values() for edit in edits
@@ -131,24 +111,9 @@ def last_word(
 ) -> tuple[Problem, ...]:
     """Ask the engine about the written file, and write the SVRL report where one is asked for.
 
-    Parameters
-    ----------
-    described : Pipeline
-        With levels.
-    rules : EngineRules or None
-    stated, published : BoundEdits
-        Edits as they were stated, and as they hold in the masked data: an engine knows the first only.
-    released : LinkedData
-        As it was read back.
-    found : mapping of level name to Outcome
-        Verdicts on it.
-    release : Release
-    reporter : Reporter
-
-    Returns
-    -------
-    tuple of Problem
-        One for each edit that the engine finds broken, and that is no warning.
+    `stated`, `published`: edits as they were stated, and as they hold in the masked data: an engine knows the first
+    only. `released`: as it was read back. Returns one for each edit that the engine finds broken, and that is no
+    warning.
     """
     with contextlib.ExitStack() as stack:
         stream: IO[bytes] | None = None
@@ -236,13 +201,7 @@ def _refuted(outcome: Outcome, found: Mapping[str, EditOutcome], on_missing: Cal
 
 
 def asked_of_engine(rules: EngineRules | None, stated: BoundEdits, published: BoundEdits) -> EditSet:
-    """Rules that an engine is asked about: those that hold in the published data as they are stated.
-
-    Parameters
-    ----------
-    rules : EngineRules or None
-    stated, published : BoundEdits
-    """
+    """Rules that an engine is asked about: those that hold in the published data as they are stated."""
     if rules is None:
         return EditSet()
     before = {edit.name: edit for each in stated.edits.values() for edit in each}

@@ -34,15 +34,8 @@ if TYPE_CHECKING:
 class DoneOnArrival:
     """What was done with groups that break an edit.
 
-    Attributes
-    ----------
-    linked : LinkedData
-        Of the groups that are left.
-    notices : tuple of str
-        What was done; empty: nothing.
-    doubts : tuple of Doubt
-    dropped : mapping of level name to int
-        Records that are left out.
+    `linked`: of the groups that are left. `notices`: what was done; empty: nothing. `dropped`: records that are left
+    out.
     """
 
     linked: LinkedData
@@ -58,25 +51,7 @@ def on_violation(
     bound: BoundEdits,
     found: FalseOnMissing,
 ) -> DoneOnArrival:
-    """Do what the pipeline says with groups that break an edit.
-
-    Parameters
-    ----------
-    described : Pipeline
-    linked : LinkedData
-    files : mapping of level name to Dataset
-        As they were read.
-    bound : BoundEdits
-    found : FalseOnMissing
-        Verdicts on these data.
-
-    Raises
-    ------
-    InputError
-        All groups would be dropped.
-    EditViolation
-        Under ``on_input_violation: fail``.
-    """
+    """Do what the pipeline says with groups that break an edit."""
     broken = [
         each
         for outcome in found.arrival.values() for each in outcome.edits if each.violations and each.severity == "error"

@@ -23,24 +23,9 @@ def localize_levels(
     A pointer may be what is wrong: what rules ask of whomever it names is asked of each member that it could name.
     Records stand before each other as they are; that somebody is missing is not found.
 
-    Parameters
-    ----------
-    linked : LinkedData
-    edits : EditSet
-    weights : mapping of name to float, optional
-        How much each variable is trusted; 1 unless given. Positive.
-    workers : int, optional
-        Processes at work at the same time; by default one for each processor given to this one.
-
-    Returns
-    -------
-    Localisation
-        Records are groups, in their order; ``income[2]`` is the income of the second member of one, as they stand.
-
-    Raises
-    ------
-    InputError
-        A weight is not positive, or names no variable; mistakes in edits.
+    `weights`: how much each variable is trusted; 1 unless given. Positive. `workers`: processes at work at the same
+    time; by default one for each processor given to this one. Returns records are groups, in their order; ``income[2]``
+    is the income of the second member of one, as they stand.
     """
     bound = edits_of_levels(edits, linked)
     groups = ViolatingGroups(linked, bound)

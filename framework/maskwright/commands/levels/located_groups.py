@@ -52,18 +52,8 @@ KEYS = 1000.0
 class LocatedGroups:
     """Groups whose members stand and point alike, and their fields to change.
 
-    Attributes
-    ----------
-    rows : ndarray of shape (m,), int64
-        These groups, in the top level.
-    joined : Dataset
-        Their long records.
-    cells : mapping of name to (str, int or None)
-        The variable that a column of a long record shows, and the place of the member; None: the group's own.
-    rules : EditSet
-        All that is asked of a long record.
-    found : Localisation
-        Of the long records.
+    `rows`: these groups, in the top level; shape (m,). `cells`: the variable that a column of a long record shows, and
+    the place of the member; None: the group's own. `rules`: all that is asked of a long record.
     """
 
     rows: Rows
@@ -74,14 +64,7 @@ class LocatedGroups:
 
 
 def joined_localisation(groups: ViolatingGroups, located: Sequence[LocatedGroups]) -> Localisation:
-    """Fields to change of all groups that violate an edit.
-
-    Parameters
-    ----------
-    groups : ViolatingGroups
-    located : sequence of LocatedGroups
-        Of these.
-    """
+    """Fields to change of all groups that violate an edit."""
     top = groups.linked.levels[0]
     found: dict[int, Located] = {}
     names: tuple[str, ...] = ()
@@ -105,16 +88,7 @@ def not_located(reason: str) -> Located:
 def costs_of(linked: LinkedData, weights: Mapping[str, float]) -> dict[str, float]:
     """Cost of changing each variable of either level.
 
-    Parameters
-    ----------
-    linked : LinkedData
-    weights : mapping of name to float
-        1 where it names no other.
-
-    Raises
-    ------
-    InputError
-        One names no variable.
+    `weights`: 1 where it names no other.
     """
     names = [name for level in linked for name in level.data.names]
     unknown = [Problem(unknown_name("variable", name, names)) for name in weights if name not in names]
@@ -128,14 +102,8 @@ def costs_of(linked: LinkedData, weights: Mapping[str, float]) -> dict[str, floa
 class ViolatingGroups:
     """Groups that violate an edit, as long records.
 
-    Attributes
-    ----------
-    linked : LinkedData
-    bound : BoundEdits
-    bad : mapping of int to None
-        Groups that violate an edit of severity error, in the top level.
-    left_out : dict of int to str
-        Those that are not looked at, or not as a whole, and why.
+    `bad`: groups that violate an edit of severity error, in the top level. `left_out`: those that are not looked at, or
+    not as a whole, and why.
     """
 
     linked: LinkedData
@@ -168,12 +136,8 @@ class ViolatingGroups:
     def located(self, costs: Mapping[str, float], workers: int | None = None) -> Iterator[LocatedGroups]:
         """Fields to change, of groups that stand alike at a time; says of all others why not in `left_out`.
 
-        Parameters
-        ----------
-        costs : mapping of name to float
-            Of each variable of either level.
-        workers : int, optional
-            Processes at work at the same time; by default one for each processor given to this one.
+        `costs`: of each variable of either level. `workers`: processes at work at the same time; by default one for
+        each processor given to this one.
         """
         for pattern, rows in self._patterns():
             joined, cells = self._joined(pattern, rows), self._cells(pattern)
@@ -263,13 +227,7 @@ class ViolatingGroups:
             return list(written_out(edit, self.bound, replace(pattern, keys=())))
 
     def _rules(self, pattern: Pattern, *, whole: bool) -> EditSet:
-        """All edits on these long records; without `whole`, those that each record obeys by itself.
-
-        Raises
-        ------
-        Unsaid
-            One of them cannot be written out; its message says which.
-        """
+        """All edits on these long records; without `whole`, those that each record obeys by itself."""
         found: list[Edit] = []
         for level in self.linked:
             structure = {each.name for each in self.bound.columns[level.name] if isinstance(each, StructureColumn)}

@@ -41,28 +41,13 @@ if TYPE_CHECKING:
 class MaskedLevels:
     """What masking the levels made.
 
-    Attributes
-    ----------
-    linked : LinkedData
-        Record for record beside the original groups that are left, keys as they were.
-    planned : PlannedLevels
-        On these groups.
-    results : mapping of level name to MaskingResult
-        Of the levels that steps mask, before what holds across levels.
-    rows : mapping of level name to ndarray of shape (n,), int64
-        Where the records stand in the level that its steps got, where these took records away.
-    emptied : Emptied
-        Suppressed cells, those that went because of other records among them.
-    repaired : Repaired or None
-        What meeting bounds across levels did; None where there are none.
-    together : MovedTogether or None
-        What moving groups with their members did; None where a step promises k.
-    notices : tuple of str
-        What became of whole groups, and of cells because of other records.
-    by_edit : mapping of edit name to int
-        Records of its level that were moved because of each edit, where groups are masked with their members as one.
-    failing : mapping of edit name to int
-        Those for which no values were found then.
+    `linked`: record for record beside the original groups that are left, keys as they were. `results`: of the levels
+    that steps mask, before what holds across levels. `rows`: where the records stand in the level that its steps got,
+    where these took records away; shape (n,). `emptied`: suppressed cells, those that went because of other records
+    among them. `repaired`: what meeting bounds across levels did; None where there are none. `together`: what moving
+    groups with their members did; None where a step promises k. `notices`: what became of whole groups, and of cells
+    because of other records. `by_edit`: records of its level that were moved because of each edit, where groups are
+    masked with their members as one. `failing`: those for which no values were found then.
     """
 
     linked: LinkedData
@@ -93,21 +78,7 @@ class MaskedLevels:
 def mask_levels(
     described: Pipeline, planned: PlannedLevels, seed: int, reporter: Reporter, clock: Clock
 ) -> MaskedLevels:
-    """Mask each level, and derive across levels.
-
-    Parameters
-    ----------
-    described : Pipeline
-    planned : PlannedLevels
-    seed : int
-    reporter : Reporter
-    clock : Clock
-
-    Raises
-    ------
-    InputError
-        No record would be left, or a suppressed cell follows from what cannot be suppressed.
-    """
+    """Mask each level, and derive across levels."""
     if planned.whole is not None:
         whole = mask_whole_groups(described, planned.arrived, planned.whole, seed, reporter)
         own = results_of_levels(whole, planned.ready)

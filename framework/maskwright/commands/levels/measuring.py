@@ -33,20 +33,11 @@ if TYPE_CHECKING:
 class LevelMeasures:
     """Measures of a run on several levels.
 
-    Attributes
-    ----------
-    of_level : mapping of level name to tuple of MeasureRequest
-        Of the levels that steps mask; labels are ``level.measure``.
-    of_groups : tuple of MeasureRequest
-        Of groups with their members; labels are those of the pipeline.
-    thresholds : mapping of str to float
-        By the labels of these, or label and part.
-    notices : tuple of str
-        Which measure is not on which level, and why.
-    looked_at : frozenset of str
-        Names of the variables that measures of groups look at, and of those of groups that measures of members do.
-    doubts : tuple of Doubt
-        About thresholds on measures that leave something out, by the labels of the pipeline.
+    `of_level`: of the levels that steps mask; labels are ``level.measure``. `of_groups`: of groups with their members;
+    labels are those of the pipeline. `thresholds`: by the labels of these, or label and part. `notices`: which measure
+    is not on which level, and why. `looked_at`: names of the variables that measures of groups look at, and of those of
+    groups that measures of members do. `doubts`: about thresholds on measures that leave something out, by the labels
+    of the pipeline.
     """
 
     of_level: Mapping[str, tuple[MeasureRequest, ...]]
@@ -58,20 +49,7 @@ class LevelMeasures:
 
 
 def measures_of_levels(described: Pipeline, arrived: ArrivedLevels, planned: PlannedLevels) -> LevelMeasures:
-    """Find on which levels each measure runs; one that names variables runs on the level that has them.
-
-    Parameters
-    ----------
-    described : Pipeline
-    arrived : ArrivedLevels
-    planned : PlannedLevels
-
-    Raises
-    ------
-    InputError
-        Measures whose variables are of two levels, or that no level can be measured by; thresholds of what is not
-        measured.
-    """
+    """Find on which levels each measure runs; one that names variables runs on the level that has them."""
     of_groups = tuple(each for each in described.measures if each.measure.of_levels)
     given = {
         name: to_be_measured(ready.plan) for name, ready in planned.ready.items()
@@ -105,20 +83,8 @@ def requests_by_level(
 ) -> tuple[dict[str, tuple[MeasureRequest, ...]], tuple[str, ...], list[Problem]]:
     """Measures that run on each level; those of groups with their members are left out.
 
-    Parameters
-    ----------
-    requests : sequence of MeasureRequest
-    linked : LinkedData
-    given : mapping of level name to Measurable
-        Of the levels that can be measured.
-
-    Returns
-    -------
-    dict of level name to tuple of MeasureRequest
-    tuple of str
-        Which measure is not on which level, and why.
-    list of Problem
-        Measures that no level can be measured by.
+    `given`: of the levels that can be measured. Returns which measure is not on which level, and why; measures that no
+    level can be measured by.
     """
     chosen: dict[str, tuple[MeasureRequest, ...]] = dict.fromkeys(given, ())
     notices: list[str] = []

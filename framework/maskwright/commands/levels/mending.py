@@ -35,12 +35,7 @@ KEY_IS_WRONG = "a key would have to change, and whose it is no edit says"
 class MendedLevels:
     """Data of several levels in which located fields have values with which all edits of their group hold.
 
-    Attributes
-    ----------
-    linked : LinkedData
-    record : dict
-        For the run record: counts, numbers of groups and names of fields; no values. Confidential.
-    notices : tuple of str
+    `record`: for the run record: counts, numbers of groups and names of fields; no values. Confidential.
     """
 
     linked: LinkedData
@@ -53,20 +48,9 @@ def mended_levels(
 ) -> MendedLevels:
     """Locate the fields in error of groups and their members, and adjust them; all other cells stay as they are.
 
-    Parameters
-    ----------
-    linked : LinkedData
-        Whose rows agree on what is declared of their group.
-    bound : BoundEdits
-    weights : mapping of name to float
-        How much each variable is trusted: the cost of changing it.
-    workers : int, optional
-        Processes that locate errors at the same time; by default one for each processor given to this one.
-
-    Raises
-    ------
-    InputError
-        A weight names no variable.
+    `linked`: whose rows agree on what is declared of their group. `weights`: how much each variable is trusted: the
+    cost of changing it. `workers`: processes that locate errors at the same time; by default one for each processor
+    given to this one.
     """
     keys = {level.declared.key for level in linked}
     groups = ViolatingGroups(linked, bound)

@@ -15,12 +15,8 @@ if TYPE_CHECKING:
 def range_notices_of_levels(planned: PlannedLevels, masked: MaskedLevels) -> tuple[str, ...]:
     """Sentences on masked values of any level beyond the original's smallest or largest value; counts, never a value.
 
-    Parameters
-    ----------
-    planned : PlannedLevels
-        Of all groups that came to the steps: their values are the range.
-    masked : MaskedLevels
-        As it is released: derived, moved with others and rounded, which masking a level by itself knows nothing of.
+    `planned`: of all groups that came to the steps: their values are the range. `masked`: as it is released: derived,
+    moved with others and rounded, which masking a level by itself knows nothing of.
     """
     left: dict[str, tuple[int, int]] = {}
     for level in masked.linked:

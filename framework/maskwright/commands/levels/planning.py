@@ -80,24 +80,12 @@ if TYPE_CHECKING:
 class PlannedLevels:
     """What a run on several levels will do.
 
-    Attributes
-    ----------
-    arrived : ArrivedLevels
-        Without groups that steps leave out, and edits that are dropped.
-    across : AcrossLevels
-    steps : mapping of level name to LevelSteps
-    ready : mapping of level name to ReadyRun
-        Of the levels that steps mask; their data hold no keys, and no variables that are derived.
-    unmasked : mapping of level name to ReadyRun
-        Of the others, with a plan of no steps: what is doubted of a file that no step masks is doubted of them.
-    dropped : tuple of Edit
-        Edits across levels that steps drop, because what they read is published as categories.
-    told : tuple of Doubt
-        Masked variables that the other level shows.
-    otherwise : AcrossLevels or None
-        Where totals stand: who would keep each edit if all of them were derived; for groups that cannot be moved.
-    whole : WholeGroups or None
-        Groups that are masked with all their members as one record; `ready` then tells of each level what is masked.
+    `arrived`: without groups that steps leave out, and edits that are dropped. `ready`: of the levels that steps mask;
+    their data hold no keys, and no variables that are derived. `unmasked`: of the others, with a plan of no steps: what
+    is doubted of a file that no step masks is doubted of them. `dropped`: edits across levels that steps drop, because
+    what they read is published as categories. `told`: masked variables that the other level shows. `otherwise`: where
+    totals stand: who would keep each edit if all of them were derived; for groups that cannot be moved. `whole`: groups
+    that are masked with all their members as one record; `ready` then tells of each level what is masked.
     """
 
     arrived: ArrivedLevels
@@ -160,22 +148,7 @@ class PlannedLevels:
 
 
 def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter, clock: Clock) -> PlannedLevels:
-    """Plan each level as a file of its own, and who keeps the edits across levels.
-
-    Parameters
-    ----------
-    described : Pipeline
-    arrived : ArrivedLevels
-    reporter : Reporter
-    clock : Clock
-
-    Raises
-    ------
-    InputError
-        Steps that mask keys, or nothing; plans that cannot keep k.
-    EditViolation
-        The original breaks edits of which no step masks a variable.
-    """
+    """Plan each level as a file of its own, and who keeps the edits across levels."""
     with told_first(arrived.doubts, described.waivers):
         return _planned(described, arrived, reporter, clock)
 
@@ -241,14 +214,7 @@ def _with_unmasked(described: Pipeline, planned: PlannedLevels, reporter: Report
 def ready_level(described: Pipeline, planned: PlannedLevels, name: str, reporter: Reporter, clock: Clock) -> ReadyRun:
     """One level as a file of its own, with the edits that its steps keep.
 
-    Parameters
-    ----------
-    described : Pipeline
-    planned : PlannedLevels
-        Of whose data the level is taken.
-    name : str
-    reporter : Reporter
-    clock : Clock
+    `planned`: of whose data the level is taken.
     """
     across, arrived = planned.across, planned.arrived
     derived = {each.variable for each in across.derived}
@@ -318,18 +284,7 @@ def _ready(
 
 
 def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
-    """Plan of a pipeline on data of several levels, as ``maskwright plan --json`` prints it.
-
-    Parameters
-    ----------
-    described : Pipeline
-    reporter : Reporter
-
-    Raises
-    ------
-    InputError, EditViolation
-        As `plan_levels` and `arrive_levels`.
-    """
+    """Plan of a pipeline on data of several levels, as ``maskwright plan --json`` prints it."""
     clock = Clock()
     arrived = arrive_levels(described, reporter, clock)
     planned = plan_levels(described, arrived, reporter, clock)

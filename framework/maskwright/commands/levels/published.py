@@ -32,16 +32,9 @@ if TYPE_CHECKING:
 class PublishedEdits:
     """Edits that hold in what is published.
 
-    Attributes
-    ----------
-    bound : BoundEdits
-        What is validated.
-    rules : EditSet
-        The same as rules that can be written, without those that linking rests on.
-    reference : LinkedData
-        The original, recoded alike: what edits on combinations in the original refer to.
-    not_applicable : mapping of edit name to int
-        Records that an edit across levels is not about, because a cell that it reads was suppressed.
+    `rules`: the same as rules that can be written, without those that linking rests on. `reference`: the original,
+    recoded alike: what edits on combinations in the original refer to. `not_applicable`: records that an edit across
+    levels is not about, because a cell that it reads was suppressed.
     """
 
     bound: BoundEdits
@@ -54,11 +47,6 @@ def published_edits(arrived: ArrivedLevels, masked: MaskedLevels) -> PublishedEd
     """Edits of a run as they hold of its masked data.
 
     An edit on one record holds as its level says; one across records when the cells that it reads are there.
-
-    Parameters
-    ----------
-    arrived : ArrivedLevels
-    masked : MaskedLevels
     """
     stated = masked.planned.arrived.bound
     levels = {edit.name: name for name, edits in stated.edits.items() for edit in edits}

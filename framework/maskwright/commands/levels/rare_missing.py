@@ -29,21 +29,6 @@ def apart_by_missing(
 
     Missing cells stay missing, and each missing code is published: whatever is done to the values, such groups are
     alike with fewer than k.
-
-    Parameters
-    ----------
-    linked : LinkedData
-    found : sequence of JoinedGroups
-        One for each composition.
-    masked : mapping of level name to sequence of str
-    k : int
-
-    Returns
-    -------
-    list of JoinedGroups
-        Without them.
-    list of JoinedGroups
-        They.
     """
     top, low = linked.names
     gaps = {level: _gaps(linked, level, masked[level]) for level in (top, low)}
@@ -63,18 +48,8 @@ def apart_by_plans(
 ) -> list[JoinedGroups]:
     """Groups that the strata of their plan tell apart besides: those of another stratum publish other values.
 
-    Parameters
-    ----------
-    found : sequence of JoinedGroups
-        Of k groups or more each.
-    planned : callable
-        Plans the joined records of groups.
-    k : int
-
-    Returns
-    -------
-    list of JoinedGroups
-        With what is left of a composition of which fewer than k would be.
+    `found`: of k groups or more each. `planned`: plans the joined records of groups. Returns with what is left of a
+    composition of which fewer than k would be.
     """
     waiting, apart = list(found), []
     while waiting:

@@ -32,15 +32,8 @@ if TYPE_CHECKING:
 class LevelResults:
     """What the steps made of each level.
 
-    Attributes
-    ----------
-    planned : PlannedLevels
-        On the groups that are left.
-    results : mapping of level name to MaskingResult
-        Of the levels that steps mask, before what holds across levels.
-    rows : mapping of level name to ndarray of shape (n,), int64
-        Where the masked records stand in the level that its steps got, where these took records away.
-    notices : tuple of str
+    `planned`: on the groups that are left. `results`: of the levels that steps mask, before what holds across levels.
+    `rows`: where the masked records stand in the level that its steps got, where these took records away; shape (n,).
     """
 
     planned: PlannedLevels
@@ -57,19 +50,6 @@ def level_by_level(
     Records that are taken from the upper level take their members along, and the lower level is masked without them. A
     record that is taken from the lower level takes its whole group along; the steps are run again on what is left,
     until they take nobody, and the upper level is masked then.
-
-    Parameters
-    ----------
-    described : Pipeline
-    planned : PlannedLevels
-    seed : int
-    reporter : Reporter
-    clock : Clock
-
-    Raises
-    ------
-    InputError
-        When no record would be left.
     """
     run = _Run(described, seed, reporter, clock)
     top, low = planned.arrived.linked.names

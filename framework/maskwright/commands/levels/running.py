@@ -75,21 +75,7 @@ if TYPE_CHECKING:
 def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: Collection[str]) -> RunRecord:
     """Run a pipeline on data of several levels.
 
-    Parameters
-    ----------
-    described : Pipeline
-        With levels.
-    reporter : Reporter
-    clock : Clock
-    private : collection of str
-        Outputs that only their owner may read.
-
-    Raises
-    ------
-    InputError
-        Bad input: nothing was written.
-    EditViolation, ThresholdMissed, OpenDoubts
-        The result may not be released: nothing was published.
+    `private`: outputs that only their owner may read.
     """
     arrived = arrive_levels(described, reporter, clock)
     engine = engine_rules(described)

@@ -26,15 +26,9 @@ if TYPE_CHECKING:
 class LevelSteps:
     """Steps that mask variables of one level.
 
-    Attributes
-    ----------
-    steps : tuple of Step
-    numbers : tuple of int
-        Of each in the pipeline, 1 for the first.
-    computed : mapping of int to Step
-        Steps whose variables are all derived across levels, by their numbers in the pipeline: nothing is left to mask.
-    derived : mapping of int to tuple of str
-        Variables that the other steps name, and that are derived, by the numbers of the steps.
+    `numbers`: of each in the pipeline, 1 for the first. `computed`: steps whose variables are all derived across
+    levels, by their numbers in the pipeline: nothing is left to mask. `derived`: variables that the other steps name,
+    and that are derived, by the numbers of the steps.
     """
 
     steps: tuple[Step, ...] = ()
@@ -66,17 +60,7 @@ class LevelSteps:
 def steps_of_level(steps: Sequence[Step], level: Level, linked: LinkedData) -> LevelSteps:
     """Those of the steps that name variables of a level, and only these variables.
 
-    Parameters
-    ----------
-    steps : sequence of Step
-    level : Level
-    linked : LinkedData
-        Of which it is a level.
-
-    Raises
-    ------
-    InputError
-        A step whose keys are of two levels.
+    `linked`: of which it is a level.
     """
     known = {variable.name: variable for variable in maskable(level)}
     elsewhere = {name for other in linked for name in other.data.names if name not in level.data}
@@ -172,13 +156,6 @@ def without_derived(found: LevelSteps, derived: Collection[str], level: Level) -
     """Steps without variables that are derived; those that mask no others are told as `computed`.
 
     A step that draws records has nothing to do with the values of its variables: it takes others, or none of the file.
-
-    Parameters
-    ----------
-    found : LevelSteps
-    derived : collection of str
-    level : Level
-        Whose steps they are.
     """
     kept, computed, instead = [], {}, {}
     known = {variable.name: variable for variable in maskable(level)}

@@ -22,22 +22,7 @@ def suggest_levels(
 ) -> Suggestions:
     """Find rules of groups and of members: sums and numbers of members, and members beside their group.
 
-    Parameters
-    ----------
-    linked : LinkedData
-    known : EditSet
-        Rules that are known.
-    share : float
-        Share of the records of a level in which a rule has to hold.
-    limit : int
-        Suggestions, at most; 0: all.
-    show_values : bool, default False
-        As of `suggest_rules`.
-
-    Raises
-    ------
-    InputError
-        Wrong rules; a share outside (0, 1].
+    `share`: share of the records of a level in which a rule has to hold. `limit`: suggestions, at most; 0: all.
     """
     top, low = linked.levels
     read = [f"count({low.name})", *(f"sum({low.name}.{name_text(name)})" for name in _amounts(low))]

@@ -34,16 +34,7 @@ def write_linked_svrl(
     Of files that are no XML the elements are called as the levels are: ``/records/household[3]/person[2]``, the second
     person of the third household in the order of the file.
 
-    Parameters
-    ----------
-    stream : binary stream
-    linked : LinkedData
-    edits : mapping of level name to iterable of Edit
-        The upper level first.
-    found : iterable of EditOutcome
-        Of each of these edits, in this order.
-    sources : LevelSources
-        Where the records are.
+    `found`: of each of these edits, in this order.
     """
     placed = placed_edits(linked, edits, found, sources)
     with SvrlWriter(stream, [edit for edit, _ in placed], None) as writer:

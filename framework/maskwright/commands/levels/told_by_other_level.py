@@ -23,13 +23,7 @@ if TYPE_CHECKING:
 def told_by_other_level(linked: LinkedData, bound: BoundEdits, plans: Mapping[str, Plan]) -> Iterator[Doubt]:
     """Doubts about variables of one level that the other shows.
 
-    Parameters
-    ----------
-    linked : LinkedData
-        The original.
-    bound : BoundEdits
-    plans : mapping of level name to Plan
-        Of the levels that steps mask.
+    `plans`: of the levels that steps mask.
     """
     masked = {name: {each for each in plan.changed if not plan.variables[each].as_is} for name, plan in plans.items()}
     changed = {name: masked[name] & plan.replaced for name, plan in plans.items()}

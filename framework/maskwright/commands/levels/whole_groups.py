@@ -53,13 +53,7 @@ if TYPE_CHECKING:
 class WholeGroups:
     """Groups that are masked with all their members as one record.
 
-    Attributes
-    ----------
-    rules : JointRules
-    parts : tuple of (JoinedGroups, JointEdits, ReadyRun)
-        One for each composition; its data are joined records.
-    left_out : int
-        Groups of rare compositions.
+    `parts`: one for each composition; its data are joined records.
     """
 
     rules: JointRules
@@ -71,15 +65,9 @@ class WholeGroups:
 class MaskedGroups:
     """What masking whole groups made.
 
-    Attributes
-    ----------
-    linked : LinkedData
-    adjusted : mapping of edit name to int
-        Records of its level that were moved because of each edit: of members, those of a group by themselves.
-    infeasible : mapping of edit name to int
-        Those for which no values were found that satisfy it.
-    costs : tuple of (ndarray, Cost)
-        The groups of each composition, and what their joined records lost.
+    `adjusted`: records of its level that were moved because of each edit: of members, those of a group by themselves.
+    `infeasible`: those for which no values were found that satisfy it. `costs`: the groups of each composition, and
+    what their joined records lost.
     """
 
     linked: LinkedData
@@ -89,18 +77,7 @@ class MaskedGroups:
 
 
 def masks_whole_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
-    """Whether the steps mask whole groups.
-
-    Parameters
-    ----------
-    steps : sequence of Step
-    linked : LinkedData
-
-    Raises
-    ------
-    InputError
-        Steps that do beside steps that do not; units that are no level with members; methods that cannot.
-    """
+    """Whether the steps mask whole groups."""
     asked = [(number, step) for number, step in enumerate(steps, 1) if step.unit is not None]
     if not asked:
         return False
@@ -143,23 +120,7 @@ def plan_whole_groups(
 ) -> tuple[ArrivedLevels, WholeGroups]:
     """Plan the masking of whole groups, composition by composition.
 
-    Parameters
-    ----------
-    described : Pipeline
-    arrived : ArrivedLevels
-    masked : mapping of level name to sequence of str
-        Variables that the steps mask.
-    clock : Clock
-
-    Returns
-    -------
-    (ArrivedLevels, WholeGroups)
-        The data without groups that are left out.
-
-    Raises
-    ------
-    InputError
-        Compositions of fewer than k groups, unless they are to be dropped.
+    `masked`: variables that the steps mask. Returns the data without groups that are left out.
     """
     top, low = arrived.linked.names
     rules = joint_rules(arrived.bound, (top, low), masked)
@@ -257,13 +218,7 @@ def _without_rare(
 
 
 def across_of_groups(arrived: ArrivedLevels, whole: WholeGroups) -> AcrossLevels:
-    """Who keeps each edit where whole groups are masked.
-
-    Parameters
-    ----------
-    arrived : ArrivedLevels
-    whole : WholeGroups
-    """
+    """Who keeps each edit where whole groups are masked."""
     touched = {edit.name for edit, _ in whole.rules.edits}
     kept: dict[str, KeptBy] = {}
     for _, written, ready in whole.parts:
@@ -290,16 +245,7 @@ def across_of_groups(arrived: ArrivedLevels, whole: WholeGroups) -> AcrossLevels
 def mask_whole_groups(
     described: Pipeline, arrived: ArrivedLevels, whole: WholeGroups, seed: int, reporter: Reporter
 ) -> MaskedGroups:
-    """Mask the groups of each composition.
-
-    Parameters
-    ----------
-    described : Pipeline
-    arrived : ArrivedLevels
-    whole : WholeGroups
-    seed : int
-    reporter : Reporter
-    """
+    """Mask the groups of each composition."""
     execution = Execution.of(described.execution)
     parts: list[tuple[JoinedGroups, Mapping[str, Column]]] = []
     adjusted: dict[str, int] = {}
@@ -321,13 +267,7 @@ def mask_whole_groups(
 
 
 def results_of_levels(whole: MaskedGroups, ready: Mapping[str, ReadyRun]) -> dict[str, MaskingResult]:
-    """What was made of each level, as if it had been masked by itself.
-
-    Parameters
-    ----------
-    whole : MaskedGroups
-    ready : mapping of level name to ReadyRun
-    """
+    """What was made of each level, as if it had been masked by itself."""
     results = {}
     linked = whole.linked
     for name, each in ready.items():

@@ -46,15 +46,7 @@ Written = tuple["Dataset", "Mapping[str, Any]"]
 class LevelFiles:
     """Files of a run on several levels, under the names they have until they are published.
 
-    Attributes
-    ----------
-    described : Pipeline
-        With levels.
-    originals : mapping of level name to Dataset
-        Files as they were read.
-    release : Release
-    reporter : Reporter
-    clock : Clock
+    `originals`: files as they were read.
     """
 
     described: Pipeline
@@ -71,10 +63,7 @@ class LevelFiles:
     def write_data(self, arranged: ArrangedLevels) -> dict[str, Written]:
         """Write the masked data, in the form they came in, and the map from the old keys if it is asked for.
 
-        Returns
-        -------
-        dict of output to (Dataset, mapping)
-            What was given to be written; of a nested file, each level as it is read.
+        Returns what was given to be written; of a nested file, each level as it is read.
         """
         output = self.described.output
         canonical = output.numbers == "canonical"
@@ -121,16 +110,7 @@ class LevelFiles:
     def read_back(self, arranged: ArrangedLevels, written: dict[str, Written]) -> LinkedData:
         """Read what was written as anyone would, compare it with what was given, and link it again.
 
-        Parameters
-        ----------
-        arranged : ArrangedLevels
-        written : dict of output to (Dataset, mapping)
-            As `write_data` gives it; of a nested file, each level. What was compared is taken out: it is let go.
-
-        Raises
-        ------
-        WrittenOtherwise
-            The files do not hold what was given.
+        `written`: as `write_data` gives it; of a nested file, each level. What was compared is taken out: it is let go.
         """
         files: dict[str, Dataset] = {}
         variables = [each for level in arranged.linked for each in level.data.variables]
@@ -156,24 +136,8 @@ class LevelFiles:
     ) -> tuple[str, ...]:
         """Judge the written tables a second time, by other means: it has the last word.
 
-        Parameters
-        ----------
-        arranged : ArrangedLevels
-        released : LinkedData
-        edits : PublishedEdits
-        found : mapping of level name to Outcome
-        by_engine : collection of str
-            Names of the edits that an engine is asked about.
-
-        Returns
-        -------
-        tuple of str
-            Notices about edits that have no second opinion.
-
-        Raises
-        ------
-        EvaluationsDisagree
-            The two differ.
+        `by_engine`: names of the edits that an engine is asked about. Returns notices about edits that have no second
+        opinion.
         """
         source = self.described.output.source
         if not is_read_twice(source):
@@ -197,10 +161,7 @@ class LevelFiles:
     def write_rules(self, edits: PublishedEdits, arranged: ArrangedLevels) -> tuple[str, ...]:
         """Write the rules that hold in the published data, where they are asked for.
 
-        Returns
-        -------
-        tuple of str
-            Notices about rules that could not be written.
+        Returns notices about rules that could not be written.
         """
         target = self.described.output.edits
         if target is None:
@@ -216,14 +177,7 @@ class LevelFiles:
     ) -> None:
         """Write one codebook of the variables of all levels, where one is asked for.
 
-        Parameters
-        ----------
-        record : RunRecord
-        released : LinkedData
-        arranged : ArrangedLevels
-            With what is declared of the variables.
-        recoded : collection of str
-            Variables that are published as other categories.
+        `arranged`: with what is declared of the variables. `recoded`: variables that are published as other categories.
         """
         target = self.described.output.codebook
         if target is None:

@@ -30,15 +30,7 @@ _DISTRIBUTION = re.compile(r"[A-Z0-9]|[A-Z0-9][A-Z0-9._-]*[A-Z0-9]", re.IGNORECA
 class PluginNames:
     """What a package and its plugin are called.
 
-    Attributes
-    ----------
-    kind : str
-    distribution : str
-        As package indexes have it: ``maskwright-top-coding``.
-    package : str
-        To import: ``maskwright_top_coding``.
-    plugin : str
-        In pipelines: ``top_coding``.
+    `distribution`: as package indexes have it: ``maskwright-top-coding``.
     """
 
     kind: str
@@ -53,20 +45,7 @@ class PluginNames:
 
 
 def plugin_names(name: str, kind: str) -> PluginNames:
-    """Names that follow from the one that a person chose.
-
-    Parameters
-    ----------
-    name : str
-        Of the package.
-    kind : str
-        One of `KINDS`.
-
-    Raises
-    ------
-    InputError
-        It is no name for a package or a plugin, or is taken; with one that would do.
-    """
+    """Names that follow from the one that a person chose."""
     if kind not in KINDS:
         raise InputError(unknown_name("kind of plugin", kind, KINDS))
     distribution = re.sub(r"[-_.]+", "-", name).lower()

@@ -59,26 +59,8 @@ _FOLDER_MODE = 0o777
 def write_plugin_package(folder: Path, name: str, kind: str = "method") -> tuple[Path, tuple[str, ...]]:
     """Write a package that offers one plugin, with tests that pass.
 
-    Parameters
-    ----------
-    folder : Path
-        In which a folder of the package's name is made.
-    name : str
-        Of the package, and so of the plugin.
-    kind : str, default "method"
-        One of `maskwright.commands.new_plugin.names.KINDS`.
-
-    Returns
-    -------
-    Path
-        The folder that was made.
-    tuple of str
-        Names of the files in it.
-
-    Raises
-    ------
-    InputError
-        The name cannot be, the folder is there already, or it cannot be written.
+    `folder`: in which a folder of the package's name is made. `name`: of the package, and so of the plugin. Returns the
+    folder that was made; names of the files in it.
     """
     names = plugin_names(name, kind)
     target = folder / names.distribution
@@ -104,12 +86,7 @@ def write_plugin_package(folder: Path, name: str, kind: str = "method") -> tuple
 
 
 def package_files(names: PluginNames) -> Mapping[str, str]:
-    """Content of every file of a package, by its name in the folder.
-
-    Parameters
-    ----------
-    names : PluginNames
-    """
+    """Content of every file of a package, by its name in the folder."""
     source = f"src/{names.package}"
     return {
         "pyproject.toml": _filled("common/pyproject.toml.txt", names),

@@ -22,15 +22,7 @@ DISTINCT_AT_ONCE = 250_000
 
 
 def spill_classes(path: Path, data: Dataset, names: Sequence[str], tasks: int) -> None:
-    """Write the classes of one part and how many of its records are in each, sorted by the task that counts them.
-
-    Parameters
-    ----------
-    path : Path
-    data : Dataset
-    names : sequence of str
-    tasks : int
-    """
+    """Write the classes of one part and how many of its records are in each, sorted by the task that counts them."""
     one, other, counts = _distinct(*class_hashes(data, names), np.ones(len(data), dtype=np.int64))
     spill(path, {"one": one, "other": other, "records": counts}, (one % np.uint64(tasks)).astype(np.int64), tasks)
 
@@ -60,23 +52,9 @@ def count_classes(
 ) -> Mapping[str, object]:
     """Count the classes of one share of the hashes; a task.
 
-    Parameters
-    ----------
-    folders : tuple of str
-        Of the finished parts; "" for one without records.
-    least : tuple of int
-        For each set of variables, the size that its classes should have.
-    tasks : int
-        Shares of each set.
-    folder : Path
-        Gets nothing.
-    key : str
-        Set of variables, and share: ``2-17``.
-
-    Returns
-    -------
-    mapping
-        ``smallest`` class, null without any, and records ``below`` the size.
+    `folders`: of the finished parts; "" for one without records. `least`: for each set of variables, the size that its
+    classes should have. `key`: set of variables, and share: ``2-17``. Returns ``smallest`` class, null without any, and
+    records ``below`` the size.
     """
     from pathlib import Path as FilePath
 

@@ -22,12 +22,7 @@ def arrays_of(
 ) -> dict[str, NDArray[np.generic]]:
     """Values, and codes of missing cells where the whole file says how any are written, of these variables.
 
-    Parameters
-    ----------
-    data : Dataset
-        In the terms of the whole file.
-    names : sequence of str
-    known : mapping of name to WholeVariable
+    `data`: in the terms of the whole file.
     """
     found: dict[str, NDArray[np.generic]] = {}
     for name in names:
@@ -45,11 +40,7 @@ def dataset_of(
 ) -> Dataset:
     """Dataset of the variables that `arrays_of` gave.
 
-    Parameters
-    ----------
-    arrays : mapping of name to ndarray of shape (n,)
-    names : sequence of str
-    known : mapping of name to WholeVariable
+    `arrays`: shape (n,).
     """
     columns = []
     for name in names:

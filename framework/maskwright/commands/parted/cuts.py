@@ -25,17 +25,8 @@ if TYPE_CHECKING:
 class GroupCut:
     """The cut of one variable group.
 
-    Attributes
-    ----------
-    group : int
-        Its position in the plan.
-    conditions : Conditions
-    stratum_of : mapping of tuple of int to int
-        Stratum of each combination of conditions.
-    trees : tuple of KdTree
-        Of each stratum.
-    center, scale : ndarray of shape (g,), float64
-        Of the group's variables over the whole file.
+    `group`: its position in the plan. `stratum_of`: stratum of each combination of conditions. `center`, `scale`: of
+    the group's variables over the whole file; shape (g,).
     """
 
     group: int
@@ -68,11 +59,7 @@ class GroupCut:
     def leaf_of(self, data: Dataset, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Leaf of each record of a part; shape (n,).
 
-        Parameters
-        ----------
-        data : Dataset
-            Original records.
-        hashes : ndarray of shape (n,), uint64
+        `hashes`: shape (n,).
         """
         strata, points = strata_of(self.conditions, self.stratum_of, data), self.points(data)
         found = np.zeros(len(data), dtype=np.int64)
@@ -109,18 +96,8 @@ def cut_of_group(
 ) -> GroupCut:
     """Cut each stratum into as many leaves as it needs blocks.
 
-    Parameters
-    ----------
-    group : int
-    conditions : Conditions
-    stratum_of : mapping
-    records : sequence of int
-        Of each stratum in the whole file.
-    sample : Dataset
-    hashes : ndarray of shape (m,), uint64
-        Of the sampled records.
-    center, scale : ndarray of shape (g,)
-    block_size : int
+    `records`: of each stratum in the whole file. `hashes`: of the sampled records; shape (m,). `center`, `scale`: shape
+    (g,).
     """
     whole = GroupCut(group, conditions, stratum_of, (), center, scale)
     strata, points = strata_of(conditions, stratum_of, sample), whole.points(sample)
@@ -136,11 +113,7 @@ def blocks_of(sizes: NDArray[np.int64], strata: NDArray[np.int64], least: int) -
 
     Leaves are quantiles of a sample, and a small one may hold fewer records than a cluster needs.
 
-    Parameters
-    ----------
-    sizes, strata : ndarray of shape (leaves,), int64
-        Records and stratum of each leaf.
-    least : int
+    `sizes`, `strata`: records and stratum of each leaf; shape (leaves,).
     """
     blocks: list[tuple[int, int]] = []
     for stratum in range(int(strata.max(initial=-1)) + 1):

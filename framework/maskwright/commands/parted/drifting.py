@@ -27,15 +27,7 @@ Sums = dict[str, Any]
 
 
 def drift_sums(data: Dataset, names: Sequence[str], standardisation: Standardisation) -> Sums:
-    """Sums of standardised values and of their products over the records that have both.
-
-    Parameters
-    ----------
-    data : Dataset
-    names : sequence of str
-        Numeric.
-    standardisation : Standardisation
-    """
+    """Sums of standardised values and of their products over the records that have both."""
     center = np.array([standardisation.center[name] for name in names])
     scale = np.array([standardisation.scale[name] for name in names])
     p = len(names)
@@ -59,10 +51,7 @@ def drift_sums(data: Dataset, names: Sequence[str], standardisation: Standardisa
 class DriftTotals:
     """Sums of both files, added in the order of the parts as they come.
 
-    Attributes
-    ----------
-    before, after : list of mapping
-        Of the file before and after adjusting; empty, or with one.
+    `before`, `after`: of the file before and after adjusting; empty, or with one.
     """
 
     def __init__(self) -> None:
@@ -79,12 +68,7 @@ class DriftTotals:
 def drift_of_sums(before: Iterable[Sums], after: Iterable[Sums], names: Sequence[str], records: int) -> Drift | None:
     """Largest shift of a mean and of a covariance, as `maskwright.masking.adjusting.drift.drift_of` has it.
 
-    Parameters
-    ----------
-    before, after : iterable of mapping
-        As `drift_sums` gives them, in the order of the parts.
-    names : sequence of str
-    records : int
+    `before`, `after`: as `drift_sums` gives them, in the order of the parts.
     """
     if not names or not records:
         return None

@@ -153,12 +153,7 @@ def unchanged_facts(
 
     As `maskwright.masking.unchanged_values.unchanged_doubts` counts them.
 
-    Parameters
-    ----------
-    step : Step
-    names : sequence of str
-    before, after : Dataset
-    clusters : ndarray of shape (n,), int64, or None
+    `clusters`: shape (n,).
     """
     found: dict[str, list[Any]] = {}
     for name in names:
@@ -177,13 +172,7 @@ def unchanged_facts(
 def unchanged_doubts(plan: Plan, group: int, told: Iterable[Mapping[str, list[Any]]]) -> Iterator[Doubt]:
     """Doubts about the variables of a group that its step left as they were.
 
-    Parameters
-    ----------
-    plan : Plan
-    group : int
-        Position in the plan.
-    told : iterable of mapping
-        What `unchanged_facts` gave, task by task.
+    `told`: what `unchanged_facts` gave, task by task.
     """
     counted: dict[str, list[Any]] = {}
     for facts in told:

@@ -26,15 +26,7 @@ if TYPE_CHECKING:
 class Finished:
     """What was found of all finished parts.
 
-    Attributes
-    ----------
-    outcome : Outcome
-        Of the files as they were read back.
-    unchanged : tuple of UnchangedCells
-    doubts : mapping of (kind, subject) to Doubt
-        The first of each.
-    masked : Dataset
-        Variables of the published file, without records.
+    `outcome`: of the files as they were read back. `masked`: variables of the published file, without records.
     """
 
     outcome: Outcome
@@ -46,10 +38,7 @@ class Finished:
 def added_up(parts: Iterable[tuple[int, FinishedPart]]) -> Finished:
     """What was found of all parts.
 
-    Parameters
-    ----------
-    parts : iterable of (number of the first record, FinishedPart)
-        In order; at least one.
+    `parts`: in order; at least one.
     """
     outcomes: list[tuple[int, Outcome]] = []
     unchanged: list[tuple[UnchangedCells, NDArray[np.float64]]] = []

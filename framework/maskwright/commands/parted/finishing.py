@@ -65,30 +65,13 @@ FOUND = "finished"
 class Finish:
     """What finishing a part takes.
 
-    Attributes
-    ----------
-    masking : Masking
-    groups : tuple of MaskedGroup
-        In the order of the plan.
-    record_units : tuple of int
-        Adjustment units that act on records, by position in the plan.
-    class_sets : tuple of tuple of str
-        Variables whose classes are counted.
-    class_tasks : int
-        Tasks that count the classes of one set.
-    domain_rows : Dataset or None
-        Records that hold the combinations that domain edits ask for.
-    measures : tuple of MeasureRequest
-    published : mapping of name to WholeVariable
-        Variables as they are published.
-    occurring : tuple of ndarray of shape (m, v), int64
-        For each unit of categories the combinations that occur in the whole file.
-    donors : mapping of int to Donors
-        Of units that act on records, by position; empty while they are not known.
-    changed : frozenset of str
-        Columns that are masked in some part: in others, too, they are not written in the form of the original.
-    extents : mapping of name to Extent
-        How far masked numbers go in the whole original.
+    `groups`: in the order of the plan. `record_units`: adjustment units that act on records, by position in the plan.
+    `class_sets`: variables whose classes are counted. `class_tasks`: tasks that count the classes of one set.
+    `domain_rows`: records that hold the combinations that domain edits ask for. `published`: variables as they are
+    published. `occurring`: for each unit of categories the combinations that occur in the whole file; shape (m, v).
+    `donors`: of units that act on records, by position; empty while they are not known. `changed`: columns that are
+    masked in some part: in others, too, they are not written in the form of the original. `extents`: how far masked
+    numbers go in the whole original.
     """
 
     masking: Masking
@@ -109,21 +92,9 @@ class Finish:
 class FinishedPart:
     """What was found of a part that is finished.
 
-    Attributes
-    ----------
-    outcome : Outcome
-        Of the file as it was read back.
-    alone : tuple of str
-        Edits without a second opinion.
-    unchanged : tuple of (UnchangedCells, ndarray of shape (v,), float64)
-        Of each variable, with up to `FEW` of its values.
-    doubts : tuple of Doubt
-    masked : Dataset
-        Variables of the published file, without records.
-    donors : mapping of int to Donors
-        Of units that act on records, by position in the plan.
-    texts : mapping of name to HeldTexts
-        Of the published variables, as they were read back.
+    `outcome`: of the file as it was read back. `alone`: edits without a second opinion. `unchanged`: of each variable,
+    with up to `FEW` of its values; shape (v,). `masked`: variables of the published file, without records. `donors`: of
+    units that act on records, by position in the plan. `texts`: of the published variables, as they were read back.
     """
 
     outcome: Outcome
@@ -142,16 +113,7 @@ FEW = 30
 def finish(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
     """Finish one part; a task.
 
-    Parameters
-    ----------
-    told : Stored
-        A `Sheet`.
-    about : Stored
-        A `Finish`.
-    folder : Path
-        Gets the masked files, ``finished`` (a `FinishedPart`), and ``kN`` of each set of classes.
-    key : str
-        Position of the part.
+    `folder`: gets the masked files, ``finished`` (a `FinishedPart`), and ``kN`` of each set of classes.
     """
     sheet: Sheet = told.read()
     task: Finish = about.read()
@@ -247,17 +209,8 @@ def validated(
 ) -> tuple[Outcome, tuple[str, ...]]:
     """Verdicts on what a task wrote, and the edits that have no second opinion.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the task.
-    sheet : Sheet
-    task : Finish
-    masked : Dataset
-        That was written.
-    reported : bool
-        Whether these are the files that are released: then the folder gets a share of the report, where one is asked
-        for.
+    `reported`: whether these are the files that are released: then the folder gets a share of the report, where one is
+    asked for.
     """
     pipeline, masking = sheet.pipeline, task.masking
     source = written_part(folder, pipeline, ())

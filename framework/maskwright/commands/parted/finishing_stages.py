@@ -153,12 +153,7 @@ def _donors(run: PartedRun, units: Sequence[int]) -> dict[int, Donors]:
 def _changed(facts: Iterable[Mapping[str, Any]], *, if_any: bool) -> frozenset[str]:
     """Masked columns that some parts have as they were written, and others not.
 
-    Parameters
-    ----------
-    facts : iterable of mapping
-        Of the parts.
-    if_any : bool
-        Whether parts will change once more: then no part's column may stay as it was written.
+    `if_any`: whether parts will change once more: then no part's column may stay as it was written.
     """
     kept: set[str] = set()
     others: set[str] = set()

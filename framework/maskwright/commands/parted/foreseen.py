@@ -32,15 +32,7 @@ HINT = (
 def costs_of_parted_plan(request: Pipeline, plan: Plan, variables: int, records: int, part: int | None = None) -> Costs:
     """Expected costs of a run over parts.
 
-    Parameters
-    ----------
-    request : Pipeline
-    plan : Plan
-    variables : int
-        Columns of the data.
-    records : int
-    part : int, optional
-        Records of the largest part; left out, as many as a block has.
+    `part`: records of the largest part; left out, as many as a block has.
     """
     block = request.execution.block_size or BLOCK_SIZE
     largest = min(max(part or block, _records_of_file(request)), records)
@@ -55,13 +47,7 @@ def _records_of_file(request: Pipeline) -> int:
 
 
 def worker_limit(request: Pipeline, costs: Costs) -> int | None:
-    """Bytes that a worker may take: what the pipeline says, else what its machine leaves; None where nobody knows.
-
-    Parameters
-    ----------
-    request : Pipeline
-    costs : Costs
-    """
+    """Bytes that a worker may take: what the pipeline says, else what its machine leaves; None where nobody knows."""
     limit = limit_of(request)
     assert request.engine is not None
     engine = request.engine.plugin
@@ -76,17 +62,7 @@ def worker_limit(request: Pipeline, costs: Costs) -> int | None:
 
 
 def refuse_unscannable(request: Pipeline, parts: Parts) -> None:
-    """Refuse parts of which a worker cannot hold the largest one, before they are read.
-
-    Parameters
-    ----------
-    request : Pipeline
-    parts : Parts
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse parts of which a worker cannot hold the largest one, before they are read."""
     largest = max(parts, key=lambda each: each.records)
     variables = len(parts.schema or ())
     shape = Shape(parts.records, variables, largest.records, max(1, largest.records), 1, request.execution.at_once)
@@ -98,17 +74,7 @@ def refuse_unscannable(request: Pipeline, parts: Parts) -> None:
 def refuse_too_large_parts(request: Pipeline, plan: Plan, parts: Parts, scratch: Path) -> None:
     """Refuse a run that is expected to need more memory than its workers have, or more room on the way than is left.
 
-    Parameters
-    ----------
-    request : Pipeline
-    plan : Plan
-    parts : Parts
-    scratch : Path
-        What is there already counts as room.
-
-    Raises
-    ------
-    InputError
+    `scratch`: what is there already counts as room.
     """
     largest = max(parts, key=lambda each: each.records)
     costs = costs_of_parted_plan(request, plan, len(parts.schema or ()), parts.records, largest.records)

@@ -28,23 +28,7 @@ if TYPE_CHECKING:
 
 
 def write_svrl(run: PartedRun, release: Release, edits: EditSet, layout: Layout) -> None:
-    """Put the report on violations together, where one is asked for. Confidential.
-
-    Parameters
-    ----------
-    run : PartedRun
-        Whose files are written.
-    release : Release
-    edits : EditSet
-        That were checked.
-    layout : Layout
-        Of the original.
-
-    Raises
-    ------
-    InputError
-        The disk refuses.
-    """
+    """Put the report on violations together, where one is asked for. Confidential."""
     if run.pipeline.output.svrl is None:
         return
     target = release.temporary("svrl")
@@ -59,23 +43,7 @@ def write_svrl(run: PartedRun, release: Release, edits: EditSet, layout: Layout)
 
 
 def write_rules(run: PartedRun, release: Release, result: MaskingResult, layout: Layout) -> None:
-    """Write the rules that hold in the published data, where they are asked for.
-
-    Parameters
-    ----------
-    run : PartedRun
-    release : Release
-    result : MaskingResult
-    layout : Layout
-        Of the original.
-
-    Raises
-    ------
-    InputError
-        The disk refuses.
-    EditError
-        No rule can be said in the language of the file.
-    """
+    """Write the rules that hold in the published data, where they are asked for."""
     target = run.pipeline.output.edits
     if target is None:
         return
@@ -90,18 +58,7 @@ def write_rules(run: PartedRun, release: Release, result: MaskingResult, layout:
 def gather(run: PartedRun, release: Release, variables: Sequence[Variable]) -> None:
     """Move the finished files into the release, each as it was validated, and write the manifest of a folder.
 
-    Parameters
-    ----------
-    run : PartedRun
-        Whose parts are finished.
-    release : Release
-    variables : sequence of Variable
-        Columns of the masked data, in order.
-
-    Raises
-    ------
-    InputError
-        One of the files is not as it was validated, or the disk refuses.
+    `variables`: columns of the masked data, in order.
     """
     output, target = run.pipeline.output, release.temporary("data")
     facts: list[dict[str, Any]] = []

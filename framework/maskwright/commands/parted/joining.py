@@ -41,14 +41,8 @@ JOINED = "join"
 class JoinedFile:
     """A file of the masked data, and what it is made of.
 
-    Attributes
-    ----------
-    name : str
-        Within the masked data.
-    pieces : tuple of str
-        Files that hold its records, one after the other, and perhaps others before and behind.
-    start, records : int
-        The first of its records in these, and how many there are.
+    `pieces`: files that hold its records, one after the other, and perhaps others before and behind. `start`,
+    `records`: the first of its records in these, and how many there are.
     """
 
     name: str
@@ -61,13 +55,7 @@ class JoinedFile:
 class Joining:
     """What joining takes.
 
-    Attributes
-    ----------
-    finish : Finish
-        As the parts were finished.
-    masked : Dataset
-        Variables of the published file, without records.
-    files : tuple of JoinedFile
+    `finish`: as the parts were finished. `masked`: variables of the published file, without records.
     """
 
     finish: Finish
@@ -78,15 +66,9 @@ class Joining:
 def joined_files(pieces: Sequence[tuple[str, str, int]], ending: str, most: int | None) -> tuple[JoinedFile, ...]:
     """Files that the pieces of all parts make, in the order of their names.
 
-    Parameters
-    ----------
-    pieces : sequence of (name within the masked data, path, records)
-        In the order of the parts; those of one name belong together.
-    ending : str
-        Of the names of files.
-    most : int or None
-        Records of a file; if there are more of one name, they are cut into ``part-1``, ``part-2`` and so on. None: each
-        name is one file.
+    `pieces`: in the order of the parts; those of one name belong together. `ending`: of the names of files. `most`:
+    records of a file; if there are more of one name, they are cut into ``part-1``, ``part-2`` and so on. None: each
+    name is one file.
     """
     of_name: dict[str, list[tuple[str, int]]] = {}
     for name, path, records in pieces:
@@ -108,16 +90,7 @@ def joined_files(pieces: Sequence[tuple[str, str, int]], ending: str, most: int 
 def join(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
     """Write one file; a task.
 
-    Parameters
-    ----------
-    told : Stored
-        A `Sheet`.
-    about : Stored
-        A `Joining`.
-    folder : Path
-        Gets the file, and ``finished`` (an `Outcome`).
-    key : str
-        Position of the file.
+    `folder`: gets the file, and ``finished`` (an `Outcome`).
     """
     sheet: Sheet = told.read()
     task: Joining = about.read()
@@ -147,15 +120,8 @@ def join(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, ob
 def join_parts(run: PartedRun, told: Stored, finish: Finish, masked: Dataset) -> list[tuple[int, Outcome]]:
     """Write the files that hold records of several parts: verdicts on each, and the number of its first record.
 
-    Parameters
-    ----------
-    run : PartedRun
-        Whose parts are finished: from here on, these files are.
-    told : Stored
-        A `Sheet`.
-    finish : Finish
-    masked : Dataset
-        Variables of the published file, without records.
+    `run`: whose parts are finished: from here on, these files are. `masked`: variables of the published file, without
+    records.
     """
     output = run.pipeline.output
     pieces = [

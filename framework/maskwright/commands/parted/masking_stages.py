@@ -71,14 +71,8 @@ def mask_groups(run: PartedRun, told: Stored, found: Arrived, plan: PlannedRun) 
 class MaskedSteps:
     """What the steps made so far.
 
-    Attributes
-    ----------
-    masking : Masking
-        With the edits as they hold of it.
-    groups : tuple of MaskedGroup
-        In the order of the plan.
-    published : mapping of name to WholeVariable
-        Variables as these steps publish them.
+    `masking`: with the edits as they hold of it. `groups`: in the order of the plan. `published`: variables as these
+    steps publish them.
     """
 
     masking: Masking

@@ -25,11 +25,7 @@ NAME = "measures"
 class MeasureFacts:
     """Facts of one round, by label, in the order of the parts.
 
-    Parameters
-    ----------
-    requests : sequence of MeasureRequest
-    asked : mapping of label to mapping, optional
-        What they ask in this round; nothing in the first.
+    `asked`: what they ask in this round; nothing in the first.
     """
 
     def __init__(self, requests: Sequence[MeasureRequest], asked: Mapping[str, Facts] | None = None) -> None:

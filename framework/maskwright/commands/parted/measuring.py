@@ -39,12 +39,7 @@ BEFORE = " of the original"
 
 
 def unmeasurable(requests: Sequence[MeasureRequest]) -> Iterator[Problem]:
-    """Measures that cannot be had of a file in parts, each with the reason.
-
-    Parameters
-    ----------
-    requests : sequence of MeasureRequest
-    """
+    """Measures that cannot be had of a file in parts, each with the reason."""
     for request in requests:
         why = refused_measure(request)
         if why is not None:
@@ -70,14 +65,8 @@ def partial_measures(
 ) -> dict[str, Any]:
     """Facts of one part, by label.
 
-    Parameters
-    ----------
-    requests : sequence of MeasureRequest
-    original, released : Dataset
-        The part, and what was read back, in the terms of the whole file.
-    plan : Plan
-    asked : mapping of label to mapping
-        What measures ask in this round; empty in the first.
+    `original`, `released`: the part, and what was read back, in the terms of the whole file. `asked`: what measures ask
+    in this round; empty in the first.
     """
     comparison, found = _comparison(original, released, plan), {}
     for request in requests:
@@ -98,12 +87,7 @@ def _comparison(original: Dataset, released: Dataset, plan: Plan) -> Comparison:
 
 
 def of_both_files(requests: Sequence[MeasureRequest]) -> list[MeasureRequest]:
-    """Measures, and those that look at one file once more, of the original.
-
-    Parameters
-    ----------
-    requests : sequence of MeasureRequest
-    """
+    """Measures, and those that look at one file once more, of the original."""
     again = [replace(each, label=each.label + BEFORE) for each in requests if each.measure.of_one_file]
     return [*requests, *again]
 
@@ -128,19 +112,8 @@ def _placed(request: MeasureRequest) -> Iterator[None]:
 class Round:
     """A further round of measures.
 
-    Attributes
-    ----------
-    requests : tuple of MeasureRequest
-    plan : Plan
-    asked : mapping of label to mapping
-    finished : tuple of str
-        Folder of the task that finished each part; "" for one without records.
-    taken : tuple of str
-        Labels of measures that rows are taken for, in place of facts.
-    tasks : int
-        That rows may go to.
-    published : mapping of name to WholeVariable
-        Variables as they are published.
+    `finished`: folder of the task that finished each part; "" for one without records. `taken`: labels of measures that
+    rows are taken for, in place of facts. `tasks`: that rows may go to. `published`: variables as they are published.
     """
 
     requests: tuple[MeasureRequest, ...]
@@ -155,16 +128,7 @@ class Round:
 def measure_again(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
     """Measure one part in a further round; a task.
 
-    Parameters
-    ----------
-    told : Stored
-        A `Sheet`.
-    about : Stored
-        A `Round`.
-    folder : Path
-        Gets ``rN`` of each measure that rows are taken for, the N-th of the round.
-    key : str
-        Position of the part.
+    `folder`: gets ``rN`` of each measure that rows are taken for, the N-th of the round.
     """
     sheet, task = told.read(), about.read()
     original, first = sheet.records_of(key)
@@ -191,16 +155,8 @@ def measure_again(told: Stored, about: Stored, folder: Path, key: str) -> Mappin
 def count_rows(about: Stored, folders: tuple[str, ...], folder: Path, key: str) -> Mapping[str, object]:  # noqa: ARG001
     """Say what the rows of one measure are that go to one task; a task.
 
-    Parameters
-    ----------
-    about : Stored
-        A `Round`.
-    folders : tuple of str
-        Of the parts that rows were taken from; "" for one without records.
-    folder : Path
-        Gets nothing.
-    key : str
-        Position of the measure in the round, and of the task: ``2-17``.
+    `folders`: of the parts that rows were taken from; "" for one without records. `key`: position of the measure in the
+    round, and of the task: ``2-17``.
     """
     task = about.read()
     at, share = (int(each) for each in key.split("-"))
@@ -215,13 +171,7 @@ def merged_measure(
 ) -> Measurement | Further:
     """What a measure says of all parts, or what it asks of them.
 
-    Parameters
-    ----------
-    request : MeasureRequest
-    facts : sequence of mapping
-    asked : mapping or None
-        In the round that gave these facts.
-    plan : Plan
+    `asked`: in the round that gave these facts.
     """
     merging = request.measure.merging
     assert merging is not None

@@ -23,12 +23,7 @@ OCCURRING = "occurring"
 class Occurring:
     """What looking takes.
 
-    Attributes
-    ----------
-    groups : tuple of MaskedGroup
-        In the order of the plan.
-    units : tuple of tuple of str
-        Variables of each unit of categories.
+    `groups`: in the order of the plan. `units`: variables of each unit of categories.
     """
 
     groups: tuple[MaskedGroup, ...]
@@ -36,19 +31,7 @@ class Occurring:
 
 
 def occurring_in_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
-    """Look at one part; a task.
-
-    Parameters
-    ----------
-    told : Stored
-        A `Sheet`.
-    about : Stored
-        An `Occurring`.
-    folder : Path
-        Gets ``occurring``.
-    key : str
-        Position of the part.
-    """
+    """Look at one part; a task."""
     sheet, task = told.read(), about.read()
     original, _ = sheet.records_of(key)
     if original is None:

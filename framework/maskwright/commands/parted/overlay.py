@@ -23,18 +23,8 @@ if TYPE_CHECKING:
 class MaskedGroup:
     """Where the masked values of a variable group are.
 
-    Attributes
-    ----------
-    group : int
-        Position in the plan.
-    variables : tuple of str
-    folders : tuple of str
-        Of the tasks, one for each block, or of a step that masks part by part one for each part.
-    by_part : bool
-    published : tuple of Variable
-        What became of its variables, where the method publishes others.
-    notes : mapping
-        What is said once of all records.
+    `folders`: of the tasks, one for each block, or of a step that masks part by part one for each part. `published`:
+    what became of its variables, where the method publishes others. `notes`: what is said once of all records.
     """
 
     group: int
@@ -45,14 +35,7 @@ class MaskedGroup:
     notes: Mapping[str, Any] = field(default_factory=dict)
 
     def of_part(self, position: int, records: int) -> dict[str, NDArray[np.float64]]:
-        """Masked values of a part by record, ``p:name`` as the method gave them and ``a:name`` adjusted.
-
-        Parameters
-        ----------
-        position : int
-            Of the part.
-        records : int
-        """
+        """Masked values of a part by record, ``p:name`` as the method gave them and ``a:name`` adjusted."""
         if self.by_part:
             found = spilled(Path(self.folders[position]) / f"m{self.group}", 0, 1)
         else:
@@ -68,14 +51,7 @@ class MaskedGroup:
 def with_masked(data: Dataset, groups: Sequence[MaskedGroup], position: int) -> tuple[Dataset, Dataset]:
     """A part with what the methods of the steps made of it, and with that adjusted where it was with the clusters.
 
-    Parameters
-    ----------
-    data : Dataset
-        The original part.
-    groups : sequence of MaskedGroup
-        In the order of the plan.
-    position : int
-        Of the part.
+    `groups`: in the order of the plan.
     """
     protected = adjusted = data
     for group in groups:

@@ -8,13 +8,7 @@ from typing import Any
 
 
 class PackedFacts(Mapping[str, Any]):
-    """Facts that are read from their text each time that they are asked for.
-
-    Parameters
-    ----------
-    facts : mapping
-        Plain data of JSON.
-    """
+    """Facts that are read from their text each time that they are asked for."""
 
     __slots__ = ("_text",)
 

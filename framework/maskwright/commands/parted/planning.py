@@ -46,22 +46,7 @@ if TYPE_CHECKING:
 class Arrived:
     """What the first look at all parts found.
 
-    Attributes
-    ----------
-    variables : mapping of name to WholeVariable
-    stated : EditSet
-    outcome : Outcome
-        Verdicts on arrival.
-    domain : Domain
-    sample : Dataset
-    hashes : ndarray of shape (m,), uint64
-    layout : Layout
-        Of the first part.
-    doubts : tuple of Doubt
-    notes : tuple of str
-    records : int
-    identifiers : tuple of str
-        Columns that are there, and are not published.
+    `hashes`: shape (m,). `identifiers`: columns that are there, and are not published.
     """
 
     variables: Mapping[str, WholeVariable]
@@ -80,15 +65,7 @@ class Arrived:
 def arrived(shares: Sequence[tuple[str, int, ScannedPart]]) -> Arrived:
     """What all parts say together.
 
-    Parameters
-    ----------
-    shares : sequence of (name of a part, number of its first record, ScannedPart)
-        In order, parts without records left out.
-
-    Raises
-    ------
-    DataError
-        Parts contradict each other.
+    `shares`: in order, parts without records left out.
     """
     variables = whole_variables((name, each.variables) for name, _, each in shares)
     scanned = [each for _, _, each in shares]
@@ -111,13 +88,7 @@ def arrived(shares: Sequence[tuple[str, int, ScannedPart]]) -> Arrived:
 
 
 def merged_outcome(shares: Sequence[tuple[int, Outcome]]) -> Outcome:
-    """Verdicts on a file from those on its parts.
-
-    Parameters
-    ----------
-    shares : sequence of (number of the first record, Outcome)
-        In order.
-    """
+    """Verdicts on a file from those on its parts."""
     together = [
         _merged_edit([(first, outcome.edits[position]) for first, outcome in shares])
         for position in range(len(shares[0][1].edits))
@@ -156,17 +127,8 @@ def _reasons(shares: Iterable[tuple[UnknownBecause, ...]]) -> tuple[UnknownBecau
 class PlannedRun:
     """A plan, and what there is to say of it.
 
-    Attributes
-    ----------
-    plan : Plan
-        Its groups have the strata of the sample.
-    edits : EditSet
-        That fire on these data.
-    standardisation : Standardisation
-    notices : tuple of str
-    doubts : tuple of Doubt
-    dropped : tuple of Edit
-        Those that steps drop, because what they read is published as categories.
+    `plan`: its groups have the strata of the sample. `edits`: that fire on these data. `dropped`: those that steps
+    drop, because what they read is published as categories.
     """
 
     plan: Plan
@@ -178,19 +140,7 @@ class PlannedRun:
 
 
 def planned(pipeline: Pipeline, found: Arrived) -> PlannedRun:
-    """Plan a run from what all parts say, and a sample.
-
-    Parameters
-    ----------
-    pipeline : Pipeline
-    found : Arrived
-
-    Raises
-    ------
-    InputError
-    EditViolation
-        Under ``on_input_violation: fail``.
-    """
+    """Plan a run from what all parts say, and a sample."""
     broken = {each.name: each.violations for each in found.outcome.edits}
     failing = [each for each in found.outcome.edits if each.violations and each.severity == "error"]
     if failing and pipeline.on_input_violation == "fail":
@@ -222,13 +172,7 @@ def planned(pipeline: Pipeline, found: Arrived) -> PlannedRun:
 
 
 def standardisation_of(variables: Mapping[str, WholeVariable], names: Sequence[str]) -> Standardisation:
-    """Centre and scale of the named variables, from exact moments of the whole file.
-
-    Parameters
-    ----------
-    variables : mapping of name to WholeVariable
-    names : sequence of str
-    """
+    """Centre and scale of the named variables, from exact moments of the whole file."""
     center, scale = {}, {}
     for name in names:
         moments = variables[name].moments

@@ -51,18 +51,8 @@ OVERSIZE = 1.25
 class Masking:
     """What masking needs besides the records.
 
-    Attributes
-    ----------
-    plan : Plan
-        Its groups have no strata of their own.
-    edits : EditSet
-        Those of the plan and its limits.
-    standardisation : Standardisation
-    whole : WholeFile
-    seed : int
-    block_size : int
-    terms : PublishedTerms or None
-        In which the edits on recoded variables are said; None: no variable is recoded yet.
+    `plan`: its groups have no strata of their own. `edits`: those of the plan and its limits. `terms`: in which the
+    edits on recoded variables are said; None: no variable is recoded yet.
     """
 
     plan: Plan
@@ -76,16 +66,7 @@ class Masking:
     def in_terms_of(self, shown: Mapping[str, WholeVariable], original: Mapping[str, WholeVariable]) -> Masking:
         """The same with edits on recoded variables as they hold of what is published of these.
 
-        Parameters
-        ----------
-        shown : mapping of name to WholeVariable
-            Variables as the steps so far publish them.
-        original : mapping of name to WholeVariable
-
-        Raises
-        ------
-        InputError
-            An edit would have to be weakened or dropped, and no step says that it may.
+        `shown`: variables as the steps so far publish them.
         """
         context = replace(self.context(empty(original)), edits=self.edits, terms=self.terms)
         found = in_published_terms(context, empty(shown))
@@ -102,20 +83,9 @@ class Masking:
 class BlockMasking:
     """What the tasks of one step and group take that is cut into blocks.
 
-    Attributes
-    ----------
-    masking : Masking
-    cut : GroupCut
-    columns : tuple of str
-        Variables that were shuffled.
-    units : tuple of int
-        Adjustment units whose clusters are those of the group, by position in the plan.
-    shuffled : tuple of str
-        Folders of the shuffle, one for each part; "" for one without records.
-    blocks : tuple of (int, int)
-        First leaf, and that behind the last.
-    known : mapping of name to WholeVariable
-        Variables as the steps before publish them.
+    `units`: adjustment units whose clusters are those of the group, by position in the plan. `shuffled`: folders of the
+    shuffle, one for each part; "" for one without records. `blocks`: first leaf, and that behind the last. `known`:
+    variables as the steps before publish them.
     """
 
     masking: Masking
@@ -130,14 +100,7 @@ class BlockMasking:
 def protect_block(about: Stored, folder: Path, key: str) -> Mapping[str, object]:
     """Mask one block; a task.
 
-    Parameters
-    ----------
-    about : Stored
-        A `BlockMasking`.
-    folder : Path
-        Gets ``masked``: row and masked values, sorted by part.
-    key : str
-        Position of the block.
+    `folder`: gets ``masked``: row and masked values, sorted by part.
     """
     from pathlib import Path as FilePath
 
@@ -166,15 +129,7 @@ def protect_block(about: Stored, folder: Path, key: str) -> Mapping[str, object]
 class PartMasking:
     """What the tasks of one step and group take whose method changes each record by itself.
 
-    Attributes
-    ----------
-    masking : Masking
-    group : int
-    conditions : Conditions
-    stratum_of : mapping of tuple of int to int
-    before : tuple of MaskedGroup
-    gathered : mapping of stratum to mapping, or None
-        What all records said, where the method asks.
+    `gathered`: what all records said, where the method asks.
     """
 
     masking: Masking
@@ -187,11 +142,7 @@ class PartMasking:
     def context(self, data: Dataset, first: int) -> MaskingContext:
         """Context of the records of a part, which draw what they do in memory.
 
-        Parameters
-        ----------
-        data : Dataset
-        first : int
-            Number of the first record.
+        `first`: number of the first record.
         """
         # Random numbers are those of the records, whatever part they stand in: they bear the names of a run in memory.
         whole = replace(self.masking.whole, first=first)
@@ -213,16 +164,7 @@ GATHERED = "gathered"
 def ask_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
     """Have the records of one part say what the method of a step asks of all; a task.
 
-    Parameters
-    ----------
-    told : Stored
-        A `Sheet`.
-    about : Stored
-        A `PartMasking`.
-    folder : Path
-        Gets ``gathered``: a mapping by stratum.
-    key : str
-        Position of the part.
+    `folder`: gets ``gathered``: a mapping by stratum.
     """
     sheet, task = told.read(), about.read()
     original, first = sheet.records_of(key)
@@ -240,19 +182,7 @@ def ask_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str
 
 
 def protect_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
-    """Mask the records of one part, each by itself; a task.
-
-    Parameters
-    ----------
-    told : Stored
-        A `Sheet`.
-    about : Stored
-        A `PartMasking`.
-    folder : Path
-        Gets ``mN``, and ``variables``.
-    key : str
-        Position of the part.
-    """
+    """Mask the records of one part, each by itself; a task."""
     sheet, task = told.read(), about.read()
     original, first = sheet.records_of(key)
     if original is None:

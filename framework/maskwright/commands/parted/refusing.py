@@ -23,13 +23,7 @@ IN_MEMORY = "leave out `execution: engine`: the whole file is in memory then"
 
 
 def refuse_request(pipeline: Pipeline) -> None:
-    """Refuse what the pipeline asks for and a run over parts cannot do.
-
-    Raises
-    ------
-    InputError
-        With all of it.
-    """
+    """Refuse what the pipeline asks for and a run over parts cannot do."""
     asked = [each for each in pipeline.measures if each.asked]
     problems = [*_of_settings(pipeline), *_of_steps(pipeline), *unmeasurable(asked)]
     if problems:
@@ -69,17 +63,7 @@ def _of_steps(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def refuse_output(pipeline: Pipeline, parts: Parts) -> None:
-    """Refuse an output that does not fit the parts.
-
-    Parameters
-    ----------
-    pipeline : Pipeline
-    parts : Parts
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse an output that does not fit the parts."""
     output = pipeline.output
     if parts.records == 0:
         raise InputError("the data have no records")
@@ -97,17 +81,7 @@ def refuse_output(pipeline: Pipeline, parts: Parts) -> None:
 
 
 def refuse_plan(pipeline: Pipeline, plan: Plan) -> Pipeline:
-    """Refuse measures and edits that cannot be had over parts; the pipeline without those that nobody asked for.
-
-    Parameters
-    ----------
-    pipeline : Pipeline
-    plan : Plan
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse measures and edits that cannot be had over parts; the pipeline without those that nobody asked for."""
     problems = [*_of_categories(plan)]
     problems += [
         Problem(f"edit {edit.name!r} is for another engine, or reads more than one record", hint=IN_MEMORY)
@@ -155,10 +129,7 @@ def _of_categories(plan: Plan) -> Iterator[Problem]:
 def dropped_notices(before: Pipeline, after: Pipeline) -> tuple[str, ...]:
     """Say which of the usual measures, that nobody asked for, are not computed.
 
-    Parameters
-    ----------
-    before, after : Pipeline
-        As `refuse_plan` was given it, and as it gave it back.
+    `before`, `after`: as `refuse_plan` was given it, and as it gave it back.
     """
     kept = {each.label for each in after.measures}
     return tuple(

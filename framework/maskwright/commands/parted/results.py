@@ -42,17 +42,7 @@ Facts = Mapping[str, Any]
 class Told:
     """What the tasks of all stages told, each in the order of its keys.
 
-    Attributes
-    ----------
-    groups : sequence of sequence of mapping
-        Of each variable group of the plan.
-    parts : sequence of mapping
-        Of the finished parts with records, but for what `drift` has.
-    drift : DriftTotals
-    finished : Finished
-    k : mapping
-        As in `run.json`.
-    records : int
+    `groups`: of each variable group of the plan. `parts`: of the finished parts with records, but for what `drift` has.
     """
 
     groups: Sequence[Sequence[Facts]]
@@ -66,14 +56,7 @@ class Told:
 def masking_result(told: Told, plan: Plan, edits: EditSet, terms: PublishedTerms | None = None) -> MaskingResult:
     """Result of masking, without records.
 
-    Parameters
-    ----------
-    told : Told
-    plan : Plan
-    edits : EditSet
-        Those that hold in the published file.
-    terms : PublishedTerms or None
-        In which the edits on recoded variables are said.
+    `edits`: those that hold in the published file. `terms`: in which the edits on recoded variables are said.
     """
     units = [UnitTotals(unit) for unit in plan.units]
     for facts in [*(each for group in told.groups for each in group), *told.parts]:
@@ -231,12 +214,7 @@ def class_sets(plan: Plan, masked: Dataset, records: int) -> tuple[list[tuple[st
 
     As `maskwright.masking.equivalence_classes.smallest_classes` has them.
 
-    Parameters
-    ----------
-    plan : Plan
-    masked : Dataset
-        Variables of the published file.
-    records : int
+    `masked`: variables of the published file.
     """
     groups: list[dict[str, Any]] = []
     for group in plan.groups:

@@ -69,21 +69,8 @@ def run_parted(
 ) -> RunRecord:
     """Run a pipeline over parts; the record of what was released.
 
-    Parameters
-    ----------
-    described : Pipeline
-        With an engine.
-    reporter : Reporter
-    clock : Clock
-    private : frozenset of str
-        Outputs for their owner only.
-    resume : bool
-        Whether to go on from what an earlier run of the same pipeline has finished.
-
-    Raises
-    ------
-    InputError
-    EditViolation, ThresholdMissed, OpenDoubts
+    `private`: outputs for their owner only. `resume`: whether to go on from what an earlier run of the same pipeline
+    has finished.
     """
     chosen = described.engine
     assert chosen is not None
@@ -110,17 +97,7 @@ def run_parted(
 def plan_parted(described: Pipeline, reporter: Reporter, assume_records: int | None = None) -> dict[str, Any]:
     """Plan of a run over parts, as ``maskwright plan --json`` prints it.
 
-    Parameters
-    ----------
-    described : Pipeline
-        With an engine.
-    reporter : Reporter
-    assume_records : int, optional
-        Records that expected memory and time are said of, in parts as large as the largest one.
-
-    Raises
-    ------
-    InputError
+    `assume_records`: records that expected memory and time are said of, in parts as large as the largest one.
     """
     chosen = described.engine
     assert chosen is not None

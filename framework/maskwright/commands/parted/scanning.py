@@ -44,20 +44,7 @@ LEAF_SAMPLE = 64
 class ScannedPart:
     """What the first look at a part found.
 
-    Attributes
-    ----------
-    variables : tuple of WholeVariable
-    edits : EditSet
-        As rules and declarations state them of these variables.
-    outcome : Outcome
-        On arrival.
-    domain : Domain
-    sample : Dataset
-    hashes : ndarray of shape (m,), uint64
-        Of the sampled records.
-    layout : Layout
-    doubts : tuple of Doubt
-    notes : tuple of str
+    `edits`: as rules and declarations state them of these variables. `hashes`: of the sampled records; shape (m,).
     """
 
     variables: tuple[WholeVariable, ...]
@@ -72,17 +59,7 @@ class ScannedPart:
 
 
 def scan(told: Stored, folder: Path, key: str) -> Mapping[str, object]:
-    """Look at one part for the first time; a task.
-
-    Parameters
-    ----------
-    told : Stored
-        A `Sheet`.
-    folder : Path
-        Gets ``scanned``, a `ScannedPart`.
-    key : str
-        Position of the part.
-    """
+    """Look at one part for the first time; a task."""
     sheet = told.read()
     data, first = sheet.records_of(key)
     if data is None:
@@ -111,13 +88,7 @@ def sample_size(pipeline: Pipeline, records: int) -> int:
 
 
 def stated_edits(pipeline: Pipeline, data: Dataset) -> EditSet:
-    """Edits that rules and declarations state of the variables of a file.
-
-    Raises
-    ------
-    EditError
-        A rule names a variable that is not there, or one that is not published.
-    """
+    """Edits that rules and declarations state of the variables of a file."""
     hidden = identifiers_of(pipeline.data.variables)
     stated = written_out(read_rules(pipeline), data.names, hidden)
     stated += declared_bounds(data.variables, stated)

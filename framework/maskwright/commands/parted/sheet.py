@@ -34,15 +34,8 @@ if TYPE_CHECKING:
 class Sheet:
     """A run and its parts.
 
-    Attributes
-    ----------
-    pipeline : Pipeline
-    parts : Parts
-    seed : int
-    variables : mapping of name to WholeVariable
-        As the whole file has them; empty until all parts were read once.
-    layout : Layout
-        Of the first part with records, once that is known.
+    `variables`: as the whole file has them; empty until all parts were read once. `layout`: of the first part with
+    records, once that is known.
     """
 
     pipeline: Pipeline
@@ -86,11 +79,7 @@ class Sheet:
 class Stored:
     """Something that tasks read, in a file of the scratch folder; small enough to be sent with each of them.
 
-    Attributes
-    ----------
-    path : str
-    sha256 : str
-        Of the file: what a task is given is what the run wrote.
+    `sha256`: of the file: what a task is given is what the run wrote.
     """
 
     path: str
@@ -98,13 +87,7 @@ class Stored:
 
     @classmethod
     def of(cls, content: object, path: Path) -> Stored:
-        """Write something for tasks to read; readable by the owner only.
-
-        Parameters
-        ----------
-        content : object
-        path : Path
-        """
+        """Write something for tasks to read; readable by the owner only."""
         written = _dumped(content)
         handle = os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
         with os.fdopen(handle, "wb") as file:

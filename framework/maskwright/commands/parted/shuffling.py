@@ -25,14 +25,7 @@ if TYPE_CHECKING:
 class Shuffle:
     """What a shuffle of one step takes.
 
-    Attributes
-    ----------
-    cuts : tuple of GroupCut
-        Of the groups of the step.
-    columns : tuple of tuple of str
-        Variables that each of them needs.
-    before : tuple of MaskedGroup
-        Of the steps before.
+    `cuts`: of the groups of the step. `columns`: variables that each of them needs.
     """
 
     cuts: tuple[GroupCut, ...]
@@ -43,16 +36,7 @@ class Shuffle:
 def shuffle(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
     """Sort the records of one part by leaf, for each variable group; a task.
 
-    Parameters
-    ----------
-    told : Stored
-        A `Sheet`.
-    about : Stored
-        A `Shuffle`.
-    folder : Path
-        Gets ``gN.records`` of each group.
-    key : str
-        Position of the part.
+    `folder`: gets ``gN.records`` of each group.
     """
     sheet, task = told.read(), about.read()
     original, first = sheet.records_of(key)

@@ -32,15 +32,7 @@ DIGITS = 1 << 16
 def spill(path: Path, columns: Mapping[str, NDArray[np.generic]], readers: NDArray[np.int64], count: int) -> None:
     """Write columns, the records of each reader together and in their order.
 
-    Parameters
-    ----------
-    path : Path
-        Without an ending.
-    columns : mapping of name to ndarray of shape (n,)
-        Numbers.
-    readers : ndarray of shape (n,), int64
-        Who reads each record: 0 .. count - 1.
-    count : int
+    `columns`: numbers; shape (n,). `readers`: who reads each record: 0 .. count - 1; shape (n,).
     """
     # Small numbers are sorted by their digits.
     order = np.argsort(readers.astype(np.uint16) if count <= DIGITS else readers, kind="stable")
@@ -70,17 +62,7 @@ def spilled(path: Path, first: int, last: int) -> dict[str, NDArray[np.generic]]
 def gathered(paths: Sequence[Path], first: int, last: int) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
     """Columns of the records of readers `first` to `last` - 1 in several files, one file after the other.
 
-    Parameters
-    ----------
-    paths : sequence of Path
-        At least one; all with the same columns.
-    first, last : int
-
-    Returns
-    -------
-    mapping of name to ndarray of shape (n,)
-    ndarray of shape (files,), int64
-        Records of each file.
+    `paths`: at least one; all with the same columns. Returns records of each file; shape (n,).
     """
     pieces, counts = [], []
     kind = np.dtype([])

@@ -28,16 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """What keeps the records of a variable group apart.
-
-    Attributes
-    ----------
-    variables : tuple of str
-        Of the group.
-    criteria : tuple of Criterion
-    edits : EditSet
-        That they come from.
-    """
+    """What keeps the records of a variable group apart."""
 
     variables: tuple[str, ...]
     criteria: tuple[Criterion, ...]
@@ -53,12 +44,7 @@ class Conditions:
         return np.stack([each.codes for each in cuts], axis=1) if cuts else np.zeros((len(data), 0), dtype=np.int64)
 
     def only_combination(self, variables: Mapping[str, WholeVariable]) -> tuple[int, ...] | None:
-        """Codes of every record where the whole file can have no others; None where records have to be looked at.
-
-        Parameters
-        ----------
-        variables : mapping of name to WholeVariable
-        """
+        """Codes of every record where the whole file can have no others; None where records have to be looked at."""
         codes: list[int] = []
         for each in self.criteria:
             if each.title != MISSING_CELLS or any(variables[name].gone.cells for name in each.variables):
@@ -70,10 +56,7 @@ class Conditions:
 def distinct_rows(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows that occur, in lexicographic order, and which of them each row is; shape (d, c) and (n,).
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n, c), int64
-        Not negative; few different ones in each column.
+    `codes`: not negative; few different ones in each column; shape (n, c).
     """
     places = np.zeros(len(codes), dtype=np.int64)
     for column in codes.T:
@@ -86,22 +69,9 @@ def distinct_rows(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[
 def survey(told: Stored, conditions: tuple[Conditions, ...], folder: Path, key: str) -> Mapping[str, object]:  # noqa: ARG001
     """Count the combinations of conditions of one part; a task.
 
-    Parameters
-    ----------
-    told : Stored
-        A `Sheet` with the variables of the whole file.
-    conditions : tuple of Conditions
-        Of the groups that are cut.
-    folder : Path
-        Gets nothing.
-    key : str
-        Position of the part.
-
-    Returns
-    -------
-    mapping
-        ``groups``: for each of them its combinations: codes, records, and for each variable its sum, in hexadecimal
-        units of 2^-1074, and its cells with a value.
+    `told`: a `Sheet` with the variables of the whole file. `conditions`: of the groups that are cut. Returns
+    ``groups``: for each of them its combinations: codes, records, and for each variable its sum, in hexadecimal units
+    of 2^-1074, and its cells with a value.
     """
     sheet = told.read()
     data, _ = sheet.records_of(key)
@@ -144,19 +114,7 @@ class Combinations:
     ) -> tuple[Strata, dict[tuple[int, ...], int], list[int]]:
         """Strata with at least so many records, the stratum of each combination, and the records of each stratum.
 
-        Parameters
-        ----------
-        group : Group
-        cuts : sequence of Cut
-            Of some records: they say what codes mean.
-        scale : sequence of float
-            Standard deviations of the group's variables.
-        least : int
-
-        Raises
-        ------
-        InputError
-            There are fewer records.
+        `cuts`: of some records: they say what codes mean. `scale`: standard deviations of the group's variables.
         """
         ordered = sorted(self._found)
         sizes = np.array([self._found[codes][0] for codes in ordered], dtype=np.int64)

@@ -27,15 +27,8 @@ Result = Literal["exact", "blocked", "approximate", "sampled", "refused"]
 class Support:
     """A row of the table of ``maskwright explain scale``.
 
-    Attributes
-    ----------
-    kind : {"method", "measure"}
-    name : str
-    form : {"local", "block", "global", "refused"}
-        Each record by itself; blocks of near records; sums over all parts; not at all.
-    result : {"exact", "blocked", "approximate", "sampled", "refused"}
-        Against a run in memory.
-    why : str
+    `form`: each record by itself; blocks of near records; sums over all parts; not at all. `result`: against a run in
+    memory.
     """
 
     kind: Literal["method", "measure"]
@@ -46,35 +39,19 @@ class Support:
 
 
 def is_by_record(method: AnyMethod) -> bool:
-    """Whether a method masks each record by itself, if need be after it was told something of all.
-
-    Parameters
-    ----------
-    method : Method or Remover
-    """
+    """Whether a method masks each record by itself, if need be after it was told something of all."""
     return method.cut == "any" or method.gathering is not None
 
 
 def home_of(plan: Plan, unit: AdjustmentUnit) -> int | None:
-    """Group whose clusters a unit is adjusted with, where they are made; None where records are, part by part.
-
-    Parameters
-    ----------
-    plan : Plan
-    unit : AdjustmentUnit
-    """
+    """Group whose clusters a unit is adjusted with, where they are made; None where records are, part by part."""
     if unit.group is None or is_by_record(plan.steps[plan.groups[unit.group].step - 1].method):
         return None
     return unit.group
 
 
 def refused_method(method: AnyMethod) -> str | None:
-    """Why a method cannot run over parts; None where it can.
-
-    Parameters
-    ----------
-    method : Method or Remover
-    """
+    """Why a method cannot run over parts; None where it can."""
     if isinstance(method, Remover):
         return "takes records or cells away, and that needs all records at once"
     if "cells" in method.removes:
@@ -116,12 +93,7 @@ def support_of_measure(measure: Measure) -> Support:
 
 
 def support(registry: Registry) -> Iterator[Support]:
-    """Every method and measure that is installed.
-
-    Parameters
-    ----------
-    registry : Registry
-    """
+    """Every method and measure that is installed."""
     for method in registry.methods.values():
         yield support_of_method(method)
     for measure in registry.measures.values():

@@ -25,18 +25,8 @@ if TYPE_CHECKING:
 class WholeVariable:
     """A variable of the whole file, or of one part.
 
-    Attributes
-    ----------
-    variable : Variable
-    blanks : tuple of str
-        Texts of its missing cells.
-    digits : int or None
-        With which every number is written.
-    moments : Moments
-        Of its numbers; empty for categories.
-    records : int
-    gone : MissingCounts
-        Its missing cells.
+    `blanks`: texts of its missing cells. `digits`: with which every number is written. `moments`: of its numbers; empty
+    for categories.
     """
 
     variable: Variable
@@ -63,15 +53,7 @@ class WholeVariable:
 def whole_variables(shares: Iterable[tuple[str, Sequence[WholeVariable]]]) -> dict[str, WholeVariable]:
     """Variables of a file from those of its parts.
 
-    Parameters
-    ----------
-    shares : iterable of (name of a part, its variables)
-        In order; parts with records.
-
-    Raises
-    ------
-    DataError
-        Columns of one part are of another kind than those of the first.
+    `shares`: in order; parts with records.
     """
     whole: dict[str, WholeVariable] = {}
     first = ""
@@ -113,11 +95,7 @@ def _together(one: WholeVariable, other: WholeVariable, name: str, first: str) -
 def as_published(known: Mapping[str, WholeVariable], published: Iterable[Variable]) -> dict[str, WholeVariable]:
     """Variables of the whole file with those that steps publish as others.
 
-    Parameters
-    ----------
-    known : mapping of name to WholeVariable
-    published : iterable of Variable
-        What became of some of them.
+    `published`: what became of some of them.
     """
     found = dict(known)
     for variable in published:
@@ -126,13 +104,7 @@ def as_published(known: Mapping[str, WholeVariable], published: Iterable[Variabl
 
 
 def in_whole_terms(data: Dataset, known: Mapping[str, WholeVariable]) -> Dataset:
-    """A part with the variables of the whole file: categories have its codes, missing cells its texts.
-
-    Parameters
-    ----------
-    data : Dataset
-    known : mapping of name to WholeVariable
-    """
+    """A part with the variables of the whole file: categories have its codes, missing cells its texts."""
     return replace(data, columns=tuple(_column(each, known[each.name]) for each in data))
 
 

@@ -40,13 +40,7 @@ def name_of(pipeline: Pipeline, written: str) -> str:
 def arranged(masked: Dataset, original: Dataset, pipeline: Pipeline, first: int) -> Dataset:
     """Records in the order of the files that they are written into; `origin` says where in the part they stand.
 
-    Parameters
-    ----------
-    masked, original : Dataset
-        Of one part; its layout says which.
-    pipeline : Pipeline
-    first : int
-        Number of its first record.
+    `masked`, `original`: of one part; its layout says which. `first`: number of its first record.
     """
     released = Arranged(masked, is_shuffled=False, old=Dataset(()))
     return in_parts(released, original, pipeline.output, pipeline.data.source.suffixes, first).data
@@ -61,16 +55,8 @@ def write_part(
 ) -> Mapping[str, Any]:
     """Write what is published of a part; the columns that are as the original holds them.
 
-    Parameters
-    ----------
-    published : Dataset
-        As `arranged` gives it.
-    original : Dataset or None
-    pipeline : Pipeline
-    folder : Path
-        Of the task: gets the files in `PUBLISHED`, and `ORDER`.
-    changed : collection of str
-        Columns that are masked in other parts, if not in this one.
+    `folder`: of the task: gets the files in `PUBLISHED`, and `ORDER`. `changed`: columns that are masked in other
+    parts, if not in this one.
     """
     target = folder / name_of(pipeline, "")
     target.parent.mkdir(mode=0o700)
@@ -92,13 +78,7 @@ def written_files(published: Dataset, pipeline: Pipeline) -> list[list[object]]:
 def written_part(folder: Path, pipeline: Pipeline, variables: Sequence[Variable]) -> DataSource:
     """What was written of a part, as anyone would read it.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the task that wrote it.
-    pipeline : Pipeline
-    variables : sequence of Variable
-        That were published.
+    `folder`: of the task that wrote it.
     """
     return replace(written_file(folder / name_of(pipeline, ""), pipeline, variables), source=_source(pipeline))
 
@@ -106,12 +86,7 @@ def written_part(folder: Path, pipeline: Pipeline, variables: Sequence[Variable]
 def in_order_of_part(released: Dataset, folder: Path) -> Dataset:
     """Records that were read back, in the order of the part.
 
-    Parameters
-    ----------
-    released : Dataset
-        As `written_part` reads it.
-    folder : Path
-        Of the task that wrote it.
+    `folder`: of the task that wrote it.
     """
     if not (folder / ORDER).with_suffix(ENDING).exists():
         return replace(released, origin=None)

@@ -28,19 +28,7 @@ CONFIDENTIAL = frozenset({"record", "svrl", "key_map"})
 def act_after_release(described: Pipeline, record: RunRecord, reporter: Reporter) -> None:
     """Do what the pipeline lists under ``after:``, in order.
 
-    Parameters
-    ----------
-    described : Pipeline
-    record : RunRecord
-        Actions get what may be published of it.
-    reporter : Reporter
-
-    Raises
-    ------
-    MaskwrightError
-        An action failed: the release stands all the same.
-    PluginFailed
-        An action changed a file of the release, which is taken away.
+    `record`: actions get what may be published of it.
     """
     outputs = {key: path for key, path in described.output.paths.items() if key not in CONFIDENTIAL}
     shown = frozen(record.public_json())
@@ -67,13 +55,7 @@ def _facts(described: Pipeline) -> dict[Path, FileFacts]:
 
 
 def _refuse_changed(action: Action, released: Mapping[Path, FileFacts], found: Mapping[Path, FileFacts]) -> None:
-    """Take away files that are not what was released any more: what is passed on is what was checked.
-
-    Raises
-    ------
-    PluginFailed
-        With the names of these files.
-    """
+    """Take away files that are not what was released any more: what is passed on is what was checked."""
     changed = [path for path, facts in found.items() if released.get(path) != facts]
     for path in changed:
         path.unlink(missing_ok=True)

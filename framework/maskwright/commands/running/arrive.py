@@ -71,28 +71,12 @@ class Clock:
 class CheckedInput:
     """Data and edits as they are before any step: several pipelines that differ in their steps share them.
 
-    Attributes
-    ----------
-    original : Dataset
-    edits : EditSet
-        That fire on these data.
-    outcome : Outcome
-        Verdicts on the original, without records that were dropped, before fields were mended.
-    broken : mapping of edit name to int
-        Records that violate it, after what `on_input_violation` did.
-    identifiers : tuple of Variable
-        Declared, and not among the variables of `original`.
-    keys : Keys
-        Those of them, and the variable that names households, that are published with new values.
-    notices : tuple of str
-    doubts : tuple of Doubt
-        What was not surely understood.
-    localisation : mapping or None
-        Confidential.
-    as_it_came : Outcome or None
-        Verdicts on all records, those that were dropped among them; None: `outcome` has them.
-    dropped : int
-        Records that were left out since they violate an edit.
+    `edits`: that fire on these data. `outcome`: verdicts on the original, without records that were dropped, before
+    fields were mended. `broken`: records that violate it, after what `on_input_violation` did. `identifiers`: declared,
+    and not among the variables of `original`. `keys`: those of them, and the variable that names households, that are
+    published with new values. `doubts`: what was not surely understood. `as_it_came`: verdicts on all records, those
+    that were dropped among them; None: `outcome` has them. `dropped`: records that were left out since they violate an
+    edit.
     """
 
     original: Dataset
@@ -113,21 +97,8 @@ def arrive(
 ) -> CheckedInput:
     """Read data and edits, and check the original: all that does not depend on the steps.
 
-    Parameters
-    ----------
-    request : MaskingRequest
-        Of a pipeline file or of a call.
-    reporter : Reporter
-    clock : Clock, optional
-    thorough : bool, default True
-        Whether the edits are analysed for what is worth a notice, besides what stops a run.
-
-    Raises
-    ------
-    InputError
-        Anything wrong with data or edits: every mistake that can be found, in the order of their places.
-    EditViolation
-        Under ``on_input_violation: fail``.
+    `request`: of a pipeline file or of a call. `thorough`: whether the edits are analysed for what is worth a notice,
+    besides what stops a run.
     """
     timed = clock or Clock()
     original, rules, identifiers, keys, whole = _read(request, reporter, timed)
@@ -192,18 +163,7 @@ def _with_errors_located(
 
 @contextmanager
 def explained_by(doubts: Iterable[Doubt]) -> Iterator[None]:
-    """Tell with a mistake which columns were not understood: a number that was read as text is often its real reason.
-
-    Parameters
-    ----------
-    doubts : iterable of Doubt
-        Of reading.
-
-    Raises
-    ------
-    InputError
-        The mistakes that were found inside, and these doubts; an `EditError` stays one.
-    """
+    """Name with a mistake the columns not understood: a number that was read as text is often its real reason."""
     try:
         yield
     except InputError as error:
@@ -217,13 +177,7 @@ def explained_by(doubts: Iterable[Doubt]) -> Iterator[None]:
 
 
 def read_rules(request: MaskingRequest) -> EditSet:
-    """Edits of a request: rules and rule files, in order.
-
-    Raises
-    ------
-    InputError
-        With every mistake in any of them.
-    """
+    """Edits of a request: rules and rule files, in order."""
     if isinstance(request.edits, EditSet):
         return request.edits
     levels = request.levels if isinstance(request, Pipeline) else None

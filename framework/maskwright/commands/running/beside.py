@@ -29,10 +29,7 @@ class _NoLongerWanted(BaseException):
 class Beside(Generic[Found]):
     """Work that goes on while the caller does other work.
 
-    Parameters
-    ----------
-    title : str
-        What a person sees while it is waited for.
+    `title`: what a person sees while it is waited for.
     """
 
     def __init__(self, title: str) -> None:
@@ -50,10 +47,7 @@ class Beside(Generic[Found]):
     def awaited(self, reporter: Reporter) -> Found:
         """Wait for the result.
 
-        Parameters
-        ----------
-        reporter : Reporter
-            Told how far it is.
+        `reporter`: told how far it is.
         """
         with stage(reporter, self.title) as progress:
             while wait([self.done], SHOWN_EVERY).not_done:
@@ -65,17 +59,7 @@ class Beside(Generic[Found]):
 def beside(work: Callable[[Progress], Found], title: str) -> Iterator[Beside[Found]]:
     """Do work in a thread while the body does other work; at the end of the body the thread has ended.
 
-    Parameters
-    ----------
-    work : callable
-        Given a `Progress`. Where the body ends with an error, it is ended at the next word on how far it is.
-    title : str
-        Of its stage.
-
-    Yields
-    ------
-    Beside
-        To wait for.
+    `work`: given a `Progress`. Where the body ends with an error, it is ended at the next word on how far it is.
     """
     going_on = Beside[Found](title)
     with ThreadPoolExecutor(1) as pool:

@@ -25,27 +25,13 @@ MOST_GROWTH = 100
 
 
 def costs_of_plan(request: Pipeline, plan: Plan, variables: int, records: int) -> Costs:
-    """Expected costs of a run in memory.
-
-    Parameters
-    ----------
-    request : Pipeline
-    plan : Plan
-    variables : int
-        Columns of the data.
-    records : int
-    """
+    """Expected costs of a run in memory."""
     masked = masked_by_steps(plan)
     return costs_of(records, variables, masked, plan.steps, request.measures, request.execution.block_size)
 
 
 def masked_by_steps(plan: Plan) -> list[int]:
-    """How many variables each step masks.
-
-    Parameters
-    ----------
-    plan : Plan
-    """
+    """How many variables each step masks."""
     return [
         len({name for group in plan.groups if group.step == number for name in group.variables})
         for number in range(1, len(plan.steps) + 1)
@@ -55,11 +41,7 @@ def masked_by_steps(plan: Plan) -> list[int]:
 def costs_in_words(costs: Costs, limit: int | None) -> dict[str, Any]:
     """Costs and whether they fit, as ``maskwright plan --json`` prints them.
 
-    Parameters
-    ----------
-    costs : Costs
-    limit : int or None
-        Bytes that the process, or each worker, may take; None: nobody knows.
+    `limit`: bytes that the process, or each worker, may take; None: nobody knows.
     """
     stages = [
         {"stage": each.stage, "megabytes": round(each.bytes / MEGABYTE, 1), "seconds": round(each.seconds, 2)}
@@ -84,12 +66,7 @@ def limit_of(request: Pipeline) -> int | None:
 
 
 def refuse_unreadable(request: MaskingRequest) -> None:
-    """Refuse a file that cannot be held in memory, whatever is done with it, before it is read.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a file that cannot be held in memory, whatever is done with it, before it is read."""
     if not isinstance(request, Pipeline) or not isinstance(request.data, DataSource):
         return
     limit = limit_of(request)
@@ -100,20 +77,7 @@ def refuse_unreadable(request: MaskingRequest) -> None:
 
 
 def refuse_too_large(request: MaskingRequest, plan: Plan, variables: int) -> None:
-    """Refuse a run that is expected to need more memory than there is.
-
-    Parameters
-    ----------
-    request : MaskingRequest
-    plan : Plan
-        With data.
-    variables : int
-        Columns of the data.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a run that is expected to need more memory than there is."""
     if isinstance(request, Pipeline) and plan.records is not None:
         limit = limit_of(request)
         if limit is not None:
@@ -121,12 +85,7 @@ def refuse_too_large(request: MaskingRequest, plan: Plan, variables: int) -> Non
 
 
 def shape_of(data: DataSource) -> tuple[int, int]:
-    """Records and columns of a file: those of its first batches, and the share of the file that these are.
-
-    Parameters
-    ----------
-    data : DataSource
-    """
+    """Records and columns of a file: those of its first batches, and the share of the file that these are."""
     # Once opened for good a file may have been looked at from end to end, and its share says less.
     if data.source.open_once is not None:
         with contextlib.suppress(ReadAgain):

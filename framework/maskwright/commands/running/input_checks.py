@@ -45,29 +45,10 @@ def check_unpublished(
 ) -> tuple[NDArray[np.int64] | None, tuple[str, ...], tuple[EditOutcome, ...]]:
     """Check the original against edits that read identifiers.
 
-    Parameters
-    ----------
-    request : MaskingRequest
-        Says what is done with records that violate an edit. They are left out or stop the run like those of any other
-        edit; they cannot be adjusted or mended, since what the edit reads is not in the release.
-    whole : Dataset
-        The original, with those identifiers.
-    edits : EditSet
-    identifiers : collection of str
-
-    Returns
-    -------
-    ndarray of int64, or None
-        Positions of the records that are kept; None: all are.
-    tuple of str
-        Notices: one for each edit.
-    tuple of EditOutcome
-        Those of the edits that are violated.
-
-    Raises
-    ------
-    EditViolation
-        Under ``on_input_violation: fail``.
+    `request`: says what is done with records that violate an edit. They are left out or stop the run like those of any
+    other edit; they cannot be adjusted or mended, since what the edit reads is not in the release. `whole`: the
+    original, with those identifiers. Returns positions of the records that are kept; None: all are; Notices: one for
+    each edit; those of the edits that are violated.
     """
     if not len(edits):
         return None, (), ()

@@ -32,16 +32,8 @@ def last_doubts(
 
     Every release of data in memory is counted here, after the last cell went.
 
-    Parameters
-    ----------
-    plan : Plan
-    original : Dataset
-    released : Dataset
-        As it was read back; `origin` pairs its records with those of the original. Classes are counted in its
-        households, else in those of the original.
-    unchanged : iterable of UnchangedCells
-    told : sequence of Doubt
-        Of masking.
+    `released`: as it was read back; `origin` pairs its records with those of the original. Classes are counted in its
+    households, else in those of the original.
     """
     if released.households is None and original.households is not None:
         origin = slice(None) if released.origin is None else rows_of(original, released)

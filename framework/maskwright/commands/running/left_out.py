@@ -38,18 +38,7 @@ def is_many(some: int, of: int) -> bool:
 def dropped_doubts(lost: int, of: int, what: str, broken: Iterable[EditOutcome]) -> Iterator[Doubt]:
     """A doubt where a large part of the file is left out.
 
-    Parameters
-    ----------
-    lost, of : int
-        Records that are left out, and those of the original.
-    what : str
-        ``records``, or what they are called.
-    broken : iterable of EditOutcome
-        Edits that are violated.
-
-    Yields
-    ------
-    Doubt
+    `lost`, `of`: records that are left out, and those of the original. `what`: ``records``, or what they are called.
     """
     if not is_many(lost, of):
         return

@@ -20,17 +20,7 @@ if TYPE_CHECKING:
 def heed_checks(described: Pipeline, plan: Mapping[str, Any], reporter: Reporter) -> None:
     """Tell what the checks of a pipeline warn of, and stop where one refuses.
 
-    Parameters
-    ----------
-    described : Pipeline
-    plan : mapping
-        As ``maskwright plan --json`` prints it.
-    reporter : Reporter
-
-    Raises
-    ------
-    PlanRefused
-        With everything that a check refuses.
+    `plan`: as ``maskwright plan --json`` prints it.
     """
     found = list(_findings(described, plan))
     for name, each in found:
@@ -52,11 +42,7 @@ def plan_findings(described: Pipeline, plan: Mapping[str, Any]) -> list[dict[str
 def plan_for_checks(described: Pipeline, plan: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a check is given: the plan, and of the pipeline what is no part of it; nothing in it can be changed.
 
-    Parameters
-    ----------
-    described : Pipeline
-    plan : mapping
-        As ``maskwright plan --json`` prints it.
+    `plan`: as ``maskwright plan --json`` prints it.
     """
     settings = {
         "measure": [each.label for each in described.measures],

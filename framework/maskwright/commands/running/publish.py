@@ -40,22 +40,8 @@ def refuse_release(
 ) -> None:
     """Stop the release when an edit is violated, a threshold missed, or a doubt open: all are told at once.
 
-    Parameters
-    ----------
-    pipeline : Pipeline
-        Its thresholds and the names of its output files.
-    result : MaskingResult
-    outcome : Outcome
-        Of the file as it was read back.
-    record : RunRecord
-        Its measures are compared with the thresholds.
-    judgement : Judgement
-        Of all doubts of the run.
-
-    Raises
-    ------
-    EditViolation, ThresholdMissed, OpenDoubts
-        The first of these that there is a reason for, with every reason and the record as far as it goes.
+    `pipeline`: its thresholds and the names of its output files. `outcome`: of the file as it was read back. `record`:
+    its measures are compared with the thresholds. `judgement`: of all doubts of the run.
     """
     broken = list(_violated_edits(result, outcome))
     log_waived(judgement)
@@ -71,20 +57,8 @@ def refuse_results(
 ) -> None:
     """Stop the release for edits that do not hold, and for what else there is a reason for.
 
-    Parameters
-    ----------
-    pipeline : Pipeline
-    broken : sequence of Problem
-        One for each violated edit of severity error.
-    measures : sequence of MeasureRequest
-        Whose values in the record are compared with the thresholds.
-    record : RunRecord
-    judgement : Judgement
-
-    Raises
-    ------
-    EditViolation, ThresholdMissed, OpenDoubts
-        The first of these that there is a reason for, with every reason and the record as far as it goes.
+    `broken`: one for each violated edit of severity error. `measures`: whose values in the record are compared with the
+    thresholds.
     """
     missed = list(_missed_thresholds(measures, record))
     reasons = [*broken, *missed, *judgement.problems]
@@ -95,13 +69,7 @@ def refuse_results(
 
 
 def refuse_doubts(request: MaskingRequest, judgement: Judgement) -> None:
-    """Stop before anything is masked when reading or planning left a doubt open.
-
-    Raises
-    ------
-    OpenDoubts
-        With all of them.
-    """
+    """Stop before anything is masked when reading or planning left a doubt open."""
     # Other doubts name variables, and these names may be values of a record.
     of_names = tuple(each for each in judgement.open if each.kind == "header-may-be-a-record")
     if of_names:
@@ -144,17 +112,8 @@ def write_release_codebook(
 ) -> None:
     """Write the codebook of the masked data, where one is asked for.
 
-    Parameters
-    ----------
-    release : Release
-    pipeline : Pipeline
-    record : RunRecord
-    released : mapping of name to HeldTexts
-        Of the masked file as it was read back.
-    variables : tuple of Variable
-        What is known of the variables that it holds.
-    recoded : collection of str
-        Variables that are published as other categories than they had.
+    `released`: of the masked file as it was read back. `variables`: what is known of the variables that it holds.
+    `recoded`: variables that are published as other categories than they had.
     """
     target = pipeline.output.codebook
     if target is None:
@@ -172,12 +131,7 @@ def write_release_codebook(
 def publish(run: PipelineRun, record: RunRecord, found: Mapping[str, Measurement]) -> RunRecord:
     """Write reports and records, move every file into place, and return the record as it is then.
 
-    Parameters
-    ----------
-    run : PipelineRun
-    record : RunRecord
-    found : mapping of label to Measurement
-        Contributions of records are in the confidential record's file only: reports and the caller never get them.
+    `found`: contributions of records are in the confidential record's file only: reports and the caller never get them.
     """
     with run.clock("publish"):
         record = publish_record(run.release, run.pipeline, record, contributions(run.pipeline.measures, found))
@@ -192,18 +146,7 @@ def publish_record(
 ) -> RunRecord:
     """Write reports and records, and move every file into place; the record as it is then.
 
-    Parameters
-    ----------
-    release : Release
-    pipeline : Pipeline
-    record : RunRecord
-    per_record : dict of label to tuple of float, optional
-        Contributions of records: they stand in the confidential record's file only.
-
-    Raises
-    ------
-    StepNotDone
-        A step of the pipeline was not run: nothing was published.
+    `per_record`: contributions of records: they stand in the confidential record's file only.
     """
     require_every_step_run(pipeline.steps, record)
     record = with_sections(pipeline, record)
@@ -267,13 +210,7 @@ def _written_about(
 def contributions(
     requests: Sequence[MeasureRequest], found: Mapping[str, Measurement]
 ) -> dict[str, tuple[float | None, ...]]:
-    """Contributions of the masked records, in their order, to the measures they were asked of; null: not defined.
-
-    Parameters
-    ----------
-    requests : sequence of MeasureRequest
-    found : mapping of label to Measurement
-    """
+    """Contributions of the masked records, in their order, to the measures they were asked of; null: not defined."""
     chosen = {request.label: found[request.label].per_record for request in requests if request.per_record}
     return {
         label: tuple(value if math.isfinite(value) else None for value in values.tolist())

@@ -25,25 +25,7 @@ if TYPE_CHECKING:
 def read_as_meant(file: DataSource, meant: Dataset, held: Mapping[str, Any], progress: Progress) -> Dataset:
     """Read a written file once, and stop unless it holds what was meant: what is measured from here on is that file.
 
-    Parameters
-    ----------
-    file : DataSource
-        As `written_file` gives it.
-    meant : Dataset
-        That was given to its source.
-    held : mapping of name to pyarrow.ChunkedArray of shape (n,)
-        As `write_dataset` gives it.
-    progress : callable
-
-    Returns
-    -------
-    Dataset
-        Without identifiers.
-
-    Raises
-    ------
-    WrittenOtherwise
-        The file cannot be read, or holds something else.
+    `meant`: that was given to its source. `held`: as `write_dataset` gives it; shape (n,).
     """
     try:
         read = load(file, progress, identifiers=True, may_lack="anything")

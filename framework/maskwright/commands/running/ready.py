@@ -50,28 +50,11 @@ if TYPE_CHECKING:
 class ReadyRun:
     """A request with its data and edits read, and the plan made.
 
-    Attributes
-    ----------
-    request : MaskingRequest
-    original : Dataset
-    edits : EditSet
-        That fire on these data.
-    arrival : Outcome
-        Verdicts on the original.
-    plan : Plan
-    notices : tuple of str
-    doubts : tuple of Doubt
-        Of reading and planning.
-    localisation : mapping or None
-        Under ``on_input_violation: localize``: which fields of which records were adjusted. Confidential.
-    dropped : tuple of Edit
-        Those that steps drop, because what they read is published as categories.
-    keys : Keys
-        Published with new values; they are put back when all else is done.
-    as_it_came : Outcome or None
-        Verdicts on all records of the original, those that were dropped among them; None: `arrival` has them.
-    left_out : int
-        Records of the original that were dropped since they violate an edit.
+    `edits`: that fire on these data. `localisation`: under ``on_input_violation: localize``: which fields of which
+    records were adjusted. Confidential. `dropped`: those that steps drop, because what they read is published as
+    categories. `keys`: published with new values; they are put back when all else is done. `as_it_came`: verdicts on
+    all records of the original, those that were dropped among them; None: `arrival` has them. `left_out`: records of
+    the original that were dropped since they violate an edit.
     """
 
     request: MaskingRequest
@@ -116,22 +99,7 @@ def prepare(
 ) -> ReadyRun:
     """Read data and edits, check the original, make the plan.
 
-    Parameters
-    ----------
-    request : MaskingRequest
-    reporter : Reporter
-    clock : Clock, optional
-    thorough : bool, default True
-        As `maskwright.commands.running.arrive.arrive` takes it.
-    computed : collection of str
-        Columns that edits read and that are not published.
-
-    Raises
-    ------
-    InputError
-        Anything wrong with data, edits or plan.
-    EditViolation
-        Under ``on_input_violation: fail``.
+    `computed`: columns that edits read and that are not published.
     """
     timed = clock or Clock()
     refuse_steps(request)

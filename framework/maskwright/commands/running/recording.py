@@ -55,20 +55,7 @@ if TYPE_CHECKING:
 class MeasuredRun:
     """A run of which nothing is left to do but to release it, or to refuse that.
 
-    Attributes
-    ----------
-    pipeline : Pipeline
-    prepared : ReadyRun
-    result : MaskingResult
-    outcome : Outcome
-        Verdicts on the masked file as it was read back.
-    found : mapping of label to Measurement
-    unchanged : tuple of UnchangedCells
-        Of each variable of the masked file.
-    judgement : Judgement
-        Of its doubts.
-    seed : int
-    seconds : mapping of stage to float
+    `outcome`: verdicts on the masked file as it was read back. `unchanged`: of each variable of the masked file.
     """
 
     pipeline: Pipeline
@@ -175,12 +162,7 @@ def _plugins(described: Pipeline, edits: EditSet) -> dict[str, PluginRecord]:
 
 
 def observer_records(observers: Mapping[str, Sequence[Callable[..., None]]]) -> dict[str, PluginRecord]:
-    """Packages that are told of steps: each could have failed the run.
-
-    Parameters
-    ----------
-    observers : mapping of hook to sequence of callable
-    """
+    """Packages that are told of steps: each could have failed the run."""
     origins = (origin_of(each, "observer", hook) for hook, told in sorted(observers.items()) for each in told)
     return {
         f"observer {each.name} of {each.distribution}": PluginRecord(
@@ -276,13 +258,7 @@ def _dropped(run: MeasuredRun) -> tuple[Edit, ...]:
 
 
 def run_json(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what ``maskwright run --json`` prints.
-
-    Parameters
-    ----------
-    record : mapping
-        As in `run.json`.
-    """
+    """Return what ``maskwright run --json`` prints."""
     return {
         "ok": record["ok"],
         "records": record["records"],

@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
 
 def refuse_steps(request: MaskingRequest) -> None:
-    """Refuse steps that households, the block size or processes rule out, before any data are read.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse steps that households, the block size or processes rule out, before any data are read."""
     _refuse_units(request)
     _refuse_methods_that_count_records(request)
     _refuse_small_blocks(request)

@@ -15,14 +15,7 @@ if TYPE_CHECKING:
 
 
 def with_sections(pipeline: Pipeline, record: RunRecord) -> RunRecord:
-    """Record with the sections that the pipeline lists, composed of what reports get of it.
-
-    Parameters
-    ----------
-    pipeline : Pipeline
-    record : RunRecord
-        Complete but for files.
-    """
+    """Record with the sections that the pipeline lists, composed of what reports get of it."""
     if not pipeline.sections:
         return record
     return record.model_copy(update={"sections": tuple(_composed(pipeline, record))})

@@ -50,16 +50,7 @@ if TYPE_CHECKING:
 class PipelineRun:
     """A pipeline that is being run.
 
-    Attributes
-    ----------
-    pipeline : Pipeline
-    ready : ReadyRun
-        Its data and edits, read, and the plan.
-    release : Release
-        Its files, under temporary names.
-    seed : int
-    reporter : Reporter
-    clock : Clock
+    `ready`: its data and edits, read, and the plan. `release`: its files, under temporary names.
     """
 
     pipeline: Pipeline

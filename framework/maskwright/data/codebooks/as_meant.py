@@ -18,18 +18,7 @@ MOST_TOLD = 5
 
 
 def refuse_otherwise(path: Path, meant: PublishedCodebook) -> None:
-    """Stop unless a codebook describes the variables that it was meant to describe, their codes and missing codes.
-
-    Parameters
-    ----------
-    path : Path
-    meant : PublishedCodebook
-
-    Raises
-    ------
-    WrittenOtherwise
-        Names the variables, and no code of them.
-    """
+    """Stop unless a codebook describes the variables that it was meant to describe, their codes and missing codes."""
     if not meant.variables:
         return
     try:

@@ -21,15 +21,8 @@ MOST_NAMED = 5
 class Codebook:
     """What a codebook says.
 
-    Attributes
-    ----------
-    path : Path
-    variables : mapping of name to VariableDeclaration
-        In the order of the codebook.
-    places : mapping of name to Place
-        File and line where each variable is described.
-    guessed : str or None
-        Its encoding, where nobody had named it and it is not UTF-8.
+    `variables`: in the order of the codebook. `places`: file and line where each variable is described. `guessed`: its
+    encoding, where nobody had named it and it is not UTF-8.
     """
 
     path: Path
@@ -38,13 +31,7 @@ class Codebook:
     guessed: str | None = None
 
     def notices(self, names: Collection[str]) -> Iterator[str]:
-        """Say which variables of the codebook a file has not; a codebook is often of a larger file.
-
-        Parameters
-        ----------
-        names : collection of str
-            Variables of the file.
-        """
+        """Say which variables of the codebook a file has not; a codebook is often of a larger file."""
         absent = [name for name in self.variables if name not in names]
         if not absent:
             return
@@ -69,19 +56,8 @@ class Codebook:
 class PublishedCodebook:
     """A codebook that is to be written.
 
-    Attributes
-    ----------
-    title : str
-    variables : mapping of name to VariableDeclaration
-        In the order of the file.
-    file : str or None
-        Name of the data file.
-    records : int or None
-        In the data file.
-    notes : tuple of str
-        What was done with the data, in words.
-    remarks : mapping of name to str
-        What was done with a variable, in words.
+    `variables`: in the order of the file. `file`: name of the data file. `notes`: what was done with the data, in
+    words. `remarks`: what was done with a variable, in words.
     """
 
     title: str

@@ -44,18 +44,7 @@ _NUMERIC_NATURES = ("interval", "ratio", "percent")
 
 
 def described_in_ddi(path: Path, content: bytes) -> list[Described]:
-    """Variables that a DDI Codebook describes.
-
-    Parameters
-    ----------
-    path : Path
-    content : bytes
-
-    Raises
-    ------
-    InputError
-        Not well-formed, no DDI Codebook, refused by a rule of safety, or a variable without a name or described twice.
-    """
+    """Variables that a DDI Codebook describes."""
     return _Reading(path).read(content)
 
 

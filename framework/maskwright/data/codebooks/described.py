@@ -23,15 +23,8 @@ TEXTS = ("type", "format", "role", "unit", "label")
 class Code:
     """A code of a variable.
 
-    Attributes
-    ----------
-    text : str
-        As the data file writes it.
-    meaning : str
-        "" where nothing is said.
-    kind : {"valid", "missing", "suppressed"}
-        Whether it is a category, means 'no value', or stands for a value that was taken away.
-    place : Place
+    `text`: as the data file writes it. `meaning`: "" where nothing is said. `kind`: whether it is a category, means 'no
+    value', or stands for a value that was taken away.
     """
 
     text: str
@@ -44,15 +37,7 @@ class Code:
 class Described:
     """A variable as a codebook describes it.
 
-    Attributes
-    ----------
-    name : str
-    place : Place
-        Of its description.
-    facts : dict of str to (str, Place)
-        Texts of `TEXTS` and `NUMBERS`.
-    codes : list of Code
-        In the order of the codebook.
+    `facts`: texts of `TEXTS` and `NUMBERS`. `codes`: in the order of the codebook.
     """
 
     name: str
@@ -68,11 +53,7 @@ class Described:
 def declaration(described: Described, problems: list[Problem]) -> VariableDeclaration | None:
     """Declaration of a variable; None where something is wrong with it.
 
-    Parameters
-    ----------
-    described : Described
-    problems : list of Problem
-        Every mistake is added to it.
+    `problems`: every mistake is added to it.
     """
     before = len(problems)
     described.codes = _with_meanings(described.codes)

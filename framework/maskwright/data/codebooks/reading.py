@@ -20,16 +20,7 @@ MOST_BYTES = 64 * 2**20
 def read_codebook_file(path: Path, encoding: str | None = None) -> Codebook:
     """Read a codebook: DDI Codebook where the file is XML, otherwise a table.
 
-    Parameters
-    ----------
-    path : Path
-    encoding : str, optional
-        Of a table that is not UTF-8 or UTF-16 (with a byte order mark).
-
-    Raises
-    ------
-    InputError
-        With every mistake, each with its line: unknown types and roles, codes listed twice, a file that is no codebook.
+    `encoding`: of a table that is not UTF-8 or UTF-16 (with a byte order mark).
     """
     content = _content(path)
     problems: list[Problem] = []

@@ -68,19 +68,8 @@ _NEAR = 0.85
 def described_in_table(path: Path, content: bytes, encoding: str | None, problems: list[Problem]) -> list[Described]:
     """Variables that a table describes.
 
-    Parameters
-    ----------
-    path : Path
-    content : bytes
-    encoding : str or None
-        Of a file that is not UTF-8, nor UTF-16 with a byte order mark.
-    problems : list of Problem
-        Mistakes of single cells are added to it.
-
-    Raises
-    ------
-    InputError
-        The file is no text, or no table with a column of variables.
+    `encoding`: of a file that is not UTF-8, nor UTF-16 with a byte order mark. `problems`: mistakes of single cells are
+    added to it.
     """
     table = _Table(path, _decoded(path, content, encoding), problems)
     found: dict[str, Described] = {}

@@ -33,12 +33,7 @@ _CATEGORIES = ("nominal", "ordinal")
 def write_codebook(path: Path, codebook: PublishedCodebook, *, as_table: bool) -> None:
     """Write a codebook.
 
-    Parameters
-    ----------
-    path : Path
-    codebook : PublishedCodebook
-    as_table : bool
-        CSV rather than DDI Codebook.
+    `as_table`: CSV rather than DDI Codebook.
     """
     if as_table:
         _write_table(path, codebook)

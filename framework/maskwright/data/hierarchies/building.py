@@ -42,17 +42,7 @@ MONDAY = 4
 def with_hierarchy(column: Column, declared: HierarchyDeclaration | None) -> Column:
     """Column whose variable has the hierarchy that is declared of it.
 
-    Parameters
-    ----------
-    column : Column
-    declared : HierarchyDeclaration or None
-        A file is read already (`table`).
-
-    Raises
-    ------
-    DataError
-        A form that is not for variables of this type, values that are not in the hierarchy (how many, and the first
-        records), categories of an ordinal variable or numbers that are joined although they are no neighbours.
+    `declared`: a file is read already (`table`).
     """
     if declared is None:
         return column
@@ -81,17 +71,7 @@ def hierarchy_of(
 ) -> CategoryHierarchy | IntervalHierarchy:
     """Hierarchy of a variable with these values, whether or not it holds them all.
 
-    Parameters
-    ----------
-    variable : Variable
-    values : ndarray of shape (n,)
-        Without missing cells; of numbers and dates they say how far bands have to go.
-    declared : HierarchyDeclaration
-
-    Raises
-    ------
-    ValueError
-        The form is not for variables of this type, or joins what cannot be joined.
+    `values`: without missing cells; of numbers and dates they say how far bands have to go; shape (n,).
     """
     form = declared.form
     if form == "file":

@@ -19,17 +19,7 @@ MOST_BYTES = 64 * 2**20
 
 
 def read_hierarchy_file(path: Path) -> tuple[tuple[str, ...], ...]:
-    """Rows of a file with semicolons between fields and no header: a value, then its category on each level.
-
-    Parameters
-    ----------
-    path : Path
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or is no hierarchy; with the line.
-    """
+    """Rows of a file with semicolons between fields and no header: a value, then its category on each level."""
     note_read(path)
     try:
         with path.open("rb") as file:

@@ -21,12 +21,7 @@ EXCEPTIONS = 0.01
 class Agreement(NamedTuple):
     """How many groups agree in a variable of their members.
 
-    Attributes
-    ----------
-    alike : int
-        Groups of two or more in which all members have the same value.
-    several : int
-        Groups of two or more.
+    `alike`: groups of two or more in which all members have the same value. `several`: groups of two or more.
     """
 
     alike: int
@@ -39,15 +34,8 @@ def alike_within(linked: LinkedData) -> dict[str, Agreement]:
     Of a column in which nearly everybody has the same value, equal members say nothing: counted is how many groups
     would differ if the values of the groups' first members were dealt anew to two members of each.
 
-    Parameters
-    ----------
-    linked : LinkedData
-        Keys and pointers are left out.
-
-    Returns
-    -------
-    dict of name to Agreement
-        In the order of the file. A missing cell beside a known one differs, and one missing code beside another.
+    `linked`: keys and pointers are left out. Returns in the order of the file. A missing cell beside a known one
+    differs, and one missing code beside another.
     """
     low = linked.levels[1]
     assert low.groups is not None

@@ -79,12 +79,7 @@ class LevelDeclaration(BaseModel):
 class LevelPlaces:
     """Where a pipeline says what it declares of a level.
 
-    Attributes
-    ----------
-    names : mapping of name to Place
-        Of the variables that it names.
-    targets : mapping of name to Place
-        Of the key that each pointer, by its name, is said to point to.
+    `names`: of the variables that it names. `targets`: of the key that each pointer, by its name, is said to point to.
     """
 
     names: Mapping[str, Place] = field(default_factory=dict)

@@ -149,13 +149,8 @@ class LinkedData:
 def taken_level(level: Level, rows: NDArray[np.int64], groups: NDArray[np.int64] | None) -> Level:
     """Level with these records; those they point to are among them, since whole groups are taken.
 
-    Parameters
-    ----------
-    level : Level
-    rows : ndarray of shape (n,), int64
-        Records of whole groups, those of a group after each other.
-    groups : ndarray of shape (n,), int64, or None
-        Group of each of them, ascending.
+    `rows`: records of whole groups, those of a group after each other; shape (n,). `groups`: group of each of them,
+    ascending; shape (n,).
     """
     new = np.full(len(level), ABSENT, dtype=np.int64)
     new[rows] = np.arange(len(rows))

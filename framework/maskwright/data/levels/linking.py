@@ -37,24 +37,8 @@ if TYPE_CHECKING:
 def levels_of_flat(data: Dataset, declared: Mapping[str, LevelDeclaration], file: str = "the data") -> LinkedData:
     """Levels of one flat file, whose rows are records of the lowest level.
 
-    Parameters
-    ----------
-    data : Dataset
-        Of all variables, keys included.
-    declared : mapping of name to LevelDeclaration
-        Two levels, the top first.
-    file : str
-        For messages.
-
-    Returns
-    -------
-    LinkedData
-        Variables of the upper level are those of each group's first row; `variations` finds the others.
-
-    Raises
-    ------
-    InputError
-        Keys that are missing or occur twice; variables that no level can have.
+    `data`: of all variables, keys included. `declared`: two levels, the top first. Returns variables of the upper level
+    are those of each group's first row; `variations` finds the others.
     """
     top, bottom = declared
     upper, lower = declared[top], declared[bottom]
@@ -86,19 +70,7 @@ def linked_levels(
 ) -> LinkedData:
     """Levels of which each has its own records, linked by the key of the upper level.
 
-    Parameters
-    ----------
-    data : mapping of level name to Dataset
-        The lower level holds the key of the upper one too.
-    declared : mapping of name to LevelDeclaration
-        Two levels, the top first.
-    files : mapping of level name to str
-        For messages.
-
-    Raises
-    ------
-    InputError
-        Records without a group, keys that are missing or occur twice.
+    `data`: the lower level holds the key of the upper one too. `declared`: two levels, the top first.
     """
     top, bottom = declared
     upper, lower = declared[top], declared[bottom]
@@ -154,15 +126,7 @@ def unknown_of_files(
 ) -> list[Problem]:
     """A problem for each variable that a level names and that its own file does not have.
 
-    Parameters
-    ----------
-    declared : mapping of level name to LevelDeclaration
-        Two levels, the top first.
-    names : mapping of level name to sequence of str
-        Of the variables of its file.
-    files : mapping of level name to str
-        For messages.
-    places_of : mapping of level name to LevelPlaces, optional
+    `declared`: two levels, the top first. `names`: of the variables of its file.
     """
     top, bottom = declared
     said = places_of or {}
@@ -183,18 +147,8 @@ def unknown_of_files(
 def variations(data: Dataset, linked: LinkedData) -> dict[str, NDArray[np.bool_]]:
     """Groups of a flat file in whose rows a variable of the upper level is not the same.
 
-    Parameters
-    ----------
-    data : Dataset
-        The flat file.
-    linked : LinkedData
-        `levels_of_flat` of it.
-
-    Returns
-    -------
-    dict of name to ndarray of shape (groups,), bool
-        Of each variable of the upper level; a missing cell beside a known one varies too, and one missing code beside
-        another: what is published is one of them.
+    Returns of each variable of the upper level; a missing cell beside a known one varies too, and one missing code
+    beside another: what is published is one of them; shape (groups,).
     """
     head, members = linked.levels
     assert members.groups is not None
@@ -220,15 +174,7 @@ def _with_missing_codes(column: Column) -> NDArray[np.int64]:
 
 
 def with_most_frequent(data: Dataset, linked: LinkedData) -> LinkedData:
-    """Copy in which a varying variable of the upper level has the value of most rows of its group, ties the first's.
-
-    Parameters
-    ----------
-    data : Dataset
-        The flat file.
-    linked : LinkedData
-        `levels_of_flat` of it.
-    """
+    """Copy in which a varying variable of the upper level has the value of most rows of its group, ties the first's."""
     head, members = linked.levels
     assert members.groups is not None
     rows = np.array(head.rows)
@@ -263,18 +209,7 @@ def variables_of_levels(
 ) -> dict[str, tuple[str, ...]]:
     """Variables of each level of a flat file, keys included.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Of the variables of the file.
-    declared : mapping of level name to LevelDeclaration
-    pair : (str, str)
-        Names of the levels, the top first.
-
-    Raises
-    ------
-    InputError
-        Names that the file does not have, or that both levels claim; nothing says which are the upper level's.
+    `names`: of the variables of the file. `pair`: names of the levels, the top first.
     """
     top, bottom = pair
     problems = [problem for name, level in declared.items() for problem in unknown_names(name, level, names)]
@@ -314,13 +249,7 @@ def _tells_apart(data: Dataset, name: str) -> bool:
 
 
 def with_pointers(level: Level) -> Level:
-    """Level with what its pointers point to.
-
-    Parameters
-    ----------
-    level : Level
-        A lower one.
-    """
+    """Level with what its pointers point to."""
     assert level.groups is not None
     names = list(level.declared.pointers)
     codes, *targets = shared_codes([level.data[level.declared.key], *(level.data[name] for name in names)])

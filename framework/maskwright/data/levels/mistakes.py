@@ -27,11 +27,7 @@ MOST_PLACES = 10
 def places(rows: NDArray[np.int64], firsts: NDArray[np.int64] | None = None) -> str:
     """Records by their numbers, counted from 1, at most ten of them; keys are values, and stay unsaid.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n,), int64
-    firsts : ndarray of shape (n,), int64, optional
-        The record that each of them repeats.
+    `rows`: shape (n,). `firsts`: the record that each of them repeats; shape (n,).
     """
     named = [str(row + 1) for row in rows[:MOST_PLACES].tolist()]
     if firsts is not None:
@@ -51,17 +47,8 @@ def unknown_names(
 ) -> Iterator[Problem]:
     """Variables that a level names and its file does not have.
 
-    Parameters
-    ----------
-    level : str
-    declared : LevelDeclaration
-    names : sequence of str
-        Of the variables of the file.
-    file : str, optional
-        None: there is only one.
-    elsewhere : mapping of level name to collection of str, optional
-        Variables of the other level, which may have what this one lacks.
-    places_of : LevelPlaces
+    `names`: of the variables of the file. `file`: None: there is only one. `elsewhere`: variables of the other level,
+    which may have what this one lacks.
     """
     for each in dict.fromkeys(declared.stated_names):
         if each in names:
@@ -145,15 +132,7 @@ def orphans(
 ) -> Iterator[Problem]:
     """Records of the lower level whose key of the upper level no record there has.
 
-    Parameters
-    ----------
-    alone : ndarray of shape (n,), bool
-        Of the lower level.
-    keys : pair of Column
-        The upper level's key, above and below.
-    pair : pair of str
-        Names of the levels.
-    files : mapping of level name to str
+    `alone`: of the lower level; shape (n,). `keys`: the upper level's key, above and below.
     """
     rows = np.flatnonzero(alone)
     if not len(rows):
@@ -187,11 +166,7 @@ def _are_numbers(column: Column) -> bool:
 def large_groups(groups: NDArray[np.int64], declared: Mapping[str, LevelDeclaration]) -> list[str]:
     """Notice of groups with more members than are adjusted together.
 
-    Parameters
-    ----------
-    groups : ndarray of shape (n,), int64
-        Of each record of the lower level.
-    declared : mapping of level name to LevelDeclaration
+    `groups`: of each record of the lower level; shape (n,).
     """
     top, bottom = declared
     largest = declared[top].largest_group

@@ -23,18 +23,9 @@ MAY_BE_CATEGORIES = frozenset({"none", "unknown", "nil", "x", "*", "missing", "n
 class CellKinds:
     """What the cells of a text column look like, counted.
 
-    Attributes
-    ----------
-    numbers : int
-        Numbers with a decimal point or without decimals.
-    commas : int
-        Numbers with a decimal comma; grouped thousands are counted in `grouped`.
-    grouped : int
-        ``1,234``: thousands, or three decimals.
-    dates : int
-    others : int
-    words : mapping of str to int
-        Words that say 'no value', as they are written, and in how many cells.
+    `numbers`: numbers with a decimal point or without decimals. `commas`: numbers with a decimal comma; grouped
+    thousands are counted in `grouped`. `grouped`: ``1,234``: thousands, or three decimals. `words`: words that say 'no
+    value', as they are written, and in how many cells.
     """
 
     numbers: int = 0
@@ -66,9 +57,7 @@ class CellKinds:
 def cell_kinds(cells: Any) -> CellKinds:
     """Count what the cells of a text column look like.
 
-    Parameters
-    ----------
-    cells : pyarrow.ChunkedArray of strings, shape (n,)
+    `cells`: shape (n,).
     """
     numbers, left = 0, []
     for chunk in cells.chunks:
@@ -102,10 +91,7 @@ def cell_kinds(cells: Any) -> CellKinds:
 def uses_decimal_comma(columns: Iterable[CellKinds]) -> bool:
     """Whether a column of numbers writes decimals with a comma.
 
-    Parameters
-    ----------
-    columns : iterable of CellKinds
-        Of the text columns of a file.
+    `columns`: of the text columns of a file.
     """
     return any(each.commas and not each.others + each.dates for each in columns)
 

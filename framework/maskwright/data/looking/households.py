@@ -34,12 +34,6 @@ def household_key(data: Dataset, facts: Sequence[Facts], meanings: Mapping[str, 
     Its cells are whole numbers or texts, one or a few records share each, and at least one other variable is the same
     within them though not by chance. Where its name says nothing, two variables have to be, and the records of each
     have to follow each other in the file: amounts that depend on each other do not.
-
-    Parameters
-    ----------
-    data : Dataset
-    facts : sequence of Facts
-    meanings : mapping of name to str or None
     """
     codes = ValueCodes(data)
     named = [each for each in _candidates(facts, codes) if meanings[each.column.name] == "household"]

@@ -31,21 +31,10 @@ UPPER, LOWER = "household", "person"
 class LevelAdvice:
     """What a key says of the variables of a flat file.
 
-    Attributes
-    ----------
-    key : str
-    records, groups, compared : int
-        Groups of two or more records are compared: in one record alone everything is the same.
-    constant : tuple of str
-        The same in all records of every group.
-    nearly : mapping of name to float
-        Share of the compared groups in which it is the same, from `NEARLY`.
-    varying : tuple of str
-    member_key : str or None
-        Tells the records of each group apart.
-    pointers : mapping of name to int
-        Name another record of the same group by its `member_key`, in a share of `NEARLY` of the cells that name
-        anything; how many cells do not.
+    `records`, `groups`, `compared`: groups of two or more records are compared: in one record alone everything is the
+    same. `constant`: the same in all records of every group. `nearly`: share of the compared groups in which it is the
+    same, from `NEARLY`. `member_key`: tells the records of each group apart. `pointers`: name another record of the
+    same group by its `member_key`, in a share of `NEARLY` of the cells that name anything; how many cells do not.
     """
 
     key: str
@@ -104,23 +93,8 @@ def advise_levels(data: Dataset, key: str, exclude: Sequence[str] = ()) -> Level
     A missing cell beside a known one is a difference. A variable that is the same in every group may be so by chance:
     the advice proposes, and moves nothing.
 
-    Parameters
-    ----------
-    data : Dataset
-        Flat: a record for each member of each group.
-    key : str
-        Variable that names the groups.
-    exclude : sequence of str
-        Variables that are left out.
-
-    Returns
-    -------
-    LevelAdvice
-
-    Raises
-    ------
-    InputError
-        Unknown names; a key that is missing, or that never occurs twice.
+    `data`: Flat: a record for each member of each group. `key`: variable that names the groups. `exclude`: variables
+    that are left out.
     """
     unknown = [name for name in (key, *exclude) if name not in data]
     if unknown:

@@ -29,15 +29,8 @@ BODY = (30.0, 150.0)
 class Guess:
     """A likely role.
 
-    Attributes
-    ----------
-    role : str or None
-        None: nothing says.
-    why : str
-    unsure : tuple of str
-        What a person should decide.
-    counts : bool
-        Whether few whole numbers are numbers all the same: ages, sizes, amounts.
+    `unsure`: what a person should decide. `counts`: whether few whole numbers are numbers all the same: ages, sizes,
+    amounts.
     """
 
     role: Role | None
@@ -47,14 +40,7 @@ class Guess:
 
 
 def likely_role(facts: Facts, meaning: Meaning | None) -> Guess:
-    """Return what a variable probably is.
-
-    Parameters
-    ----------
-    facts : Facts
-    meaning : str or None
-        What its name means.
-    """
+    """Return what a variable probably is."""
     if facts.looks_like in ("empty", "constant"):
         return Guess("other", "no cell has a value" if facts.looks_like == "empty" else "all cells are the same")
     if meaning == "weight" and _may_weigh(facts):

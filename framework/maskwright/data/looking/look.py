@@ -45,15 +45,7 @@ NO_CODES: Mapping[str, Collection[str]] = {}
 class Facts:
     """Counts of one column.
 
-    Attributes
-    ----------
-    column : Column
-    looks_like : str
-    cells, missing, distinct : int
-    missing_codes : mapping of str to int
-    values : ndarray of shape (cells,)
-        Those that mean something.
-    unsure : tuple of str
+    `values`: those that mean something; shape (cells,).
     """
 
     column: Column
@@ -84,20 +76,9 @@ def look_at(
 ) -> Looks:
     """Look at every variable.
 
-    Parameters
-    ----------
-    data : Dataset
-    codes : mapping of name to collection of str
-        Missing codes of which nobody said that they are: they were found, and are missing in `data`.
-    progress : callable, optional
-    household : str, optional
-        Variable that is declared to name the household; otherwise a likely one is looked for.
-    show_values : bool, default False
-        Whether extremes and categories are kept: they are values of records.
-
-    Returns
-    -------
-    Looks
+    `codes`: missing codes of which nobody said that they are: they were found, and are missing in `data`. `household`:
+    variable that is declared to name the household; otherwise a likely one is looked for. `show_values`: whether
+    extremes and categories are kept: they are values of records.
     """
     facts: list[Facts] = []
     for position, column in enumerate(data):
@@ -118,11 +99,7 @@ def look_at(
 def facts_of(column: Column, codes: Collection[str]) -> Facts:
     """Counts of a column.
 
-    Parameters
-    ----------
-    column : Column
-    codes : collection of str
-        Missing codes of which nobody said that they are.
+    `codes`: missing codes of which nobody said that they are.
     """
     present = column.values[~column.missing].astype(np.float64, copy=False)
     found, unsure = _written_codes(column), list[str]()

@@ -55,12 +55,7 @@ def _listed() -> dict[Meaning, _Words]:
 
 
 def meaning_of(name: str) -> Meaning | None:
-    """Return what a variable's name means; None where it says nothing.
-
-    Parameters
-    ----------
-    name : str
-    """
+    """Return what a variable's name means; None where it says nothing."""
     words = _cut(name)
     found: list[Meaning] = [meaning for meaning, listed in _listed().items() if listed.are_in(words)]
     if "identifier" not in found and words and words[-1].endswith("id") and not words[-1].endswith(NO_IDENTIFIER):

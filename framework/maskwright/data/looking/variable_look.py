@@ -18,34 +18,14 @@ LooksLike = Literal["number", "code", "category", "identifier", "date", "free te
 class VariableLook:
     """One variable as it looks.
 
-    Attributes
-    ----------
-    name : str
-    type : str
-        As it would be declared: ``continuous``, ``integer``, ``nominal``, ...
-    looks_like : {"number", "code", "category", "identifier", "date", "free text", "constant", "empty"}
-        ``code``: few whole numbers that are probably categories.
-    role : str or None
-        Declared, or the likely one; None: nothing says what the variable is.
-    release : str or None
-        As it would be declared: ``new`` for a key that gets new random values.
-    why : str
-        What the role was seen by.
-    meaning : str or None
-        What its name means.
-    cells, missing, distinct : int
-        Cells with a value, cells without one, and different values.
-    missing_codes : mapping of str to int
-        Texts and numbers that mean or probably mean 'no value', and in how many cells; counted in `missing`.
-    decimals : int or None
-    date_format : str or None
-        Of texts that are dates and have to be declared as such.
-    unsure : tuple of str
-        What a person should decide. Never holds a value of a record.
-    lowest, highest : float or None
-        Of numbers; only where values are shown.
-    categories : mapping of str to int, or None
-        The most frequent ones, with their counts; only where values are shown.
+    `type`: as it would be declared: ``continuous``, ``integer``, ``nominal``, . `looks_like`: ``code``: few whole
+    numbers that are probably categories. `role`: declared, or the likely one; None: nothing says what the variable is.
+    `release`: as it would be declared: ``new`` for a key that gets new random values. `why`: what the role was seen by.
+    `cells`, `missing`, `distinct`: cells with a value, cells without one, and different values. `missing_codes`: texts
+    and numbers that mean or probably mean 'no value', and in how many cells; counted in `missing`. `date_format`: of
+    texts that are dates and have to be declared as such. `unsure`: what a person should decide. Never holds a value of
+    a record. `lowest`, `highest`: of numbers; only where values are shown. `categories`: the most frequent ones, with
+    their counts; only where values are shown.
     """
 
     name: str

@@ -30,12 +30,7 @@ def address_of(place: str) -> str:
 
 
 def refuse_address(place: str) -> Problem | None:
-    """What is wrong with an address; None: nothing, as far as it tells.
-
-    Parameters
-    ----------
-    place : str
-    """
+    """What is wrong with an address; None: nothing, as far as it tells."""
     found = ADDRESS.match(place)
     if found is None:
         return None

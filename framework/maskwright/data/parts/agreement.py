@@ -27,13 +27,8 @@ def columns_of(batch: Any) -> dict[str, Any]:
 def hive_types(found: Iterable[FoundPart], *, typed: bool) -> dict[str, Any]:
     """Types of the columns that the names of folders say.
 
-    Parameters
-    ----------
-    found : iterable of FoundPart
-        Of the same keys.
-    typed : bool
-        Whether the format has types: whole numbers are numbers then, written as numbers are (01 is a code). In formats
-        of text they are texts like all cells.
+    `typed`: whether the format has types: whole numbers are numbers then, written as numbers are (01 is a code). In
+    formats of text they are texts like all cells.
     """
     values: dict[str, list[str]] = {}
     for part in found:
@@ -50,19 +45,7 @@ def refuse_unlike(
 ) -> None:
     """Stop at a part with other columns than the first one, or of other types.
 
-    Parameters
-    ----------
-    part : FoundPart
-    own : mapping of name to type
-        Its columns.
-    first : FoundPart
-    expected : mapping of name to type
-    may_lack : bool
-        Whether a part need not have all of them.
-
-    Raises
-    ------
-    DataError
+    `may_lack`: whether a part need not have all of them.
     """
     place, hint = Place(part.path), "Write all parts alike."
     names = [name for name in expected if name in own] if may_lack else list(expected)
@@ -84,20 +67,7 @@ def _kind(kind: Any) -> Any:
 def constant_columns(part: FoundPart, batch: Any, types: Mapping[str, Any], row: int) -> dict[str, Any]:
     """Columns that the names of the folders of a part say, and that the file has not.
 
-    Parameters
-    ----------
-    part : FoundPart
-    batch : pyarrow.RecordBatch
-        Records of it.
-    types : mapping of name to type
-        Of the dataset's columns.
-    row : int
-        Of the first of these records; 0-based.
-
-    Raises
-    ------
-    DataError
-        The file has such a column, and another value in it.
+    `row`: of the first of these records; 0-based.
     """
     said = {}
     for key, value in part.hive:

@@ -22,17 +22,7 @@ if TYPE_CHECKING:
 
 
 def file_system(place: str) -> Any:
-    """File system of an address.
-
-    Parameters
-    ----------
-    place : str
-
-    Raises
-    ------
-    InputError
-        What it needs is not installed, or it cannot be opened; without what its own message says, which may hold keys.
-    """
+    """File system of an address."""
     protocol = place.partition("://")[0]
     try:
         import fsspec
@@ -52,15 +42,7 @@ def file_system(place: str) -> Any:
 def found_remotely(place: str, folder: str, *, is_pattern: bool) -> list[FoundPart]:
     """Files in a folder of a file system, or those that a pattern matches.
 
-    Parameters
-    ----------
-    place, folder : str
-        Address, and that of the folder that names are relative to.
-    is_pattern : bool
-
-    Raises
-    ------
-    InputError
+    `place`, `folder`: address, and that of the folder that names are relative to.
     """
     from maskwright.data.parts.finding import hive_of
 
@@ -97,14 +79,7 @@ def _text(value: object) -> str:
 
 
 def remote_stamp(path: str) -> str:
-    """What tells whether a file of an object store is still the same.
-
-    Raises
-    ------
-    DataError
-        It is not there any more.
-    InputError
-    """
+    """What tells whether a file of an object store is still the same."""
     system = file_system(path)
     with _told(path):
         system.invalidate_cache()
@@ -116,12 +91,6 @@ def on_this_machine(part: FoundPart) -> Iterator[Path]:
     """File of a part for those who read files: a copy for the time being, where it is in an object store.
 
     The copy lies in a private folder (0700), under the name that the part has, since endings tell formats.
-
-    Raises
-    ------
-    DataError
-        It is not there any more.
-    InputError
     """
     if not part.is_remote:
         yield Path(part.path)
@@ -139,12 +108,7 @@ def on_this_machine(part: FoundPart) -> Iterator[Path]:
 
 
 def listed_remotely(address: str) -> list[str]:
-    """Files in a folder of a file system; none where there is no such folder.
-
-    Raises
-    ------
-    InputError
-    """
+    """Files in a folder of a file system; none where there is no such folder."""
     system = file_system(address)
     with _told(address):
         system.invalidate_cache()
@@ -155,10 +119,6 @@ def refuse_without_bucket(address: str) -> None:
     """Refuse an address in a bucket that is not there: nothing can be sent to it, hours later.
 
     A file system whose paths begin with ``/`` makes its folders when a file is sent, and has no buckets.
-
-    Raises
-    ------
-    InputError
     """
     system = file_system(address)
     path = str(system._strip_protocol(address))
@@ -170,12 +130,7 @@ def refuse_without_bucket(address: str) -> None:
 
 
 def sent(file: Path, address: str) -> str:
-    """Write a file to an address, and read it back: the SHA-256 of what is there.
-
-    Raises
-    ------
-    InputError
-    """
+    """Write a file to an address, and read it back: the SHA-256 of what is there."""
     system = file_system(address)
     with _told(address):
         with file.open("rb") as local, system.open(address, "wb") as remote:
@@ -188,12 +143,7 @@ def sent(file: Path, address: str) -> str:
 
 
 def removed_remotely(address: str) -> None:
-    """Remove a file of a file system, where it is there.
-
-    Raises
-    ------
-    InputError
-    """
+    """Remove a file of a file system, where it is there."""
     system = file_system(address)
     with _told(address):
         if system.exists(address):

@@ -29,10 +29,7 @@ HIDDEN = (".", "_")
 def is_several(place: str) -> bool:
     """Whether a name is of a dataset in parts: a folder, a pattern, or something in an object store.
 
-    Parameters
-    ----------
-    place : str
-        Absolute path, or address of an object store.
+    `place`: absolute path, or address of an object store.
     """
     return is_remote(place) or os.path.isdir(place) or is_pattern(place)  # noqa: PTH112 - a name that is too long is none
 
@@ -53,15 +50,7 @@ def folder_of(place: str) -> str:
 
 
 def could_match(place: str, path: Path) -> bool:
-    """Whether a file of this name would be one of the parts.
-
-    Parameters
-    ----------
-    place : str
-        Folder or pattern.
-    path : Path
-        Absolute.
-    """
+    """Whether a file of this name would be one of the parts."""
     if is_remote(place):
         return False
     if not is_pattern(place):
@@ -81,17 +70,8 @@ def could_match(place: str, path: Path) -> bool:
 def find_parts(place: str) -> tuple[FoundPart, ...]:
     """Files that are the parts of a dataset, in natural order of their names.
 
-    Parameters
-    ----------
-    place : str
-        Absolute path of a folder or of one file, or a pattern (`*`, `?`, `[...]`, `**` for folders in folders), or the
-        address of a folder or pattern in an object store. Names that begin with ``.`` or ``_`` are passed over.
-
-    Raises
-    ------
-    DataError
-        There are none; two names that differ only in upper and lower case; folders that say different keys; an object
-        store that cannot be asked.
+    `place`: absolute path of a folder or of one file, or a pattern (`*`, `?`, `[...]`, `**` for folders in folders), or
+    the address of a folder or pattern in an object store. Names that begin with ``.`` or ``_`` are passed over.
     """
     folder = folder_of(place)
     if is_remote(place):
@@ -118,12 +98,7 @@ def hive_of(name: str) -> tuple[tuple[str, str | None], ...]:
 
 
 def stamp_of(path: str) -> str:
-    """What tells whether a file of this machine is still the same.
-
-    Raises
-    ------
-    OSError
-    """
+    """What tells whether a file of this machine is still the same."""
     status = Path(path).stat()
     return f"{status.st_size}-{status.st_mtime_ns}-{status.st_ino}"
 

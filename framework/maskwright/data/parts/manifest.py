@@ -22,16 +22,7 @@ def write_manifest(
 ) -> None:
     """Write ``_manifest.json``: parts in order with records, bytes and SHA-256 of each, and the columns.
 
-    Parameters
-    ----------
-    folder : Path
-        That holds the parts.
-    parts : sequence of dict
-        ``name``, ``records``, ``bytes``, ``sha256`` of each.
-    variables : sequence of Variable
-        The columns, in order.
-    file_format : str
-        Name of the source that wrote them.
+    `parts`: ``name``, ``records``, ``bytes``, ``sha256`` of each. `file_format`: name of the source that wrote them.
     """
     content = {
         "written_by": WRITTEN_BY,
@@ -45,13 +36,7 @@ def write_manifest(
 
 
 def foreign_file(folder: Path) -> str | None:
-    """A file in a folder that no manifest of ours lists; None: the folder may be replaced as a whole.
-
-    Parameters
-    ----------
-    folder : Path
-        That is there.
-    """
+    """A file in a folder that no manifest of ours lists; None: the folder may be replaced as a whole."""
     there = {
         each.relative_to(folder).as_posix() for each in folder.rglob("*") if not each.is_dir() or each.is_symlink()
     }

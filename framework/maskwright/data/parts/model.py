@@ -29,17 +29,10 @@ ROWS = 65_536
 class FoundPart:
     """A file that is part of a dataset, before it was read.
 
-    Attributes
-    ----------
-    name : str
-        What messages and manifests call it: relative to the folder of the data, with ``/`` between folders.
-    path : str
-        Absolute, or with a protocol (``s3://...``).
-    bytes : int
-    stamp : str
-        Changes when the file does: size and moment of its last change, or what an object store says instead.
-    hive : tuple of (str, str or None)
-        What the names of its folders say, ``region=12``: key and value; None: they say that there is no value.
+    `name`: what messages and manifests call it: relative to the folder of the data, with ``/`` between folders. `path`:
+    absolute, or with a protocol (``s3://...``). `stamp`: changes when the file does: size and moment of its last
+    change, or what an object store says instead. `hive`: what the names of its folders say, ``region=12``: key and
+    value; None: they say that there is no value.
     """
 
     name: str
@@ -58,13 +51,8 @@ class FoundPart:
 class Part(FoundPart):
     """A file that is part of a dataset, and what is known of it once it was read.
 
-    Attributes
-    ----------
-    format : str
-        Name of the source that reads it.
-    records : int
-    fingerprint : str
-        Hash of the names and types of its columns; empty where it has no records and its format does not say more.
+    `format`: name of the source that reads it. `fingerprint`: hash of the names and types of its columns; empty where
+    it has no records and its format does not say more.
     """
 
     format: str = ""
@@ -75,13 +63,7 @@ class Part(FoundPart):
     def read(cls, found: FoundPart, file_format: str, records: int, types: Mapping[str, object] | None) -> Part:
         """Part of a file that was read.
 
-        Parameters
-        ----------
-        found : FoundPart
-        file_format : str
-        records : int
-        types : mapping of name to type, or None
-            Of its columns, in order; None: they are not known.
+        `types`: of its columns, in order; None: they are not known.
         """
         known = (found.name, found.path, found.bytes, found.stamp, found.hive)
         return cls(*known, file_format, records, "" if types is None else schema_fingerprint(types))
@@ -91,14 +73,7 @@ class Part(FoundPart):
 class PartChunk:
     """Consecutive records of one part.
 
-    Attributes
-    ----------
-    part : Part
-    row : int
-        Of the first of them in the file; 0-based.
-    record : int
-        Of the first of them in the dataset; 0-based.
-    batch : pyarrow.RecordBatch
+    `row`: of the first of them in the file; 0-based. `record`: of the first of them in the dataset; 0-based.
     """
 
     part: Part
@@ -188,11 +163,7 @@ class Parts:
     def chunks(self, opened: Callable[[Part], Iterable[Any]], rows: int = ROWS) -> Iterator[PartChunk]:
         """Yield the records of all parts in order: chunks of `rows` records, and a shorter one at the end of each part.
 
-        Parameters
-        ----------
-        opened : callable
-            ``part -> batches`` of its records, `pyarrow.RecordBatch` of any length.
-        rows : int
+        `opened`: ``part -> batches`` of its records, `pyarrow.RecordBatch` of any length.
         """
         for part, offset in zip(self.parts, self.offsets, strict=False):
             row = 0
@@ -209,13 +180,7 @@ class Parts:
 
 
 def recut(batches: Iterable[Any], rows: int) -> Iterator[Any]:
-    """Yield the same records in batches of so many each, but for the last.
-
-    Parameters
-    ----------
-    batches : iterable of pyarrow.RecordBatch
-    rows : int
-    """
+    """Yield the same records in batches of so many each, but for the last."""
     held: list[Any] = []
     count = 0
     for each in batches:

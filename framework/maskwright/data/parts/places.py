@@ -25,12 +25,7 @@ RECORD = re.compile(r"\brecords? ([0-9]+)\b")
 class Places:
     """Which part each record is in and its row there, while the parts are being read one after the other.
 
-    Attributes
-    ----------
-    names : list of str
-        Of the parts that were begun.
-    starts : list of int
-        The first record of each, counted from 0.
+    `names`: of the parts that were begun. `starts`: the first record of each, counted from 0.
     """
 
     names: list[str] = field(default_factory=list)
@@ -62,11 +57,7 @@ class Places:
 def in_its_part(problem: Problem, parts: Parts) -> Problem:
     """Mistake in a record of the dataset, with the file that the first record it names is in, and its row there.
 
-    Parameters
-    ----------
-    problem : Problem
-        Records are counted through all parts, from 1.
-    parts : Parts
+    `problem`: records are counted through all parts, from 1.
     """
     found = RECORD.search(problem.message)
     if found is None or not 1 <= int(found[1]) <= parts.records:

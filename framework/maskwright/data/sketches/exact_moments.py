@@ -23,9 +23,7 @@ def exact_sum_of_products(one: NDArray[np.float64], other: NDArray[np.float64]) 
     A product is two numbers without rounding (Dekker 1971, Numerische Mathematik 18, 224-242), for products between
     1e-290 and 1e290; of others the last bits are lost.
 
-    Parameters
-    ----------
-    one, other : ndarray of shape (n,), float64
+    `one`, `other`: shape (n,).
     """
     total = 0
     for start in range(0, len(one), AT_ONCE):

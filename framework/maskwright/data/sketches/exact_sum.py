@@ -75,9 +75,7 @@ def exact_sum_of_squares(values: NDArray[np.float64]) -> int:
     A square is two numbers without rounding (Dekker 1971, Numerische Mathematik 18, 224-242), for numbers between
     1e-145 and 1e145; of others the last bits are lost.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64
+    `values`: shape (n,).
     """
     total = 0
     for start in range(0, len(values), AT_ONCE):
@@ -98,13 +96,7 @@ def exact_sum_of_squares(values: NDArray[np.float64]) -> int:
 class Moments:
     """Number, sum, sum of squares and extremes of the cells of a variable that have a value; they add up exactly.
 
-    Attributes
-    ----------
-    n : int
-    total, squares : int
-        In units of 2^-1074.
-    low, high : float
-        NaN where no cell has a value.
+    `total`, `squares`: in units of 2^-1074. `low`, `high`: NaN where no cell has a value.
     """
 
     n: int = 0

@@ -50,14 +50,8 @@ class KdTree:
     def of(cls, points: NDArray[np.float64], hashes: NDArray[np.uint64], leaves: int) -> KdTree:
         """Cut a sample until there are so many leaves, always at a share of the column of largest variance.
 
-        Parameters
-        ----------
-        points : ndarray of shape (m, p), float64
-            Standardised; finite.
-        hashes : ndarray of shape (m,), uint64
-            Of the numbers of their records.
-        leaves : int
-            At most m of them are made.
+        `points`: Standardised; finite; shape (m, p). `hashes`: of the numbers of their records; shape (m,). `leaves`:
+        at most m of them are made.
         """
         leaves = max(1, min(leaves, len(points)))
         count = leaves - 1
@@ -99,11 +93,7 @@ class KdTree:
     def leaf_of(self, points: NDArray[np.float64], hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Leaf of each record; shape (n,).
 
-        Parameters
-        ----------
-        points : ndarray of shape (n, p), float64
-            Standardised as the sample was.
-        hashes : ndarray of shape (n,), uint64
+        `points`: standardised as the sample was; shape (n, p). `hashes`: shape (n,).
         """
         found = np.zeros(len(points), dtype=np.int64)
         if not len(self.columns):

@@ -27,14 +27,7 @@ if TYPE_CHECKING:
 def calendar_bounds(comparison: Comparison) -> list[Expression] | None:
     """Bounds on a date that hold together where a comparison of its year, or of its age on a day, with a number holds.
 
-    Parameters
-    ----------
-    comparison : Comparison
-
-    Returns
-    -------
-    list of Expression or None
-        None when it is no such comparison, or has no such bounds (``!=``).
+    Returns none when it is no such comparison, or has no such bounds (``!=``).
     """
     left, operator, right = comparison.left, comparison.operator, comparison.right
     if isinstance(left, Number):

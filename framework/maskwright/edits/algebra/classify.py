@@ -47,22 +47,7 @@ def classify(expression: Expression, place: Place | None = None) -> tuple[Part, 
     Same records means those where nothing inside the edit is unknown: no cell missing, no divisor 0 (negative exponents
     are kept, nothing is multiplied out).
 
-    Parameters
-    ----------
-    expression : Expression
-        A condition in either language.
-    place : Place, optional
-        For the error message.
-
-    Returns
-    -------
-    tuple of Part
-        Empty when the rule always holds.
-
-    Raises
-    ------
-    EditError
-        The rule never holds, whatever the record.
+    `expression`: a condition in either language. Returns empty when the rule always holds.
     """
     parts = _Classifier().conjunction(expression)
     if parts is None:

@@ -34,10 +34,7 @@ _TRUE_SIGNS: dict[ComparisonOperator, tuple[int, ...]] = {
 def comparison_parts(comparison: Comparison) -> Conjunction:  # noqa: PLR0911 - one return for each form
     """Parts that a comparison stands for.
 
-    Returns
-    -------
-    tuple of Part or None
-        ``()`` when it always holds, None when it never does; a `CheckedPart` when algebra does not help.
+    Returns ``()`` when it always holds, None when it never does; a `CheckedPart` when algebra does not help.
     """
     texts = _text_parts(comparison)
     if texts is not None:

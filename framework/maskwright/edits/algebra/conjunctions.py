@@ -19,10 +19,7 @@ Conjunction = tuple[Part, ...] | None
 def merge(parts: list[Part]) -> Conjunction:
     """Put a conjunction into its shortest form.
 
-    Returns
-    -------
-    tuple of Part or None
-        None when the ranges of some variable have no value in common, or the bounds of some sum cross.
+    Returns none when the ranges of some variable have no value in common, or the bounds of some sum cross.
     """
     found: list[Part] = []
     for part in parts:

@@ -24,12 +24,8 @@ MOST_BITS = 8_192
 class Polynomial:
     """``sum(coefficient * prod(variable ** exponent))``; exponents may be negative.
 
-    Attributes
-    ----------
-    terms : mapping of Monomial to Fraction
-        Coefficients are not zero.
-    divisors : frozenset of str
-        Variables the expression divides by: where one is 0 the expression has no value, even if algebra cancels it.
+    `divisors`: variables the expression divides by: where one is 0 the expression has no value, even if algebra cancels
+    it.
     """
 
     terms: Mapping[Monomial, Fraction]
@@ -97,11 +93,8 @@ def constant_polynomial(value: Fraction) -> Polynomial:
 def polynomial_of(expression: Expression) -> Polynomial | None:  # noqa: PLR0911 - one case for each kind of node
     """Expand an arithmetic expression.
 
-    Returns
-    -------
-    Polynomial or None
-        None when the expression is not a Laurent polynomial (functions, texts, division by a sum, variable
-        exponents) or would have more than 5,000 terms.
+    Returns none when the expression is not a Laurent polynomial (functions, texts, division by a sum, variable
+    exponents) or would have more than 5,000 terms.
     """
     match expression:
         case Number(value):

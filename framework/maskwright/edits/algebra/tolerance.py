@@ -28,19 +28,8 @@ def with_tolerance(expression: Expression, equality: Fraction, inequality: Fract
     at both ends. Comparisons of texts, ``!=``, sets, ``is integer`` and the condition of an ``if`` stay as written, so
     that the result never demands more than the rule.
 
-    Parameters
-    ----------
-    expression : Expression
-        A condition.
-    equality : Fraction
-        Tolerance of ``==``, at least 0.
-    inequality : Fraction, optional
-        Tolerance of the other comparisons and of intervals; the same by default.
-
-    Returns
-    -------
-    Expression
-        The same object where the tolerance applies to nothing.
+    `equality`: tolerance of ``==``, at least 0. `inequality`: tolerance of the other comparisons and of intervals; the
+    same by default. Returns the same object where the tolerance applies to nothing.
     """
     return _Tolerance(equality, equality if inequality is None else inequality).relaxed(expression)
 

@@ -17,16 +17,8 @@ FindingKind = Literal["contradiction", "unreachable_on_grid", "redundant", "impl
 class Finding:
     """Something about rules that a person should know.
 
-    Attributes
-    ----------
-    kind : {"contradiction", "unreachable_on_grid", "redundant", "implied_equality", "fixed", "dead_branch"}
-    edits : tuple of str
-        The rules concerned; ``bounds of V3`` stands for declared bounds of a variable.
-    message : str
-    place : Place or None
-        Of the first rule concerned.
-    hint : str or None
-        What to do about it.
+    `edits`: the rules concerned; ``bounds of V3`` stands for declared bounds of a variable. `place`: of the first rule
+    concerned. `hint`: what to do about it.
     """
 
     kind: FindingKind
@@ -51,12 +43,8 @@ class Finding:
 class Analysis:
     """Everything found in a set of rules.
 
-    Attributes
-    ----------
-    findings : tuple of Finding
-        Those that block first, then in file order.
-    skipped : mapping of str to int
-        What was not analysed, and why: reason to number of rules.
+    `findings`: those that block first, then in file order. `skipped`: what was not analysed, and why: reason to number
+    of rules.
     """
 
     findings: tuple[Finding, ...] = ()

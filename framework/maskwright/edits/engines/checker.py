@@ -42,16 +42,7 @@ SAXON_HINT = "install the extra: pip install 'maskwright[xpath3]'"
 class EngineProcess:
     """One engine at work.
 
-    Parameters
-    ----------
-    engine : {"lxml", "saxon"}
-    memory : int, optional
-        Most bytes it may have, where the system can limit them.
-
-    Raises
-    ------
-    EditError
-        When the engine is not installed, takes too long, or ends.
+    `memory`: most bytes it may have, where the system can limit them.
     """
 
     def __init__(self, engine: Engine, memory: int | None = None) -> None:
@@ -66,17 +57,7 @@ class EngineProcess:
     def ask(self, request: Mapping[str, object], seconds: float) -> dict[str, Any]:
         """Answer to a request; see `maskwright.edits.engines.worker`.
 
-        Parameters
-        ----------
-        request : mapping
-            Plain JSON data.
-        seconds : float
-            After which the process is ended.
-
-        Raises
-        ------
-        EditError
-            No answer in that time, or none at all.
+        `seconds`: after which the process is ended.
         """
         try:
             found: dict[str, Any] = self._process.ask(request, seconds)
@@ -108,13 +89,7 @@ _COMPILERS: dict[Engine, EngineProcess] = {}
 
 
 def reasons_of(engine: Engine, stylesheets: Sequence[str]) -> list[str | None]:
-    """Why an engine refuses each stylesheet, None where it takes it; its process is kept for the next time.
-
-    Raises
-    ------
-    EditError
-        The engine is not installed, or breaks down on them.
-    """
+    """Why an engine refuses each stylesheet, None where it takes it; its process is kept for the next time."""
     if engine not in _COMPILERS:
         _COMPILERS[engine] = EngineProcess(engine)
         atexit.register(stop_compiler, engine)
@@ -136,13 +111,8 @@ def stop_compiler(engine: Engine) -> None:
 class Answer:
     """What one test said of n records.
 
-    Attributes
-    ----------
-    fired, holds : ndarray of shape (n,), bool
-        A node of the record was tested; no node of it failed.
-    above : int
-        Failures on nodes above the records, which belong to no record.
-    fired_above : int
+    `fired`, `holds`: a node of the record was tested; no node of it failed; shape (n,). `above`: failures on nodes
+    above the records, which belong to no record.
     """
 
     fired: NDArray[np.bool_]
@@ -154,12 +124,7 @@ class Answer:
 class EngineChecker:
     """Asks engines about edits with an `EngineTest`, chunk after chunk.
 
-    Parameters
-    ----------
-    edits : iterable of Edit
-        Others are left alone.
-    form : RecordForm or None
-        None, for tables: the records become elements of the name that the rules' contexts use.
+    `form`: none, for tables: the records become elements of the name that the rules' contexts use.
     """
 
     def __init__(self, edits: Iterable[Edit], form: RecordForm | None) -> None:
@@ -188,17 +153,7 @@ class EngineChecker:
     def answers(self, columns: RecordChunk, *, in_pieces: bool, before: int = 0) -> dict[str, Answer]:
         """What every edit that can be checked in pieces, or every other one, says of the records of a chunk.
 
-        Parameters
-        ----------
-        columns : RecordChunk
-        in_pieces : bool
-        before : int
-            Records of the file before this chunk, for messages.
-
-        Raises
-        ------
-        EditError
-            An edit uses variables that the records do not have, or the engine gives no answer.
+        `before`: records of the file before this chunk, for messages.
         """
         self._check_names(columns)
         found: dict[str, Answer] = {}

@@ -30,19 +30,10 @@ class EngineRule:
 class EnginePattern:
     """A pattern as an engine checks it.
 
-    Attributes
-    ----------
-    version : {"1.0", "3.0"}
-        Of XSLT and XPath; says which engine.
-    namespaces : tuple of (prefix, URI)
-    lets : tuple of (name, expression)
-        Variables of schema, phase and pattern, computed at the document.
-    rules : tuple of EngineRule
-        Every rule of the pattern, in order: the first whose context matches a node fires.
-    stays_in_record : bool
-        Nothing in it looks beyond a record, so that the file can be checked in pieces.
-    names : tuple of str
-        Names of the elements that contexts mention.
+    `version`: of XSLT and XPath; says which engine. `lets`: variables of schema, phase and pattern, computed at the
+    document. `rules`: every rule of the pattern, in order: the first whose context matches a node fires.
+    `stays_in_record`: nothing in it looks beyond a record, so that the file can be checked in pieces. `names`: names of
+    the elements that contexts mention.
     """
 
     version: Version
@@ -62,13 +53,8 @@ class EnginePattern:
 class EngineTest:
     """One test of a pattern.
 
-    Attributes
-    ----------
-    pattern : EnginePattern
-    rule, test : int
-        0-based places in `pattern.rules` and in the rule's tests.
-    names : tuple of str
-        Elements that the test and its variables mention.
+    `rule`, `test`: 0-based places in `pattern.rules` and in the rule's tests. `names`: elements that the test and its
+    variables mention.
     """
 
     pattern: EnginePattern
@@ -80,18 +66,10 @@ class EngineTest:
 def stylesheet_of(pattern: EnginePattern, depth: int) -> str:
     """XSLT that applies a pattern to a document of records and prints what happened.
 
-    Parameters
-    ----------
-    pattern : EnginePattern
-    depth : int
-        Steps from the document down to a record: 2 for ``/Records/Record``.
-
-    Returns
-    -------
-    str
-        The stylesheet prints a line ``f RULE RECORD`` for every node a rule fires on, ``v RULE TEST RECORD`` where a
-        test does not hold, and, in version 3.0, ``e RULE TEST RECORD CODE`` where it cannot be evaluated. Rules and
-        tests are counted from 0, records from 1; the record of a node above the records is 0.
+    `depth`: steps from the document down to a record: 2 for ``/Records/Record``. Returns the stylesheet prints a line
+    ``f RULE RECORD`` for every node a rule fires on, ``v RULE TEST RECORD`` where a test does not hold, and, in version
+    3.0, ``e RULE TEST RECORD CODE`` where it cannot be evaluated. Rules and tests are counted from 0, records from 1;
+    the record of a node above the records is 0.
     """
     spaces = {**dict(pattern.namespaces)}
     if pattern.version != "1.0":

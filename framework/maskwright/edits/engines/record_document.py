@@ -24,18 +24,9 @@ _NOT_XML = "[\\x{00}-\\x{08}\\x{0B}\\x{0C}\\x{0E}-\\x{1F}\\x{FFFE}\\x{FFFF}]"
 class RecordForm:
     """How records are written around their cells.
 
-    Attributes
-    ----------
-    path : tuple of str
-        Tags from the root to the record.
-    start_tags, gaps : tuple of str
-        Start tags of all but the record, and the white space before each.
-    before_record, before_cell, after_cells : str
-        White space.
-    tags : mapping of variable to tag
-        Where it differs from the variable's name.
-    is_whole : bool
-        The file holds nothing but these records; False: there are elements beside them, which are not data.
+    `path`: tags from the root to the record. `start_tags`, `gaps`: start tags of all but the record, and the white
+    space before each. `tags`: where it differs from the variable's name. `is_whole`: the file holds nothing but these
+    records; False: there are elements beside them, which are not data.
     """
 
     path: tuple[str, ...]
@@ -73,19 +64,8 @@ class RecordForm:
 def document_of(columns: RecordChunk, form: RecordForm, start: int = 0, stop: int | None = None) -> str:
     """XML text of the records start..stop of a chunk.
 
-    Parameters
-    ----------
-    columns : RecordChunk
-        Of n records.
-    form : RecordForm
-        How the records are written around their cells.
-    start, stop : int
-        0-based, the last excluded; to the end when `stop` is None.
-
-    Raises
-    ------
-    EditError
-        A variable's name can be no element's, or a cell holds a character that XML cannot hold.
+    `form`: how the records are written around their cells. `start`, `stop`: 0-based, the last excluded; to the end when
+    `stop` is None.
     """
     n = (columns.n if stop is None else min(stop, columns.n)) - start
     pieces: list[Any] = [f"{form.before_record}<{form.path[-1]}>"]

@@ -79,19 +79,9 @@ _TOKEN = (
 class Screening:
     """What is known of an expression without evaluating it.
 
-    Attributes
-    ----------
-    reason : str or None
-        Why no engine gets it; None: an engine may.
-    stays_in_record : bool
-        It looks at nothing but the node it is evaluated on and what is inside: the answer does not depend on other
-        records.
-    is_constant : bool
-        It looks at no node at all.
-    names : tuple of str
-        Names of elements it mentions, in order.
-    references : tuple of str
-        Names of variables it uses.
+    `reason`: why no engine gets it; None: an engine may. `stays_in_record`: it looks at nothing but the node it is
+    evaluated on and what is inside: the answer does not depend on other records. `is_constant`: it looks at no node at
+    all. `names`: names of elements it mentions, in order. `references`: names of variables it uses.
     """
 
     reason: str | None
@@ -104,15 +94,8 @@ class Screening:
 def screen(text: str, version: Version, namespaces: Mapping[str, str], limits: SchematronOptions) -> Screening:
     """Look an expression over.
 
-    Parameters
-    ----------
-    text : str
-        An XPath expression, or the pattern of a rule's context.
-    version : {"1.0", "3.0"}
-    namespaces : mapping of prefix to URI
-        Those the schema declares with ``ns``.
-    limits : SchematronOptions
-        Longest expression and deepest nesting.
+    `text`: an XPath expression, or the pattern of a rule's context. `namespaces`: those the schema declares with
+    ``ns``. `limits`: longest expression and deepest nesting.
     """
     if len(text) > limits.max_expression:
         return Screening(f"it has {len(text):,} characters; at most {limits.max_expression:,} are read")
@@ -128,13 +111,7 @@ def screen(text: str, version: Version, namespaces: Mapping[str, str], limits: S
 
 
 def tokens_of(text: str) -> list[tuple[str, str]]:
-    """Terms of an expression in order, each with its kind (``number``, ``string``, ``reference``, ``name``, ...).
-
-    Raises
-    ------
-    ValueError
-        A character that no expression has outside a literal.
-    """
+    """Terms of an expression in order, each with its kind (``number``, ``string``, ``reference``, ``name``, ...)."""
     found = []
     pattern = re.compile(_TOKEN)
     position = 0

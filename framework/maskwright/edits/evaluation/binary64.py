@@ -93,26 +93,10 @@ class OriginalDomain(Protocol):
 def evaluate_xpath(expression: Expression, columns: RecordChunk, domain: OriginalDomain | None = None) -> Verdict:
     """Verdict of a test as an XPath 1.0 engine gives it.
 
-    Parameters
-    ----------
-    expression : Expression
-        The tree of a test. `VariableReference` is the node-set of child elements with that name: at most one in a
-        record, none where the cell is absent or the chunk has no such variable.
-    columns : RecordChunk
-        A chunk of n records.
-    domain : OriginalDomain, optional
-        Needed only for trees with `InOriginal`.
-
-    Returns
-    -------
-    Verdict
-        `holds`: the effective boolean value of the test. `unknown`: the test holds although a variable it uses is
-        missing there, or is a text where the test needs a number.
-
-    Raises
-    ------
-    EditError
-        The tree asks for the original file and `domain` is None.
+    `expression`: the tree of a test. `VariableReference` is the node-set of child elements with that name: at most one
+    in a record, none where the cell is absent or the chunk has no such variable. `columns`: a chunk of n records.
+    `domain`: needed only for trees with `InOriginal`. Returns `holds`: the effective boolean value of the test.
+    `unknown`: the test holds although a variable it uses is missing there, or is a text where the test needs a number.
     """
     holds = _evaluate(_XPath(columns, domain), expression)
     missing = np.zeros(columns.n, dtype=np.bool_)
@@ -130,23 +114,8 @@ def evaluate_binary64(expression: Expression, columns: RecordChunk, domain: Orig
     Two-valued: a missing cell is NaN, of which only ``!=`` is true. Variables are numbers; they are texts where they
     are compared with a text.
 
-    Parameters
-    ----------
-    expression : Expression
-        Any tree, from either language.
-    columns : RecordChunk
-        A chunk of n records.
-    domain : OriginalDomain, optional
-        Needed only for trees with `InOriginal`.
-
-    Returns
-    -------
-    ndarray of shape (n,), bool
-
-    Raises
-    ------
-    EditError
-        The tree asks for the original file and `domain` is None.
+    `expression`: any tree, from either language. `columns`: a chunk of n records. `domain`: needed only for trees with
+    `InOriginal`. Returns shape (n,).
     """
     return _evaluate(_Plain(columns, domain), expression)
 
@@ -154,10 +123,7 @@ def evaluate_binary64(expression: Expression, columns: RecordChunk, domain: Orig
 def xpath_strings(expression: Expression, columns: RecordChunk) -> Any:
     """Give ``string(expression)`` of each record, as ``value-of`` prints it.
 
-    Returns
-    -------
-    pyarrow.StringArray of shape (n,)
-        Never null: an absent cell gives the empty string.
+    Returns never null: an absent cell gives the empty string; shape (n,).
     """
     with np.errstate(all="ignore"):
         texts = as_strings(_XPath(columns, None).value(expression))

@@ -221,18 +221,9 @@ def fires(edit: Edit, record_path: tuple[str, ...] | None) -> bool:
 class Checker:
     """Checks a file chunk by chunk, in memory that does not grow with it.
 
-    Parameters
-    ----------
-    edits : EditSet or iterable of Edit
-    record_path : tuple of str or None
-        Element names from the root to the record; None for files without elements.
-    domain : Domain, optional
-        Needed for domain edits only.
-    form : RecordForm, optional
-        How the file writes its records, for edits that an engine checks.
+    `record_path`: element names from the root to the record; None for files without elements. `domain`: needed for
+    domain edits only. `form`: how the file writes its records, for edits that an engine checks.
 
-    Notes
-    -----
     Edits that an engine checks and that look beyond a record are told the whole file first, by `prepare`.
     """
 
@@ -276,15 +267,7 @@ class Checker:
     def add(self, columns: RecordChunk) -> tuple[Verdict, ...]:
         """Check the next records of the file.
 
-        Returns
-        -------
-        tuple of Verdict
-            One for each edit, in order; an edit that does not fire holds for every record.
-
-        Raises
-        ------
-        EditError
-            Edits use variables that the data do not have; all of them are named.
+        Returns one for each edit, in order; an edit that does not fire holds for every record.
         """
         if self._records == 0:
             ranged = EditSet(tuple(tally.edit for tally in self._tallies))

@@ -39,12 +39,7 @@ def chunks_of(data: Dataset) -> Iterator[RecordChunk]:
 def check_dataset(data: Dataset, edits: EditSet, domain: Domain | None = None) -> Outcome:
     """Verdict of every edit on every record of a dataset in memory.
 
-    Parameters
-    ----------
-    data : Dataset
-    edits : EditSet
-    domain : Domain, optional
-        Values of the original file, for domain edits.
+    `domain`: values of the original file, for domain edits.
     """
     form = RecordForm.of_layout(data.layout.details)
     parts: Parts | None = data.layout.details.get("parts") if data.origin is None else None
@@ -66,28 +61,12 @@ def check(
 ) -> Outcome:
     """Verdict of every edit on every record.
 
-    Parameters
-    ----------
-    chunks : iterable of RecordChunk
-        Consecutive records.
-    edits : EditSet
-    path : sequence of str or None
-        Element names down to a record (XML); a Schematron rule with another context does not fire.
-    domain : Domain, optional
-        Values of the original file, for domain edits.
-    svrl : binary stream, optional
-        Where to write the violations with their values.
-    fired : {"summary", "all"}, default "summary"
-        Whether the report says once of each rule that it fired, or once for each record.
-    form : RecordForm, optional
-        How the file writes its records, for edits that an engine checks.
-    places : callable
-        Gives the parts that the records are in, as soon as one of them was read; None: there is one file.
-    is_share : bool, default False
-        Whether these are some records of many: a share of the report is written.
+    `path`: element names down to a record (XML); a Schematron rule with another context does not fire. `domain`: values
+    of the original file, for domain edits. `svrl`: where to write the violations with their values. `fired`: whether
+    the report says once of each rule that it fired, or once for each record. `form`: how the file writes its records,
+    for edits that an engine checks. `places`: gives the parts that the records are in, as soon as one of them was read;
+    None: there is one file. `is_share`: whether these are some records of many: a share of the report is written.
 
-    Notes
-    -----
     Memory does not grow with the number of records, but for edits that look beyond a record: then all are kept.
     """
     where = None if path is None else tuple(path)

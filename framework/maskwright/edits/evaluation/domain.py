@@ -34,15 +34,8 @@ ORIGINAL_FILE = "Name it: --original FILE, or mw.validate(..., original=data)."
 class Combinations:
     """The distinct combinations of some variables.
 
-    Attributes
-    ----------
-    names : tuple of str
-    counts : ndarray of shape (c,), int64
-        Original records with each combination.
-    numbers : ndarray of shape (c, p), float64
-        NaN where the cell is a text that is no number.
-    texts : tuple of p pyarrow.StringArray of shape (c,)
-        Null where the cell is a number.
+    `counts`: original records with each combination; shape (c,). `numbers`: NaN where the cell is a text that is no
+    number; shape (c, p). `texts`: null where the cell is a number; shape (c,).
     """
 
     names: Names
@@ -88,10 +81,7 @@ class Domain:
     def merged(cls, shares: Sequence[Domain]) -> Domain:
         """Combinations of a file from those of its parts.
 
-        Parameters
-        ----------
-        shares : sequence of Domain
-            At least one; all of the same tuples.
+        `shares`: at least one; all of the same tuples.
         """
         return cls(
             {
@@ -114,13 +104,7 @@ class Domain:
         return Combinations(names, np.asarray(table.column("count"), dtype=np.int64), numbers, tuple(texts))
 
     def contains(self, names: Names, columns: RecordChunk) -> NDArray[np.bool_]:
-        """Whether each record's combination occurs; shape (n,), False where a cell is missing.
-
-        Raises
-        ------
-        EditError
-            The combinations of `names` were not collected.
-        """
+        """Whether each record's combination occurs; shape (n,), False where a cell is missing."""
         table = self._table(names)
         keys = _key_names(len(names))
         chunk, complete = _cell_table(names, columns)

@@ -80,26 +80,9 @@ class _Three:
 def evaluate_exact(expression: Expression, columns: RecordChunk, domain: Domain | None = None) -> Verdict:
     """Verdict of a condition in exact decimal arithmetic and Kleene's logic.
 
-    Parameters
-    ----------
-    expression : Expression
-        A condition.
-    columns : RecordChunk
-        A chunk of n records with all variables of the condition.
-    domain : Domain, optional
-        The original file's combinations; needed for ``in original`` only.
-
-    Returns
-    -------
-    Verdict
-        `holds` is True where the condition is true or unknown: a missing cell is no violation.
-
-    Raises
-    ------
-    InputError
-        A variable is not among the columns.
-    EditError
-        The rule needs the original file and `domain` is None; or the expression is no condition.
+    `columns`: a chunk of n records with all variables of the condition. `domain`: the original file's combinations;
+    needed for ``in original`` only. Returns `holds` is True where the condition is true or unknown: a missing cell is
+    no violation.
     """
     with np.errstate(all="ignore"):
         found = _Evaluation(columns, domain).truth(expression)

@@ -92,11 +92,7 @@ def _wide(values: Any) -> Any:
 def add(a: Numbers, b: Numbers, sign: int = 1) -> Numbers:
     """Return ``a + sign * b``.
 
-    Parameters
-    ----------
-    a, b : Numbers
-        Of the same n records, or constants.
-    sign : {1, -1}
+    `a`, `b`: of the same n records, or constants.
     """
     if isinstance(a, Exact) and isinstance(b, Exact):
         left, right, bottom, bound_a, bound_b, bottom_bound = _common(a, b)
@@ -244,11 +240,7 @@ def among(a: Numbers, listed: Sequence[Fraction]) -> tuple[Booleans, Booleans]:
 def extreme(a: Numbers, b: Numbers, sign: int) -> Numbers:
     """Return the larger of a and b for sign 1, the smaller for sign -1.
 
-    Parameters
-    ----------
-    a, b : Numbers
-        Of the same n records, or constants.
-    sign : {1, -1}
+    `a`, `b`: of the same n records, or constants.
     """
     direction, unknown = order(a, b)
     first = direction * sign >= 0

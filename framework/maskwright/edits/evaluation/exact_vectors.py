@@ -25,15 +25,10 @@ _NOWHERE: Booleans = np.zeros(1, dtype=np.bool_)
 class Exact:
     """Rational numbers, one a record; length 1 for constants.
 
-    Attributes
-    ----------
-    numerators : ndarray of shape (n,) or (1,), int64 or object (Python int)
-    denominators : int or ndarray of shape (n,)
-        Positive. One integer while all records share it; one a record after a division by a variable.
-    unknown : ndarray of shape (n,) or (1,), bool
-        No value; the numerator is arbitrary there.
-    bound, denominator_bound : int
-        No numerator (denominator) is larger in absolute value; int64 is left before either product could overflow.
+    `numerators`: shape (n,). `denominators`: Positive. One integer while all records share it; one a record after a
+    division by a variable; shape (n,). `unknown`: no value; the numerator is arbitrary there; shape (n,). `bound`,
+    `denominator_bound`: no numerator (denominator) is larger in absolute value; int64 is left before either product
+    could overflow.
     """
 
     numerators: NDArray[Any]
@@ -47,12 +42,7 @@ class Exact:
 class Approximate:
     """Binary64 numbers with the size of what they were computed from.
 
-    Attributes
-    ----------
-    values : ndarray of shape (n,) or (1,), float64
-    sizes : ndarray, float64
-        Sum of the absolute values of the terms: what a relative rounding error applies to.
-    unknown : ndarray, bool
+    `values`: shape (n,). `sizes`: sum of the absolute values of the terms: what a relative rounding error applies to.
     """
 
     values: NDArray[np.float64]

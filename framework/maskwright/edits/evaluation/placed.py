@@ -13,13 +13,8 @@ if TYPE_CHECKING:
 class Placed:
     """What an engine said of one edit, on records that are inside each other.
 
-    Attributes
-    ----------
-    fired : int
-    fired_on : sequence of (int, int)
-        Group and member of each record that the rule fired on, where that is asked for.
-    failed : sequence of ((int, int), str, tuple of str)
-        Group and member, location, and messages of each failure: its own, and those that it refers to.
+    `fired_on`: group and member of each record that the rule fired on, where that is asked for. `failed`: group and
+    member, location, and messages of each failure: its own, and those that it refers to.
     """
 
     fired: int

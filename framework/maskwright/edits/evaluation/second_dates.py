@@ -77,13 +77,7 @@ def function_of_dates(name: str, days: Sequence[int]) -> int | None:
 
 
 def functions_of_dates(name: str, days: Sequence[Any]) -> Any:
-    """Values of a function of dates for all records: int64 arrays of days from year 1 to 9999.
-
-    Raises
-    ------
-    CannotTell
-        Some days are none of these years.
-    """
+    """Values of a function of dates for all records: int64 arrays of days from year 1 to 9999."""
     if any(((each < 1 - EPOCH) | (each > date.max.toordinal() - EPOCH)).any() for each in days):
         raise CannotTell
     dates = [each.astype("datetime64[D]") for each in days]

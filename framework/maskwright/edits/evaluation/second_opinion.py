@@ -40,18 +40,9 @@ LEADING_ZERO = re.compile(r"-?0[0-9]")
 class Opinion:
     """What cells are, beside their texts.
 
-    Attributes
-    ----------
-    binary : frozenset of str
-        Variables that are stored as binary64 without declared decimals: equal up to 1e-12 of the terms compared.
-    missing : mapping of name to set of str
-        Texts that mean "no value".
-    meant : mapping of name to tuple of (str, str)
-        Such texts, and what each of them means.
-    domain : mapping of names to set of combinations
-        That occur in the original.
-    dates : mapping of name to str
-        How the dates of a variable are written.
+    `binary`: variables that are stored as binary64 without declared decimals: equal up to 1e-12 of the terms compared.
+    `missing`: texts that mean "no value". `meant`: such texts, and what each of them means. `domain`: that occur in the
+    original. `dates`: how the dates of a variable are written.
     """
 
     binary: frozenset[str]
@@ -73,23 +64,13 @@ class Opinion:
         return day if midnight is None else midnight * SECONDS
 
     def verdict(self, edit: Edit, record: Record) -> bool | None:
-        """Whether a record obeys an edit; None where that is unknown.
-
-        Raises
-        ------
-        CannotTell
-        """
+        """Whether a record obeys an edit; None where that is unknown."""
         if edit.binding == "xpath1":
             return xpath_verdict(edit.expression, record)
         return self.judged(edit.expression, record)
 
     def judged(self, condition: x.Expression, record: Record) -> bool | None:
-        """Truth of a condition in YAML of a record; None where that is unknown.
-
-        Raises
-        ------
-        CannotTell
-        """
+        """Truth of a condition in YAML of a record; None where that is unknown."""
         true, false = truth(condition, _Judge(self, record))
         return None if not true and not false else bool(true)
 

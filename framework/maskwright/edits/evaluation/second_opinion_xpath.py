@@ -30,12 +30,7 @@ Value = float | str | bool | Node
 
 
 def xpath_verdict(expression: x.Expression, record: Record) -> bool:
-    """Whether a test is true of a record.
-
-    Raises
-    ------
-    CannotTell
-    """
+    """Whether a test is true of a record."""
     with np.errstate(all="ignore"):
         return _boolean(_value(expression, record))
 

@@ -41,12 +41,8 @@ class Ratio(NamedTuple):
 class Cells:
     """Numbers of a variable in n records, of at most `DIGITS` digits.
 
-    Attributes
-    ----------
-    values : ndarray of shape (n,), float64
-        NaN where the cell says none.
-    missing, absent : ndarray of shape (n,), bool
-        Cells without a value, and no cell.
+    `values`: NaN where the cell says none; shape (n,). `missing`, `absent`: cells without a value, and no cell; shape
+    (n,).
     """
 
     values: NDArray[np.float64]
@@ -74,22 +70,13 @@ class Cells:
 class ExactVectors:
     """Truth of what a rule in YAML says, its connectives apart, for all records of a block.
 
-    Attributes
-    ----------
-    cells : callable
-        Numbers of a variable by name.
+    `cells`: numbers of a variable by name.
     """
 
     cells: Callable[[str], Cells]
 
     def __call__(self, node: x.Expression) -> Truth:
-        """Truth of a comparison, or of another part of a rule.
-
-        Raises
-        ------
-        CannotTell
-            It is of another kind, or its numbers do not fit.
-        """
+        """Truth of a comparison, or of another part of a rule."""
         match node:
             case x.Comparison(sign, left, right):
                 columns = [self.cells(side.name) for side in (left, right) if isinstance(side, x.VariableReference)]
@@ -168,22 +155,13 @@ def _product(one: Ratio, other: Ratio) -> Ratio:
 class XPathVectors:
     """Truth of what a test in XPath says, its connectives apart, for all records of a block.
 
-    Attributes
-    ----------
-    cells : callable
-        Numbers of a variable by name.
+    `cells`: numbers of a variable by name.
     """
 
     cells: Callable[[str], Cells]
 
     def __call__(self, node: x.Expression) -> Truth:
-        """Truth of a comparison.
-
-        Raises
-        ------
-        CannotTell
-            It is of another kind.
-        """
+        """Truth of a comparison."""
         match node:
             case x.Comparison("==" | "!=", x.VariableReference(), x.VariableReference()):
                 raise CannotTell  # two elements are compared as texts

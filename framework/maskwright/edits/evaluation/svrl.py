@@ -52,14 +52,8 @@ PIECE = 1 << 20
 class SvrlTotals:
     """What a report says in all.
 
-    Attributes
-    ----------
-    records : int
-        Records seen.
-    fired : int
-        Rule and record pairs that were checked.
-    failed : tuple of int
-        For each edit, in the order given: its failed asserts or successful reports.
+    `fired`: rule and record pairs that were checked. `failed`: for each edit, in the order given: its failed asserts or
+    successful reports.
     """
 
     records: int
@@ -141,17 +135,8 @@ class SvrlWriter:
     def write(self, columns: RecordChunk, verdicts: Sequence[Verdict]) -> None:
         """Add the next records.
 
-        Parameters
-        ----------
-        columns : RecordChunk
-            A chunk of n records, following the records of the chunk before.
-        verdicts : sequence of Verdict
-            One for each edit, in the order given to the constructor, each of shape (n,).
-
-        Raises
-        ------
-        InputError
-            Verdicts are missing, or too many.
+        `columns`: a chunk of n records, following the records of the chunk before. `verdicts`: one for each edit, in
+        the order given to the constructor, each of shape (n,).
         """
         if len(verdicts) != len(self._edits):
             raise InputError(f"expected {len(self._edits)} verdicts, one for each edit; got {len(verdicts)}")
@@ -185,12 +170,7 @@ class SvrlWriter:
     def write_placed(self, records: int, found: Sequence[Placed]) -> None:
         """Add what an engine said of records that are inside each other.
 
-        Parameters
-        ----------
-        records : int
-            How many more.
-        found : sequence of Placed
-            One for each edit, in the order given to the constructor.
+        `found`: one for each edit, in the order given to the constructor.
         """
         for number, rule in enumerate(self._rules):
             first = found[rule.positions[0]]
@@ -217,12 +197,7 @@ class SvrlWriter:
         return f"{opening} location={quoted(location)}>{''.join(content)}{self._closing[position]}"
 
     def close(self) -> SvrlTotals:
-        """Write the report and forget the temporary file.
-
-        Returns
-        -------
-        SvrlTotals
-        """
+        """Write the report and forget the temporary file."""
         fired = sum(self._fired)
         failed = sum(self._failed)
         with self._spool:
@@ -247,10 +222,6 @@ class SvrlWriter:
         """Write what other records' reports are put together with, in place of a report, and forget the temporary file.
 
         A line of JSON with the counts and the bytes of each rule; then what was found, rule by rule.
-
-        Returns
-        -------
-        SvrlTotals
         """
         with self._spool:
             counts = {"records": self._records, "fired": self._fired, "failed": self._failed}
@@ -262,13 +233,7 @@ class SvrlWriter:
         return SvrlTotals(self._records, sum(self._fired), tuple(self._failed))
 
     def add_share(self, share: IO[bytes]) -> None:
-        """Add records of which another writer of the same edits wrote a share.
-
-        Parameters
-        ----------
-        share : binary stream
-            What `close_share` wrote.
-        """
+        """Add records of which another writer of the same edits wrote a share."""
         said = json.loads(share.readline())
         self._records += said["records"]
         self._failed = [one + other for one, other in zip(self._failed, said["failed"], strict=True)]

@@ -27,33 +27,14 @@ MOST_LISTED = 10_000
 class EditOutcome:
     """What one edit said of a file.
 
-    Attributes
-    ----------
-    name : str
-    kind : str
-    checked_by : {"model", "lxml", "saxon"}
-    severity : {"error", "warning"}
-    violations : int
-        Records that violate the edit.
-    unknown : int
-        Records whose verdict rests on a missing cell, or on a text where a number is needed.
-    fired : int
-        Records the edit is for: those its context matches (Schematron), those whose ``when``, or ``if`` without
-        ``else``, is not false (YAML).
-    first_records : tuple of int
-        Numbers (1-based) of the first violating records, at most 10.
-    message, text : str
-        The edit's message and source text.
-    variables : tuple of str
-    listed : ndarray of shape (m,), int64
-        Numbers (1-based) of violating records, at most 10,000.
-    reasons : tuple of UnknownBecause
-        Why verdicts are unknown, the most frequent first.
-    undecided : bool
-        The verdict is unknown in every record: nobody knows whether the edit holds. Where texts stand for numbers,
-        every record that the edit is for will do. XPath decides what a missing cell means.
-    level : str
-        Level of the records that are counted; "" where there is only one.
+    `violations`: records that violate the edit. `unknown`: records whose verdict rests on a missing cell, or on a text
+    where a number is needed. `fired`: records the edit is for: those its context matches (Schematron), those whose
+    ``when``, or ``if`` without ``else``, is not false (YAML). `first_records`: numbers (1-based) of the first violating
+    records, at most 10. `message`, `text`: the edit's message and source text. `listed`: numbers (1-based) of violating
+    records, at most 10,000; shape (m,). `reasons`: why verdicts are unknown, the most frequent first. `undecided`: the
+    verdict is unknown in every record: nobody knows whether the edit holds. Where texts stand for numbers, every record
+    that the edit is for will do. XPath decides what a missing cell means. `level`: level of the records that are
+    counted; "" where there is only one.
     """
 
     name: str

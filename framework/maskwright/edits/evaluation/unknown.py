@@ -59,13 +59,8 @@ _REMEDIES: dict[Cause, str] = {
 class UnknownBecause:
     """Why an edit is unknown in some records.
 
-    Attributes
-    ----------
-    variable : str
-        Empty where a result has no value although every operand has one.
-    cause : {"missing", "text", "comma", "date", "no value"}
-    records : int
-        In which the verdict is unknown and the variable's cell is so.
+    `variable`: empty where a result has no value although every operand has one. `records`: in which the verdict is
+    unknown and the variable's cell is so.
     """
 
     variable: str
@@ -76,11 +71,7 @@ class UnknownBecause:
 def unknown_because(reasons: Sequence[UnknownBecause], total: int) -> list[str]:
     """Sentences on why verdicts are unknown, with remedies and without values.
 
-    Parameters
-    ----------
-    reasons : sequence of UnknownBecause
-    total : int
-        Records that the edit is for.
+    `total`: records that the edit is for.
     """
     together: dict[tuple[Cause, int], list[str]] = {}
     for each in reasons:
@@ -126,12 +117,7 @@ def _operands(node: Expression) -> tuple[Expression, ...]:
 def causes_of(edit: Edit, columns: RecordChunk, unknown: NDArray[np.bool_]) -> Causes:
     """Count the causes in the records where an edit's verdict is unknown.
 
-    Parameters
-    ----------
-    edit : Edit
-    columns : RecordChunk
-        Of n records.
-    unknown : ndarray of shape (n,), bool
+    `unknown`: shape (n,).
     """
     found: Causes = Counter()
     explained = np.zeros(columns.n, dtype=np.bool_)

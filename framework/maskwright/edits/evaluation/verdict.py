@@ -14,14 +14,9 @@ if TYPE_CHECKING:
 class Verdict:
     """What one edit says of each of n records.
 
-    Attributes
-    ----------
-    holds : ndarray of shape (n,), bool
-        The record does not violate the edit.
-    unknown : ndarray of shape (n,), bool
-        The answer rests on a missing cell. Exact arithmetic (YAML): neither true nor false, `holds` is True there so
-        that a missing cell is no violation. XPath: the record passes, and an operand is missing, or is a text where a
-        number is needed.
+    `holds`: the record does not violate the edit; shape (n,). `unknown`: the answer rests on a missing cell. Exact
+    arithmetic (YAML): neither true nor false, `holds` is True there so that a missing cell is no violation. XPath: the
+    record passes, and an operand is missing, or is a text where a number is needed; shape (n,).
     """
 
     holds: NDArray[np.bool_]

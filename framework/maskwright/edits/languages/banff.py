@@ -67,11 +67,6 @@ def read_banff(path: str | Path) -> EditSet:
     columns ``edit``, or ``leftside, operator, rightside``; and, if there, ``modifier, editid`` (the name), ``label,
     message, severity``. As in Banff, ``<`` and ``>`` are read as ``<=`` and ``>=``, and a note says how often;
     ``!=`` that must hold and ``=`` that must fail are refused.
-
-    Raises
-    ------
-    EditError
-        With line and column of every mistake.
     """
     file = Path(path)
     text = rule_text_of(file)

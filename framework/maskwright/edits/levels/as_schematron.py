@@ -29,19 +29,9 @@ if TYPE_CHECKING:
 def nested_schematron_file(edits: EditSet, linked: LinkedData, decimals: int | None = None) -> Converted:
     """Write edits as Schematron about nested XML, one pattern each, with the rule beside its test.
 
-    Parameters
-    ----------
-    edits : EditSet
-        As they are stated, not yet bound to levels.
-    linked : LinkedData
-        Which variables each level has; elements are called as the levels are declared, or as their names.
-    decimals : int, optional
-        Most decimals of the variables; what the data say otherwise.
-
-    Raises
-    ------
-    EditError
-        Names that no level has; edits that XPath 1.0 cannot say, each by name with the reason.
+    `edits`: as they are stated, not yet bound to levels. `linked`: which variables each level has; elements are called
+    as the levels are declared, or as their names. `decimals`: most decimals of the variables; what the data say
+    otherwise.
     """
     told = _Told(edits, linked, decimals)
     beside = {edit.name: _rule_of(edit) for edit in edits}
@@ -49,21 +39,7 @@ def nested_schematron_file(edits: EditSet, linked: LinkedData, decimals: int | N
 
 
 def nested_test(edit: Edit, linked: LinkedData) -> tuple[str, str]:
-    """Level of an edit, and its test.
-
-    Parameters
-    ----------
-    edit : Edit
-        As it is stated.
-    linked : LinkedData
-
-    Raises
-    ------
-    EditError
-        It is no rule on these levels.
-    Inexpressible
-        XPath 1.0 cannot say it.
-    """
+    """Level of an edit, and its test."""
     told = _Told(EditSet((edit,)), linked, None)
     (bound,) = told.edits
     return bound.level, xpath_text(told.written(bound)[1])
@@ -72,12 +48,7 @@ def nested_test(edit: Edit, linked: LinkedData) -> tuple[str, str]:
 class _Told:
     """Edits, and what their tests have to know of the data.
 
-    Attributes
-    ----------
-    edits : EditSet
-        Bound to levels, in the order in which they are stated.
-    names : NestedLevels
-    grids : mapping of level name to Grids
+    `edits`: bound to levels, in the order in which they are stated.
     """
 
     def __init__(self, edits: EditSet, linked: LinkedData, decimals: int | None) -> None:

@@ -59,14 +59,7 @@ TRUTHS = ("any", "all", "one", "no", "unique")
 class LevelTests:
     """What tests need to know of levels.
 
-    Attributes
-    ----------
-    names : NestedLevels
-    declared : mapping of level name to LevelDeclaration
-    columns : mapping of level name to mapping of name to LinkedColumn
-        Computed columns that rules read.
-    variables : mapping of level name to Grids
-        All numeric variables of the level are known to these.
+    `columns`: computed columns that rules read. `variables`: all numeric variables of the level are known to these.
     """
 
     names: NestedLevels
@@ -77,15 +70,7 @@ class LevelTests:
     def test(self, expression: Expression, level: str) -> Expression:
         """Test of a rule of a level, as a tree in XPath's types.
 
-        Parameters
-        ----------
-        expression : Expression
-            Bound to the level, with comparisons of what members say as they are written.
-        level : str
-
-        Raises
-        ------
-        Inexpressible
+        `expression`: bound to the level, with comparisons of what members say as they are written.
         """
         match expression:
             case IfThen(_, Comparison() as compared, None) if self._asks_others(expression, level):

@@ -57,14 +57,8 @@ _WITH_ENDS = ("count", "min", "max")
 class BoundEdits:
     """Edits by level, and the columns that they read beside the variables of that level.
 
-    Attributes
-    ----------
-    edits : mapping of level name to EditSet
-        Each with `level`; all levels, the top first.
-    columns : mapping of level name to tuple of LinkedColumn
-        In an order in which they can be computed.
-    plain : mapping of edit name to Expression
-        The rules with the comparisons of what members say as they are written: what algebra sees.
+    `edits`: each with `level`; all levels, the top first. `columns`: in an order in which they can be computed.
+    `plain`: the rules with the comparisons of what members say as they are written: what algebra sees.
     """
 
     edits: Mapping[str, EditSet]
@@ -90,16 +84,6 @@ def bind(edits: EditSet, structure: Structure) -> BoundEdits:
     """Give each edit its level, and variables of that level only.
 
     A rule is about the lowest level of the names outside its functions of members.
-
-    Parameters
-    ----------
-    edits : EditSet
-    structure : Structure
-
-    Raises
-    ------
-    EditError
-        Names that no level has, or two; functions of levels that are none; every one of them.
     """
     binder = _Binder(structure)
     problems: list[Problem] = []

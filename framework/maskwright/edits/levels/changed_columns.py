@@ -14,18 +14,7 @@ if TYPE_CHECKING:
 def changed_columns(
     columns: Mapping[str, Sequence[LinkedColumn]], masked: Mapping[str, Collection[str]]
 ) -> dict[str, frozenset[str]]:
-    """Computed columns that change with masked variables.
-
-    Parameters
-    ----------
-    columns : mapping of level name to sequence of LinkedColumn
-        All levels.
-    masked : mapping of level name to collection of str
-
-    Returns
-    -------
-    dict of level name to frozenset of str
-    """
+    """Computed columns that change with masked variables."""
     return {
         level: frozenset(
             column.name for column in own
@@ -40,14 +29,8 @@ def sources_of(
 ) -> set[tuple[str, str]]:
     """Variables, with their levels, that a variable or a computed column says something of.
 
-    Parameters
-    ----------
-    columns : mapping of level name to sequence of LinkedColumn
-    level : str
-    name : str
-        Of a variable or a computed column of the level.
-    conditions : bool, default True
-        Whether what decides which members are meant counts, too.
+    `name`: of a variable or a computed column of the level. `conditions`: whether what decides which members are meant
+    counts, too.
     """
     column = next((each for each in columns[level] if each.name == name), None)
     if column is None:

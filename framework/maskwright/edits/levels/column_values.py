@@ -37,18 +37,8 @@ def with_linked_columns(
 ) -> Dataset:
     """Records of a level with the columns that its edits read of other records.
 
-    Parameters
-    ----------
-    linked : LinkedData
-    bound : BoundEdits
-    level : str
-    names : iterable of str, optional
-        Columns that are wanted; by default all of the level.
-
-    Returns
-    -------
-    Dataset
-        In the order of the level; computed columns last, numeric or, where they are copied, as they are.
+    `names`: columns that are wanted; by default all of the level. Returns in the order of the level; computed columns
+    last, numeric or, where they are copied, as they are.
     """
     computed = _Computed(linked, bound)
     chosen = bound.columns[level] if names is None else bound.columns_of(level, names)
@@ -57,29 +47,14 @@ def with_linked_columns(
 
 
 def members_meant(linked: LinkedData, bound: BoundEdits, column: MembersColumn) -> tuple[Booleans, Booleans]:
-    """Members that satisfy the condition of a column, and those of which that is not known; each of shape (n,).
-
-    Parameters
-    ----------
-    linked : LinkedData
-    bound : BoundEdits
-    column : MembersColumn
-    """
+    """Members that satisfy the condition of a column, and those of which that is not known; each of shape (n,)."""
     return _Computed(linked, bound).meant(linked[column.level], column.condition)
 
 
 def records_seen(linked: LinkedData, level: str, through: str) -> NDArray[np.int64]:
     """Position of the record that each one of a level sees through a pointer, ``previous`` or ``following``.
 
-    Parameters
-    ----------
-    linked : LinkedData
-    level, through : str
-
-    Returns
-    -------
-    ndarray of shape (n,), int64
-        In the same level; negative where there is none.
+    Returns in the same level; negative where there is none; shape (n,).
     """
     own = linked[level]
     return own.pointers[through] if through in own.pointers else _neighbours(own, 1 if through == "following" else -1)

@@ -63,19 +63,10 @@ _COUNTS = {
 class Pattern:
     """What groups have in common whose members are written out alike.
 
-    Attributes
-    ----------
-    top, low : str
-        The two levels.
-    members : int
-    targets : mapping of name to tuple of int
-        For each pointer, and ``previous`` and ``following``: place of the member that each member sees; negative: none.
-    truths : mapping of name to tuple of int
-        For each computed column with a condition: of each member 1 where it holds, 0 where not, `OPEN`, `UNKNOWN`.
-    key : str
-        Variable that pointers name members by.
-    keys : tuple of Number or Text
-        Its value for each member, where pointers may change; by default they stand.
+    `targets`: for each pointer, and ``previous`` and ``following``: place of the member that each member sees;
+    negative: none. `truths`: for each computed column with a condition: of each member 1 where it holds, 0 where not,
+    `OPEN`, `UNKNOWN`. `key`: variable that pointers name members by. `keys`: its value for each member, where pointers
+    may change; by default they stand.
     """
 
     top: str
@@ -120,23 +111,8 @@ def name_of(variable: str, place: int | None) -> str:
 def written_out(edit: Edit, bound: BoundEdits, pattern: Pattern) -> Iterator[Edit]:
     """One edit of a level as edits on the long records of groups.
 
-    Parameters
-    ----------
-    edit : Edit
-        With its level. What it reads of other records are columns of `bound`.
-    bound : BoundEdits
-    pattern : Pattern
-        Of these groups.
-
-    Yields
-    ------
-    Edit
-        One for the group, or one for each member of which it says anything.
-
-    Raises
-    ------
-    Unsaid
-        It cannot be written out.
+    `edit`: with its level. What it reads of other records are columns of `bound`. Returns one for the group, or one for
+    each member of which it says anything.
     """
     writer = _Writer(bound, pattern, edit)
     places = [None] if edit.level == pattern.top else list(range(pattern.members))

@@ -31,13 +31,8 @@ if TYPE_CHECKING:
 class JoinedGroups:
     """Groups of one composition.
 
-    Attributes
-    ----------
-    composition : Composition
-    groups : ndarray of shape (g,), int64
-        Their positions in the upper level, ascending.
-    members : ndarray of shape (g, m), int64
-        Positions of their members in the lower level, in canonical order.
+    `groups`: their positions in the upper level, ascending; shape (g,). `members`: positions of their members in the
+    lower level, in canonical order; shape (g, m).
     """
 
     composition: Composition
@@ -50,14 +45,7 @@ class JoinedGroups:
 
 @dataclass(frozen=True, eq=False)
 class LevelColumns:
-    """What joined records are made of: the records of both levels, with the computed columns that do not move.
-
-    Attributes
-    ----------
-    linked : LinkedData
-    rules : JointRules
-    data : mapping of level name to Dataset
-    """
+    """What joined records are made of: the records of both levels, with the computed columns that do not move."""
 
     linked: LinkedData
     rules: JointRules
@@ -77,13 +65,7 @@ class LevelColumns:
         return replace(column, variable=replace(column.variable, name=cell.name))
 
     def joined(self, found: JoinedGroups, cells: Iterable[JoinedCell]) -> Dataset:
-        """Dataset of the groups of one composition.
-
-        Parameters
-        ----------
-        found : JoinedGroups
-        cells : iterable of JoinedCell
-        """
+        """Dataset of the groups of one composition."""
         return Dataset(tuple(self.column(found, cell) for cell in dict.fromkeys(cells)))
 
 
@@ -93,18 +75,7 @@ def joined_groups(columns: LevelColumns, first: str | None = None, among: Places
     Members stand by what conditions say of them, those of whom they say nothing first (adults before children, where
     rules ask who is a child), and then descending in one variable. That order serves matching alone.
 
-    Parameters
-    ----------
-    columns : LevelColumns
-    first : str, optional
-        Numeric variable of the lower level.
-    among : ndarray of int64, optional
-        Groups that are wanted; by default all.
-
-    Returns
-    -------
-    list of JoinedGroups
-        Small groups first.
+    `first`: numeric variable of the lower level. `among`: groups that are wanted; by default all.
     """
     rules = columns.rules
     top, low = columns.linked[rules.top], columns.linked[rules.low]
@@ -142,13 +113,8 @@ def put_back(
 ) -> LinkedData:
     """Levels in which variables have the values of joined records.
 
-    Parameters
-    ----------
-    linked : LinkedData
-    rules : JointRules
-        Whose masked variables are taken back.
-    parts : sequence of (JoinedGroups, mapping of name to Column)
-        Columns of joined records; numbers and categories on the grid and with the codes of `linked`.
+    `rules`: whose masked variables are taken back. `parts`: columns of joined records; numbers and categories on the
+    grid and with the codes of `linked`.
     """
     changed: dict[str, Dataset] = {}
     for level in (rules.top, rules.low):

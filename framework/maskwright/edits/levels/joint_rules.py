@@ -38,21 +38,9 @@ FALSE, TRUE, UNKNOWN = 0, 1, 2
 class JointRules:
     """Edits that masked variables of two levels touch, and what has to be known of records to write them out.
 
-    Attributes
-    ----------
-    top, low : str
-        The levels of the groups and of their members.
-    columns : mapping of level name to (mapping of name to LinkedColumn)
-    masked : mapping of level name to frozenset of str
-        Variables that move.
-    changed : mapping of level name to frozenset of str
-        Computed columns that say something of them.
-    edits : tuple of (Edit, Expression)
-        Of either level, severity error; with what algebra sees of the rule.
-    conditions : mapping of level name to tuple of Expression
-        On what does not move: decided for each record.
-    pointers : tuple of str
-        Through which members see each other's masked variables.
+    `top`, `low`: the levels of the groups and of their members. `changed`: computed columns that say something of them.
+    `edits`: of either level, severity error; with what algebra sees of the rule. `conditions`: on what does not move:
+    decided for each record. `pointers`: through which members see each other's masked variables.
     """
 
     top: str
@@ -84,14 +72,9 @@ class JointRules:
 class Composition:
     """What groups have in common, so that their edits are the same.
 
-    Attributes
-    ----------
-    own : tuple of int
-        Verdict of each condition of the upper level.
-    members : tuple of tuple of int
-        Of each member, in canonical order, the verdict of each condition of the lower level.
-    pointers : tuple of tuple of int
-        Of each pointer, the place of the member that each member points to; -1: none.
+    `own`: verdict of each condition of the upper level. `members`: of each member, in canonical order, the verdict of
+    each condition of the lower level. `pointers`: of each pointer, the place of the member that each member points to;
+    -1: none.
     """
 
     own: tuple[int, ...]
@@ -106,11 +89,7 @@ class Composition:
 class JoinedCell:
     """A column of joined records: a variable or computed column of the group, or of the member at a place.
 
-    Attributes
-    ----------
-    variable : str
-    member : int or None
-        Place of the member, 0 for the first; None: the group's own.
+    `member`: place of the member, 0 for the first; None: the group's own.
     """
 
     variable: str
@@ -125,13 +104,7 @@ class JoinedCell:
 def joint_rules(bound: BoundEdits, pair: tuple[str, str], masked: Mapping[str, Collection[str]]) -> JointRules:
     """Edits that variables of two levels touch.
 
-    Parameters
-    ----------
-    bound : BoundEdits
-    pair : (str, str)
-        The upper level and the lower one.
-    masked : mapping of level name to collection of str
-        Variables that move.
+    `pair`: the upper level and the lower one.
     """
     columns = {level: {each.name: each for each in bound.columns[level]} for level in pair}
     own = {level: frozenset(masked.get(level, ())) for level in pair}

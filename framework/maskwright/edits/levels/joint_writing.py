@@ -39,16 +39,7 @@ if TYPE_CHECKING:
 class JointEdits:
     """Edits of the groups of one composition.
 
-    Attributes
-    ----------
-    edits : tuple of Edit
-        On joined records.
-    stated : mapping of name to str
-        Name of each as it was stated.
-    cells : tuple of JoinedCell
-        That these edits read.
-    open : tuple of str
-        Stated edits that cannot be written out so: they are only checked.
+    `stated`: name of each as it was stated. `open`: stated edits that cannot be written out so: they are only checked.
     """
 
     edits: tuple[Edit, ...]
@@ -71,28 +62,13 @@ class _Open(Exception):  # noqa: N818 - never leaves the module
 
 @dataclass
 class JointWriter:
-    """Writes rules out for compositions; remembers what it classified.
-
-    Attributes
-    ----------
-    rules : JointRules
-    """
+    """Writes rules out for compositions; remembers what it classified."""
 
     rules: JointRules
     _known: dict[tuple[str, Expression], Edit] = field(default_factory=dict)
 
     def edits(self, composition: Composition) -> JointEdits:
-        """Edits of the groups of a composition.
-
-        Parameters
-        ----------
-        composition : Composition
-
-        Raises
-        ------
-        EditError
-            A rule that algebra finds never to hold.
-        """
+        """Edits of the groups of a composition."""
         written = _Written(self.rules, composition)
         found: list[Edit] = []
         stated: dict[str, str] = {}

@@ -16,20 +16,10 @@ End = Literal["exact", "least", "most"]
 class MembersColumn:
     """What the members of each group say together: ``sum(person.income where age < 16)``.
 
-    Attributes
-    ----------
-    name : str
-        As a rule writes it; that of the computed column.
-    level : str
-        Of the members.
-    function : str
-        ``sum``, ``count``, ..., as in `maskwright.edits.expression.GroupFunction`. Truth is the number 1 or 0.
-    operand : str or None
-        The members' variable, or the computed column.
-    condition : Expression or None
-        About variables of the members, and computed columns beside them.
-    end : {"exact", "least", "most"}
-        Of a count: fewest and most members that may satisfy the condition, where a cell that it reads is missing.
+    `name`: as a rule writes it; that of the computed column. `function`: ``sum``, ``count``, ..., as in
+    `maskwright.edits.expression.GroupFunction`. Truth is the number 1 or 0. `operand`: the members' variable, or the
+    computed column. `condition`: about variables of the members, and computed columns beside them. `end`: of a count:
+    fewest and most members that may satisfy the condition, where a cell that it reads is missing.
     """
 
     name: str
@@ -44,14 +34,8 @@ class MembersColumn:
 class OtherRecordColumn:
     """What one other record says: ``household.total``, ``mother.age``, ``previous.end``.
 
-    Attributes
-    ----------
-    name : str
-        That of the computed column.
-    through : str
-        Level above, pointer, or ``previous`` and ``following``.
-    variable : str or None
-        Of that record, or the computed column; None: whether there is such a record, 1 or 0.
+    `name`: that of the computed column. `through`: level above, pointer, or ``previous`` and ``following``. `variable`:
+    of that record, or the computed column; None: whether there is such a record, 1 or 0.
     """
 
     name: str
@@ -63,13 +47,8 @@ class OtherRecordColumn:
 class StructureColumn:
     """Whether a record breaks what linking rests on, 1 or 0.
 
-    Attributes
-    ----------
-    name : str
-    variable : str
-        A variable of the upper level that ``varies`` among the rows of a flat file, or a pointer that ``dangles``:
-        names no record of the group, or its own.
-    broken : {"varies", "dangles"}
+    `variable`: a variable of the upper level that ``varies`` among the rows of a flat file, or a pointer that
+    ``dangles``: names no record of the group, or its own.
     """
 
     name: str

@@ -36,20 +36,8 @@ def with_conditions(
 
     ``sum(person.income) == total`` is about households in which ``all(person where income is not missing)`` holds.
 
-    Parameters
-    ----------
-    rules : EditSet
-        As they are stated.
-    levels : mapping of edit name to str
-        What each of them is about; others are left as they are.
-    structure : Structure
-    suppressed : collection of (str, str)
-        Levels and variables with suppressed cells.
-
-    Returns
-    -------
-    EditSet
-        Names and order kept.
+    `levels`: what each of them is about; others are left as they are. `suppressed`: levels and variables with
+    suppressed cells.
     """
     return EditSet(
         tuple(

@@ -9,13 +9,8 @@ from dataclasses import dataclass
 class SeenRecord:
     """A record as a test sees it.
 
-    Attributes
-    ----------
-    level : str
-    path : str
-        Path to it, which a step can follow; empty for the record that the test or the predicate is about.
-    absolute : str or None
-        Path to it from inside of a predicate; None: there is none.
+    `path`: path to it, which a step can follow; empty for the record that the test or the predicate is about.
+    `absolute`: path to it from inside of a predicate; None: there is none.
     """
 
     level: str

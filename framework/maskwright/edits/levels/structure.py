@@ -27,16 +27,7 @@ _COMMA = re.compile(r"\s*-?[0-9]+,[0-9]+\s*")
 
 @dataclass(frozen=True)
 class LevelNames:
-    """One level.
-
-    Attributes
-    ----------
-    name : str
-    variables : tuple of str
-        Keys and pointers included.
-    above : str or None
-    pointers : tuple of str
-    """
+    """One level."""
 
     name: str
     variables: tuple[str, ...]
@@ -87,12 +78,7 @@ class Structure:
 
 
 def refuse_conditions(linked: LinkedData) -> None:
-    """Refuse conditions of incomplete groups that read what groups do not have.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse conditions of incomplete groups that read what groups do not have."""
     problems = []
     for level in linked:
         if level.declared.incomplete is None or level.declared.above is None:
@@ -113,17 +99,7 @@ def refuse_conditions(linked: LinkedData) -> None:
 def refuse_texts(linked: LinkedData, columns: Mapping[str, Iterable[LinkedColumn]], rules: EditSet) -> None:
     """Refuse sums and extremes of members' texts.
 
-    Parameters
-    ----------
-    linked : LinkedData
-    columns : mapping of level name to iterable of LinkedColumn
-        That the rules read.
-    rules : EditSet
-        As they are stated, for the places of mistakes.
-
-    Raises
-    ------
-    EditError
+    `rules`: as they are stated, for the places of mistakes.
     """
     problems = []
     for column in (each for every in columns.values() for each in every):

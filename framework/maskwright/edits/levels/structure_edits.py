@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 def with_structure_edits(bound: BoundEdits, linked: LinkedData) -> BoundEdits:
     """Edits with one more for each variable that must be constant within groups, and for each pointer.
 
-    Parameters
-    ----------
-    bound : BoundEdits
-    linked : LinkedData
-        Of whose levels and variables they are.
+    `linked`: of whose levels and variables they are.
     """
     edits, columns = dict(bound.edits), dict(bound.columns)
     for level in linked:

@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 def as_stated(edits: EditSet, linked: LinkedData) -> EditSet:
     """Edits in which the rules that tests were written from stand in their place.
 
-    Parameters
-    ----------
-    edits : EditSet
-        Not yet bound to levels.
-    linked : LinkedData
+    `edits`: not yet bound to levels.
     """
     found = [_stated(edit, linked) for edit in edits]
     kept = [each.name for each in found if each.level and each.assertion is not None and each.assertion.rule]

@@ -38,16 +38,7 @@ WORTH_PROCESSES = 2000
 class Localising:
     """What the search for fields knows of every block.
 
-    Attributes
-    ----------
-    edits : mapping of name to Edit
-    clauses : sequence of Clause
-        Of these edits.
-    texts : mapping of name to tuple of str
-        Categories of each variable that is no number, in the order in which they are tried.
-    costs : mapping of name to Fraction
-        Of changing each variable.
-    domain : Domain
+    `texts`: categories of each variable that is no number, in the order in which they are tried.
     """
 
     edits: Mapping[str, Edit]
@@ -60,19 +51,8 @@ class Localising:
 def located(known: Localising, data: Dataset, workers: int, progress: Progress) -> Iterator[Located]:
     """Fields to change of each record, in order.
 
-    Parameters
-    ----------
-    known : Localising
-    data : Dataset
-        Violating records, with the variables that edits use.
-    workers : int
-        Processes at work at the same time, where there are records enough; 1: this one.
-    progress : callable
-
-    Raises
-    ------
-    WorkerEnded
-        A process was ended from outside.
+    `data`: violating records, with the variables that edits use. `workers`: processes at work at the same time, where
+    there are records enough; 1: this one.
     """
     starts = range(0, len(data), RECORDS_AT_ONCE)
     blocks = [_rows(data, start, min(start + RECORDS_AT_ONCE, len(data))) for start in starts]

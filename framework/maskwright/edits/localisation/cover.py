@@ -15,10 +15,7 @@ class Covering:
 
     Sets of variables are integers whose bit ``i`` stands for variable ``i``.
 
-    Parameters
-    ----------
-    weights : sequence of Fraction
-        Positive, one for each variable.
+    `weights`: positive, one for each variable.
     """
 
     def __init__(self, weights: Sequence[Fraction]) -> None:

@@ -158,30 +158,11 @@ def localize(
     missing cell is free to be filled and costs nothing (Fellegi and Holt impute it anyway). Of sets that cost the same
     the one with the earlier variables is taken.
 
-    Parameters
-    ----------
-    data : Dataset
-    edits : EditSet
-    weights : mapping of name to float, optional
-        How much each variable is trusted: the cost of changing it; 1 unless given. Positive.
-    domain : Domain, optional
-        Of the original file, for domain edits; by default that of `data`.
-    progress : callable, optional
-    workers : int, optional
-        Processes at work at the same time, where many records violate an edit; by default one for each processor given
-        to this one. The fields are the same for any number.
-
-    Returns
-    -------
-    Localisation
-        Edits that can only be evaluated take part as far as they go; records they leave undecided are counted there.
-
-    Raises
-    ------
-    InputError
-        A weight is not positive, or names no variable.
-    WorkerEnded
-        A process was ended from outside.
+    `weights`: how much each variable is trusted: the cost of changing it; 1 unless given. Positive. `domain`: of the
+    original file, for domain edits; by default that of `data`. `workers`: processes at work at the same time, where
+    many records violate an edit; by default one for each processor given to this one. The fields are the same for any
+    number. Returns edits that can only be evaluated take part as far as they go; records they leave undecided are
+    counted there.
     """
     costs = _costs(data, weights or {})
     path = data.layout.details.get("record_path")

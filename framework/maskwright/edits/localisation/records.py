@@ -33,29 +33,16 @@ ALLOWANCE = Fraction(1, 10**12)
 
 
 def categories_by_frequency(data: Dataset) -> dict[str, tuple[str, ...]]:
-    """Categories of each variable that is no number, the most frequent first.
-
-    Parameters
-    ----------
-    data : Dataset
-    """
+    """Categories of each variable that is no number, the most frequent first."""
     return {column.name: _by_frequency(column) for column in data if not column.variable.is_numeric}
 
 
 class Records:
     """Records that violate edits.
 
-    Parameters
-    ----------
-    data : Dataset
-        Only the violating records, with the variables that edits use.
-    edits : mapping of name to Edit
-    clauses : sequence of Clause
-        Of these edits; categories that they name are possible although no record has them.
-    texts : mapping of name to tuple of str
-        Categories of each variable that is no number, as `categories_by_frequency` gives them of all records: they are
-        tried in that order.
-    domain : Domain, optional
+    `data`: only the violating records, with the variables that edits use. `clauses`: of these edits; categories that
+    they name are possible although no record has them. `texts`: categories of each variable that is no number, as
+    `categories_by_frequency` gives them of all records: they are tried in that order.
     """
 
     def __init__(
@@ -120,12 +107,7 @@ class Records:
     def judge(self, atom: Opaque, values: Mapping[str, Value], record: int | None = None) -> bool:
         """Whether an edit that can only be evaluated holds for these values; a variable left out is missing.
 
-        Parameters
-        ----------
-        atom : Opaque
-        values : mapping of name to Fraction or str
-        record : int, optional
-            Whose cells say how they are missing.
+        `record`: whose cells say how they are missing.
         """
         edit = self._edits[atom.source]
         columns = {name: _with_value(self.data[name], values.get(name)) for name in edit.variables}

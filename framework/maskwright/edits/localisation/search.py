@@ -38,16 +38,9 @@ ONLY_BINARY = "all edits hold in decimal arithmetic; only in binary arithmetic o
 class Located:
     """Fields of one record.
 
-    Attributes
-    ----------
-    fields : tuple of str, or None
-        To change, in file order; None when no set was found.
-    values : mapping of name to Fraction or str
-        Values with which all edits hold, of these fields and of missing cells. Confidential.
-    proven : bool
-        No cheaper set exists.
-    reason : str
-        Why no set was found, or why the set is not proven to be the cheapest.
+    `fields`: to change, in file order; None when no set was found. `values`: values with which all edits hold, of these
+    fields and of missing cells. Confidential. `reason`: why no set was found, or why the set is not proven to be the
+    cheapest.
     """
 
     fields: tuple[str, ...] | None
@@ -59,13 +52,7 @@ class Located:
 class Search:
     """Fields to change, record by record.
 
-    Parameters
-    ----------
-    records : Records
-    clauses : sequence of Clause
-        What has to hold.
-    weights : mapping of name to Fraction
-        Cost of changing a variable.
+    `weights`: cost of changing a variable.
     """
 
     def __init__(self, records: Records, clauses: Sequence[Clause], weights: Mapping[str, Fraction]) -> None:

@@ -22,10 +22,7 @@ MOST_CHOICES = 20_000
 class Effort:
     """What a search may still spend: the same for the same question on any machine, so it is no time.
 
-    Attributes
-    ----------
-    left : int
-        Conditions that may still be looked at; below 0, every further answer is left open.
+    `left`: conditions that may still be looked at; below 0, every further answer is left open.
     """
 
     left: int
@@ -44,12 +41,8 @@ class Effort:
 class Space:
     """What values free variables may take.
 
-    Attributes
-    ----------
-    steps : mapping of name to Fraction
-        Grids: values are multiples of the step. Other numeric variables take any rational number.
-    texts : mapping of name to tuple of str
-        Categories of nominal and ordinal variables, those to try first in front.
+    `steps`: Grids: values are multiples of the step. Other numeric variables take any rational number. `texts`:
+    categories of nominal and ordinal variables, those to try first in front.
     """
 
     steps: Mapping[str, Fraction] = field(default_factory=dict)
@@ -60,13 +53,8 @@ class Space:
 class Reason:
     """One way out that is closed.
 
-    Attributes
-    ----------
-    variables : frozenset of str
-        Fixed variables whose values close it.
-    atom : Atom or None
-        What these values break, whatever the free ones are; true of any record with the same fixed variables. None:
-        it was only found for these values.
+    `variables`: fixed variables whose values close it. `atom`: what these values break, whatever the free ones are;
+    true of any record with the same fixed variables. None: it was only found for these values.
     """
 
     variables: frozenset[str]
@@ -77,14 +65,8 @@ class Reason:
 class Refutation:
     """Why no values of the free variables do.
 
-    Attributes
-    ----------
-    reasons : tuple of Reason
-        All closed ways; one of them has to be opened.
-    clauses : frozenset of int
-        Positions of the clauses used.
-    is_open : bool
-        Nothing was found, but it was not proven that there is nothing.
+    `reasons`: all closed ways; one of them has to be opened. `clauses`: positions of the clauses used. `is_open`:
+    nothing was found, but it was not proven that there is nothing.
     """
 
     reasons: tuple[Reason, ...]
@@ -101,15 +83,9 @@ class Refutation:
 class Chosen:
     """An atom that has to hold.
 
-    Attributes
-    ----------
-    tag : int
-        Position of the clause whose alternative was chosen; below 0, the choice of a value in a set.
-    atom : Atom
-    clauses : frozenset of int
-        Choices that it rests on.
-    basis : frozenset of str or None
-        Fixed variables whose values are already in the atom's numbers; None when the atom is as the edit states it.
+    `tag`: position of the clause whose alternative was chosen; below 0, the choice of a value in a set. `clauses`:
+    choices that it rests on. `basis`: fixed variables whose values are already in the atom's numbers; None when the
+    atom is as the edit states it.
     """
 
     tag: int

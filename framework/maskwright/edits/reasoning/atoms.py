@@ -27,18 +27,8 @@ def reduced_row(
     Where fixed values are only known approximately, `slack` says by how much the row may be broken; an equality then
     becomes two inequalities.
 
-    Parameters
-    ----------
-    row : Row
-    fixed : mapping of name to Fraction or str
-        Values of the fixed variables.
-    slack : callable, optional
-        Of a row; left out, fixed values are exact.
-
-    Returns
-    -------
-    list of (sign, Row)
-        The sign is -1 for the row times -1.
+    `fixed`: values of the fixed variables. `slack`: of a row; left out, fixed values are exact. Returns the sign is -1
+    for the row times -1.
     """
     constant = row.constant
     free: dict[str, Fraction] = {}
@@ -64,12 +54,7 @@ def _is_true(row: Row) -> bool:
 def holds_on(atom: Atom, values: Mapping[str, Value], slack: Callable[[Row], Fraction] | None = None) -> bool:
     """Whether an atom holds for values of all its variables.
 
-    Parameters
-    ----------
-    atom : Atom
-    values : mapping of name to Fraction or str
-    slack : callable, optional
-        By how much a row may be broken; left out, not at all.
+    `slack`: by how much a row may be broken; left out, not at all.
     """
     match atom:
         case Row():

@@ -92,13 +92,7 @@ Choice = tuple[Alternative, ...]
 class Clause:
     """At least one alternative holds.
 
-    Attributes
-    ----------
-    source : str
-        Name of the edit that states it.
-    alternatives : tuple of tuples of Atom
-    variables : tuple of str
-        In order of first use.
+    `source`: name of the edit that states it. `variables`: in order of first use.
     """
 
     source: str
@@ -249,13 +243,7 @@ def conjunction_choice(source: str, parts: Sequence[Part]) -> Choice | None:
 def condition_choice(source: str, condition: Expression, wanted: bool) -> Choice | None:  # noqa: PLR0911 - one return for each kind of node
     """Alternatives under which a condition holds, or does not; None where algebra cannot say.
 
-    Parameters
-    ----------
-    source : str
-        Name of the edit.
-    condition : Expression
-    wanted : bool
-        Whether it is to hold.
+    `wanted`: whether it is to hold.
     """
     match condition:
         case Not(operand):

@@ -22,12 +22,8 @@ _Equation = tuple[dict[str, Fraction], Fraction]
 class Unreachable:
     """Equalities that no numbers with the given decimals can satisfy together.
 
-    Attributes
-    ----------
-    edits : tuple of str
-        In file order; without any one of them the rest can be satisfied.
-    remedy : str
-        Decimals that would do, or a tolerance.
+    `edits`: in file order; without any one of them the rest can be satisfied. `remedy`: decimals that would do, or a
+    tolerance.
     """
 
     edits: tuple[str, ...]
@@ -42,16 +38,8 @@ def reachable_on_grid(edits: Iterable[Edit], decimals: Mapping[str, int | None])
     column operations to Hermite normal form (H. Cohen, A Course in Computational Algebraic Number Theory, 1993,
     section 2.4).
 
-    Parameters
-    ----------
-    edits : EditSet or iterable of Edit
-    decimals : mapping of name to int or None
-        Published decimals; None, or a name left out, is a variable without a grid.
-
-    Returns
-    -------
-    Unreachable or None
-        The smallest set of edits in question; None when they can be met.
+    `decimals`: published decimals; None, or a name left out, is a variable without a grid. Returns the smallest set of
+    edits in question; None when they can be met.
     """
     equations: dict[str, list[_Equation]] = {}
     for edit in edits:

@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 class KnownCombinations:
     """Combinations of some variables that occur in the original records, without a missing cell.
 
-    Parameters
-    ----------
-    names : tuple of str
-    originals : mapping of name to ndarray of shape (n,), float64
-        NaN where missing.
+    `originals`: NaN where missing; shape (n,).
     """
 
     def __init__(self, names: tuple[str, ...], originals: Mapping[str, NDArray[np.float64]]) -> None:

@@ -28,23 +28,9 @@ ROUNDING = 1e-9
 class Knowledge:
     """What each of m records may still hold.
 
-    Parameters
-    ----------
-    fixed : mapping of name to ndarray of shape (m,), float64
-        Values, or codes; NaN: missing.
-    m : int
-    variables : mapping of name to Variable
-    numbers : mapping of name to ndarray of shape (c,), float64
-        Of categorical variables: the number that each category says.
-    ranges : mapping of name to (float, float)
-        Where a variable without a value can lie; of categories by code.
-
-    Attributes
-    ----------
-    possible : ndarray of shape (m,), bool
-        Whether nothing contradicts yet.
-    changed : bool
-        Whether something was narrowed.
+    `fixed`: values, or codes; NaN: missing; shape (m,). `numbers`: of categorical variables: the number that each
+    category says; shape (c,). `ranges`: where a variable without a value can lie; of categories by code. `possible`:
+    whether nothing contradicts yet; shape (m,).
     """
 
     def __init__(
@@ -299,12 +285,7 @@ def condition_of(  # noqa: PLR0911 - one return for each kind of atom
 ) -> Condition | None:
     """Condition of an atom over many records; None where it can only be evaluated.
 
-    Parameters
-    ----------
-    atom : Atom
-    variables : mapping of name to Variable
-    numbers : mapping of name to ndarray of shape (c,), float64
-        Of categorical variables: the number that each category says.
+    `numbers`: of categorical variables: the number that each category says; shape (c,).
     """
     names = () if isinstance(atom, Opaque) else atom_variables(atom)
     # Rules count datetimes in days, columns hold seconds.

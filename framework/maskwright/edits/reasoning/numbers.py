@@ -26,14 +26,7 @@ Point = dict[str, Fraction]
 class Numbers:
     """Search for numbers of the free variables.
 
-    Parameters
-    ----------
-    space : Space
-    fixed : mapping of name to Fraction or str
-    hints : mapping of name to Fraction or str
-        Tried first.
-    slack : callable or None
-        By how much a row on approximately known fixed values may be broken.
+    `slack`: by how much a row on approximately known fixed values may be broken.
     """
 
     def __init__(

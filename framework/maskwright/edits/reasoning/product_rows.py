@@ -45,11 +45,8 @@ class Unsolved:
 def product_row(part: ProductPart, values: Mapping[str, Fraction]) -> Row | Roots | Factors | Unsolved | None:
     """What a product demands of its variables that have no value.
 
-    Returns
-    -------
-    Row, Roots, Factors, Unsolved or None
-        None where a known divisor is 0: the product has no value then, and is not violated. A row where the product
-        is linear in what is unknown; without variables where all are known.
+    Returns none where a known divisor is 0: the product has no value then, and is not violated. A row where the product
+    is linear in what is unknown; without variables where all are known.
     """
     left, right = _known(part.coefficient, part.left, values), _known(part.constant, part.right, values)
     if left is None or right is None:

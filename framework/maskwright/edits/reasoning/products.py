@@ -22,14 +22,7 @@ Known = dict[str, Fraction]
 class ProductSearch:
     """Search for numbers that satisfy rows and products.
 
-    Parameters
-    ----------
-    numbers : Numbers
-        Solves the rows.
-    integral : mapping of name to clauses
-        Variables that have to be whole numbers.
-    point : mapping of name to Fraction
-        Numbers that satisfy the rows without the products.
+    `integral`: variables that have to be whole numbers. `point`: numbers that satisfy the rows without the products.
     """
 
     def __init__(self, numbers: Numbers, integral: Mapping[str, frozenset[int]], point: Point) -> None:
@@ -41,12 +34,7 @@ class ProductSearch:
     ) -> Point | Refutation:
         """Numbers for all rows and products.
 
-        Parameters
-        ----------
-        rows, products : sequence of Chosen
-            Atoms that are rows, and those that are products.
-        known : mapping of name to Fraction, optional
-            Values chosen so far.
+        `rows`, `products`: atoms that are rows, and those that are products.
         """
         values = {**self._fixed, **(known or {})}
         solved, unsolved = list(rows), []

@@ -26,22 +26,10 @@ if TYPE_CHECKING:
 class Satisfiability:
     """Whether `clauses` can hold for some values of the variables that are not fixed.
 
-    Parameters
-    ----------
-    clauses : sequence of Clause
-    space : Space
-    fixed : mapping of name to Fraction or str
-        Values of the fixed variables.
-    hints : mapping of name to Fraction or str, optional
-        Values of free variables to try first.
-    slack : callable, optional
-        By how much a row may be broken when its fixed values are only known approximately.
-    judge : callable, optional
-        Whether an opaque condition holds for given values; without it such conditions are left open.
-    most_choices : int
-        Alternatives tried before the answer is left open.
-    effort : Effort, optional
-        What may be spent on this question and others together before answers are left open.
+    `fixed`: values of the fixed variables. `hints`: values of free variables to try first. `slack`: by how much a row
+    may be broken when its fixed values are only known approximately. `judge`: whether an opaque condition holds for
+    given values; without it such conditions are left open. `most_choices`: alternatives tried before the answer is left
+    open. `effort`: what may be spent on this question and others together before answers are left open.
     """
 
     def __init__(

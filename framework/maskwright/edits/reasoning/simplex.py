@@ -35,27 +35,15 @@ class Row:
 class Conflict:
     """Rows that contradict each other, and the proof.
 
-    Attributes
-    ----------
-    multipliers : mapping of position to Fraction
-        For each row of the contradiction, by its position: the rows times these numbers add up to ``0 <= c`` with c
-        below 0 (or ``0 < 0``). Positive for inequalities (Farkas' lemma).
+    `multipliers`: for each row of the contradiction, by its position: the rows times these numbers add up to ``0 <= c``
+    with c below 0 (or ``0 < 0``). Positive for inequalities (Farkas' lemma).
     """
 
     multipliers: Mapping[int, Fraction]
 
 
 def solve(rows: Sequence[Row]) -> dict[str, Fraction] | Conflict:
-    """Find a point that satisfies all rows, or the proof that there is none; exact.
-
-    Parameters
-    ----------
-    rows : sequence of Row
-
-    Returns
-    -------
-    dict of name to Fraction, or Conflict
-    """
+    """Find a point that satisfies all rows, or the proof that there is none; exact."""
     for position, row in enumerate(rows):
         if not row.coefficients and not _constant_holds(row):
             sign = -1 if row.relation == "==" and row.constant > 0 else 1
@@ -71,14 +59,7 @@ def solve(rows: Sequence[Row]) -> dict[str, Fraction] | Conflict:
 def conflict(rows: Sequence[Row]) -> tuple[Row, ...] | None:
     """Rows that contradict each other.
 
-    Parameters
-    ----------
-    rows : sequence of Row
-
-    Returns
-    -------
-    tuple of Row or None
-        A contradicting subset (the rows with a Farkas multiplier), None when all rows can hold together. Exact.
+    Returns a contradicting subset (the rows with a Farkas multiplier), None when all rows can hold together. Exact.
     """
     found = solve(rows)
     return tuple(rows[position] for position in sorted(found.multipliers)) if isinstance(found, Conflict) else None

@@ -31,19 +31,7 @@ def without_aliases(  # noqa: C901 - one case for each kind of node
 ) -> Expression:
     """Tree in which every alias is what it stands for.
 
-    Parameters
-    ----------
-    expression : Expression
-    aliases : mapping of name to Expression
-        What each alias stands for, without aliases itself.
-    place : Place or None
-        Of the rule, for errors.
-
-    Raises
-    ------
-    EditError
-        A calculation stands where only a variable can (``is missing``, ``in original``, ``a..b``), or the rule becomes
-        too large.
+    `aliases`: what each alias stands for, without aliases itself. `place`: of the rule, for errors.
     """
     if not aliases:
         return expression

@@ -80,35 +80,15 @@ def _parser() -> Lark:
 def parse_expression(text: str, place: Place | None = None) -> Expression:
     """Read one rule.
 
-    Parameters
-    ----------
-    text : str
-        The rule, for instance ``if V8 < 1115 then V13 <= V12``; at most 10,000 characters, nested at most 200 deep.
-    place : Place, optional
-        Where the text begins in its file.
-
-    Returns
-    -------
-    Expression
-        A condition. Chains of comparisons are conjunctions, ``sum(a, b)`` is an addition; long sums are balanced
-        trees, so that their depth stays small.
-
-    Raises
-    ------
-    EditError
-        With line, column, and what was expected instead.
+    `text`: the rule, for instance ``if V8 < 1115 then V13 <= V12``; at most 10,000 characters, nested at most 200 deep.
+    `place`: where the text begins in its file. Returns a condition. Chains of comparisons are conjunctions, ``sum(a,
+    b)`` is an addition; long sums are balanced trees, so that their depth stays small.
     """
     return _placed(lambda: checked_condition(_parsed(text, "rule", place)), text, place)
 
 
 def parse_value(text: str, place: Place | None = None) -> Expression:
-    """Read what an alias stands for: a variable, or a calculation with variables.
-
-    Raises
-    ------
-    EditError
-        With line, column, and what was expected instead.
-    """
+    """Read what an alias stands for: a variable, or a calculation with variables."""
     return _placed(lambda: checked_value(_parsed(text, "sum", place)), text, place)
 
 

@@ -23,18 +23,7 @@ HINT = "Write 'count(person where age < 16)' or 'sum(person.income where age < 1
 
 
 def group_function(name: Token, arguments: Sequence[Typed]) -> Typed | None:
-    """Call that is about the members of a group; None where it is about variables of one record.
-
-    Parameters
-    ----------
-    name : Token
-        Of the function.
-    arguments : sequence of Typed
-
-    Raises
-    ------
-    Mistake
-    """
+    """Call that is about the members of a group; None where it is about variables of one record."""
     function, start = str(name), int(name.start_pos or 0)
     if function not in GROUP_FUNCTIONS or (function in OF_BOTH and not _is_of_group(arguments)):
         return None

@@ -39,13 +39,7 @@ _DESCRIBED: dict[Kind, str] = {
 class Mistake(Exception):  # noqa: N818 - never leaves the parser
     """A rule that the grammar accepts and that means nothing.
 
-    Parameters
-    ----------
-    start : int
-        0-based offset in the text of the rule.
-    message : str
-    hint : str, optional
-        What to write instead.
+    `start`: 0-based offset in the text of the rule.
     """
 
     def __init__(self, start: int, message: str, hint: str | None = None) -> None:

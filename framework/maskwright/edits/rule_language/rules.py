@@ -25,18 +25,9 @@ _TEXT_KEYS = ("rule", "name", "label", "message", "severity", "when")
 class RuleItem:
     """One rule as a file states it.
 
-    Attributes
-    ----------
-    item : object
-        Text, or a mapping with the keys of `maskwright.edits.rule_language.rule_entry.RuleEntry`.
-    place : Place
-        Of the rule's text.
-    places : mapping of key to Place
-        Of the other values, where known.
-    aliases : mapping of name to Expression
-        In force where the rule stands.
-    alias_texts : mapping of name to str
-        What each stands for, to be shown beside the rule.
+    `item`: text, or a mapping with the keys of `maskwright.edits.rule_language.rule_entry.RuleEntry`. `places`: of the
+    other values, where known. `aliases`: in force where the rule stands. `alias_texts`: what each stands for, to be
+    shown beside the rule.
     """
 
     item: object
@@ -47,13 +38,7 @@ class RuleItem:
 
 
 def edit_of(item: RuleItem, position: int) -> Edit:
-    """Edit that one rule states; without a name it is called ``edit-N``, N its 1-based position.
-
-    Raises
-    ------
-    EditError
-        With every mistake in the rule: place, what was expected, the nearest valid name.
-    """
+    """Edit that one rule states; without a name it is called ``edit-N``, N its 1-based position."""
     fields = _fields(item.item, item.place)
     text = cast("str", fields["rule"])
     expression = _condition(text, item.place, item.aliases)

@@ -44,13 +44,7 @@ class Acceptance:
     a chain of accepted ones, or where it can be proven from accepted rules, from the rules given, and from the ranges
     of variables.
 
-    Parameters
-    ----------
-    dated, data : Dataset
-        All records, with texts that are dates as days, and as they are.
-    share : float
-    stated : EditSet
-        Rules that are known.
+    `dated`, `data`: all records, with texts that are dates as days, and as they are.
     """
 
     def __init__(self, dated: Dataset, data: Dataset, share: float, stated: EditSet) -> None:

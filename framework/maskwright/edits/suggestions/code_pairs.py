@@ -33,10 +33,6 @@ def code_pairs(sample: Sample) -> Iterator[Candidate]:
 
     Of codes that determine each other, all are paired with the first; what follows from code to group and from group to
     larger group is not paired again.
-
-    Parameters
-    ----------
-    sample : Sample
     """
     codes = ValueCodes(sample.data)
     columns = [column for column in sample.data if _is_code(column, codes, len(sample))]

@@ -21,12 +21,7 @@ NEARLY_ALL = 0.99
 
 
 def with_days(data: Dataset) -> tuple[Dataset, frozenset[str]]:
-    """The file with texts like 2026-11-22 as days since 1970-01-01, and the names of these variables.
-
-    Parameters
-    ----------
-    data : Dataset
-    """
+    """The file with texts like 2026-11-22 as days since 1970-01-01, and the names of these variables."""
     changed = {}
     for column in data:
         if column.variable.is_numeric or len(column.variable.categories) < 2:

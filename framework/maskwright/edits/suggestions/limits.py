@@ -44,10 +44,6 @@ def limits(sample: Sample) -> Iterator[Candidate]:
     Each variable is sorted once. The limit is where chance would have left the most violations, ten times those there
     are being subtracted. Of limits of several variables that speak of the same records, an age and a year of birth, the
     best one stays.
-
-    Parameters
-    ----------
-    sample : Sample
     """
     found = sorted(_all_limits(sample), key=lambda each: -each[0].promise)
     for place, (candidate, rows) in enumerate(found):

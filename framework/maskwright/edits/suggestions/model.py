@@ -24,29 +24,14 @@ SuggestionKind = Literal[
 class Candidate:
     """A rule that may hold.
 
-    Attributes
-    ----------
-    kind : SuggestionKind
-    rule : str
-        In the YAML edit language.
-    chance : float
-        Share of the records that would violate it if its variables had nothing to do with each other; 0 for ranges
-        and lists, that say nothing of how variables belong together.
-    wrong : float
-        Share of the searched records that violate it.
-    vector : mapping of str to Fraction
-        What a sum or a product says: coefficients of variables (and of "", the constant), or their exponents. A rule
-        whose vector is a combination of those of other rules of its family follows from them.
-    implications : tuple of pairs of str
-        Of a conditional: if the first then the second.
-    negations : tuple of pairs of str
-        What is true where these are not.
-    pair : pair of str
-        The two variables of a dependency, the code and what it determines, or of a conditional.
-    ground : str
-        What was found, where the rule itself does not say it.
-    needs : str
-        What has to be declared for the rule to be understood; '' for nothing.
+    `rule`: in the YAML edit language. `chance`: share of the records that would violate it if its variables had nothing
+    to do with each other; 0 for ranges and lists, that say nothing of how variables belong together. `wrong`: share of
+    the searched records that violate it. `vector`: what a sum or a product says: coefficients of variables (and of "",
+    the constant), or their exponents. A rule whose vector is a combination of those of other rules of its family
+    follows from them. `implications`: of a conditional: if the first then the second. `negations`: what is true where
+    these are not. `pair`: the two variables of a dependency, the code and what it determines, or of a conditional.
+    `ground`: what was found, where the rule itself does not say it. `needs`: what has to be declared for the rule to be
+    understood; '' for nothing.
     """
 
     kind: SuggestionKind
@@ -72,22 +57,11 @@ class Candidate:
 class Suggestion:
     """A rule that holds in a file.
 
-    Attributes
-    ----------
-    kind : {"equality", "product", "proportion", "dependency", "conditional", "ordering", "constant", "range", "set"}
-    rule : str
-        In the YAML edit language.
-    records : int
-        Records in which it holds.
-    of : int
-        Records of which it speaks: those that it is for, and in which no cell it reads is missing.
-    usefulness : float
-        Share of all records that would violate it if its variables had nothing to do with each other, less the share
-        that does. 0 for ranges, constants and lists of values.
-    ground : str
-        What was found, where the rule itself does not say it: which code determines which label.
-    needs : str
-        What has to be declared first for the rule to be understood, for instance that a text is a date; '' for nothing.
+    `rule`: in the YAML edit language. `records`: records in which it holds. `of`: records of which it speaks: those
+    that it is for, and in which no cell it reads is missing. `usefulness`: share of all records that would violate it
+    if its variables had nothing to do with each other, less the share that does. 0 for ranges, constants and lists of
+    values. `ground`: what was found, where the rule itself does not say it: which code determines which label. `needs`:
+    what has to be declared first for the rule to be understood, for instance that a text is a date; '' for nothing.
     """
 
     kind: SuggestionKind

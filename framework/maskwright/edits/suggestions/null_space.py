@@ -12,17 +12,7 @@ Vector = list[Fraction]
 
 
 def null_space(rows: Sequence[Sequence[Fraction]], width: int) -> list[Vector]:
-    """Basis of the vectors v with ``row . v == 0`` for every row (Gauss-Jordan elimination).
-
-    Parameters
-    ----------
-    rows : sequence of sequences of Fraction, each of length `width`
-    width : int
-
-    Returns
-    -------
-    list of vectors of length `width`
-    """
+    """Basis of the vectors v with ``row . v == 0`` for every row (Gauss-Jordan elimination)."""
     reduced: list[Vector] = []
     pivots: list[int] = []
     for row in rows:
@@ -58,11 +48,7 @@ def null_space(rows: Sequence[Sequence[Fraction]], width: int) -> list[Vector]:
 def sparse(basis: list[Vector], width: int) -> list[Vector]:
     """Basis of the same space with fewer and smaller entries: pairs are combined while that helps one of them.
 
-    Parameters
-    ----------
-    basis : list of vectors
-    width : int
-        Entries counted; those after it (a constant) are not.
+    `width`: entries counted; those after it (a constant) are not.
     """
     found = [list(vector) for vector in basis]
 

@@ -43,10 +43,6 @@ def orderings(sample: Sample) -> Iterator[Candidate]:
     """``x <= y`` between variables that are comparable.
 
     What is said of them is said of records in which neither is 0: an ordering that zeros alone make is none.
-
-    Parameters
-    ----------
-    sample : Sample
     """
     columns = [sample.data[name] for name in sample.numbers]
     order = sample.shuffled()

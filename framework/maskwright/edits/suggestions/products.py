@@ -37,12 +37,6 @@ def products(sample: Sample, names: Sequence[str]) -> Iterator[Candidate]:
     """Products with small whole exponents, among variables that are positive in every record.
 
     Vectors come from the null space of centred logarithms in binary64; whoever calls verifies them.
-
-    Parameters
-    ----------
-    sample : Sample
-    names : sequence of str
-        Numeric variables with decimals.
     """
     present = [sample.data[name] for name in names]
     positive = [column.name for column in present if np.all(column.values[~column.missing] > 0)]
@@ -106,12 +100,6 @@ def computed(sample: Sample, names: Sequence[str]) -> Iterator[Candidate]:
 
     The factor is the one that most records allow, with the fewest digits. Factors are first tried on `TRIED` records,
     all y at once: p^2 trials of p variables each, which is p^3 divisions of `TRIED` numbers.
-
-    Parameters
-    ----------
-    sample : Sample
-    names : sequence of str
-        Numeric variables with decimals.
     """
     cells = sample.cells(names)
     tried = cells[np.linspace(0, len(cells) - 1, min(len(cells), TRIED)).astype(np.int64)]

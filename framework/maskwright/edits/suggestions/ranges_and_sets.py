@@ -53,13 +53,7 @@ def ranges(data: Dataset, share: float, *, exact: bool = False) -> Iterator[Cand
     largest value, and constants and sets of values, each in at least three records, are listed. With a share below 1,
     stray values are left out.
 
-    Parameters
-    ----------
-    data : Dataset
-        All records.
-    share : float
-        Of the records in which a range has to hold.
-    exact : bool, default False
+    `share`: of the records in which a range has to hold.
     """
     for column in data:
         if column.variable.role == "identifier" or column.missing.all() or not nameable(column.name) or is_date(column):

@@ -31,16 +31,7 @@ def sparse_fit(
     are zero, and records that do not fit have no pull. Every record is divided by its largest term first, so that
     none of them has leverage.
 
-    Parameters
-    ----------
-    terms : ndarray of shape (m, q)
-        Columns of comparable size.
-    target : ndarray of shape (m,)
-    penalty : float
-
-    Returns
-    -------
-    ndarray of shape (q,)
+    `terms`: columns of comparable size; shape (m, q). `target`: shape (m,). Returns shape (q,).
     """
     size = np.maximum(np.abs(terms).max(axis=1), np.abs(target))
     some = size > 0

@@ -28,16 +28,8 @@ LARGEST_UNITS = 2.0**53
 class Sample:
     """Records to search in, and how often a rule has to hold there.
 
-    Attributes
-    ----------
-    data : Dataset
-        The searched records.
-    share : float
-        Of the records of the file in which a rule has to hold.
-    of : int
-        Records of the file.
-    dates : frozenset of str
-        Variables that the file has as texts and that are days here.
+    `share`: of the records of the file in which a rule has to hold. `dates`: variables that the file has as texts and
+    that are days here.
     """
 
     data: Dataset

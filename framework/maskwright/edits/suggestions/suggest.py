@@ -49,28 +49,10 @@ def suggest(
     searched in 20,000 of their records; every rule is then checked on every record in exact arithmetic. What follows
     from other suggestions is left out. The rules come from the data: publishing them discloses something.
 
-    Parameters
-    ----------
-    data : Dataset
-    stated : EditSet, optional
-        Rules that are known; what follows from them is not suggested again.
-    share : float, default 1
-        Suggest what holds in at least this share of the records of which it speaks.
-    progress : callable, optional
-    limit : int, default 30
-        Suggestions, at most: the most useful. 0: all.
-    show_values : bool, default False
-        Give constants, lists of values, conditionals that name codes or limits, and the smallest and largest value as
-        bounds of ranges, instead of numbers rounded outwards. They are values of records: for the office only.
-
-    Returns
-    -------
-    Suggestions
-
-    Raises
-    ------
-    InputError
-        No records; a share outside (0, 1]; a negative limit.
+    `stated`: rules that are known; what follows from them is not suggested again. `share`: suggest what holds in at
+    least this share of the records of which it speaks. `limit`: suggestions, at most: the most useful. 0: all.
+    `show_values`: give constants, lists of values, conditionals that name codes or limits, and the smallest and largest
+    value as bounds of ranges, instead of numbers rounded outwards. They are values of records: for the office only.
     """
     if not 0 < share <= 1:
         raise InputError(f"the share of records must be above 0 and at most 1, not {share:g}")

@@ -55,16 +55,7 @@ class _Table:
 def sums(sample: Sample, names: Sequence[str]) -> Iterator[Candidate]:
     """Linear relations that hold in enough records.
 
-    Parameters
-    ----------
-    sample : Sample
-    names : sequence of str
-        Numeric variables with decimals.
-
-    Yields
-    ------
-    Candidate
-        With the violations that chance would leave. Relations that are combinations of others are among them.
+    Returns with the violations that chance would leave. Relations that are combinations of others are among them.
     """
     if len(names) < 2:
         return

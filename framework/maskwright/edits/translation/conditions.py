@@ -25,14 +25,8 @@ if TYPE_CHECKING:
 def one_of(name: str, chosen: Sequence[str], categories: Sequence[str], *, weaker: bool) -> Expression:
     """Condition that a variable has one of the chosen categories.
 
-    Parameters
-    ----------
-    name : str
-    chosen, categories : sequence of str
-        All of them are possible.
-    weaker : bool
-        What a missing cell gives where none or all categories are chosen: then the condition no longer reads one.
-        True: it holds. False: it does not.
+    `chosen`, `categories`: all of them are possible. `weaker`: what a missing cell gives where none or all categories
+    are chosen: then the condition no longer reads one. True: it holds. False: it does not.
     """
     variable = VariableReference(name)
     if len(chosen) == len(categories):

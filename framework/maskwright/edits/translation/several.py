@@ -49,11 +49,7 @@ class NotSayable(Exception):  # noqa: N818 - never leaves this package
 class Possible:
     """Condition on published values that is true of every record of which the original one is.
 
-    Attributes
-    ----------
-    condition : Expression
-    exact : bool
-        Whether it is true of no other.
+    `exact`: whether it is true of no other.
     """
 
     condition: Expression
@@ -63,15 +59,7 @@ class Possible:
 def possible_comparison(comparison: Comparison, variables: Mapping[str, Recoded]) -> Possible:
     """Possible form of a comparison of numbers, linear in the recoded ones, by interval arithmetic.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    variables : mapping of name to Recoded
-        Those of its variables that are recoded: numbers or dates.
-
-    Raises
-    ------
-    NotSayable
+    `variables`: those of its variables that are recoded: numbers or dates.
     """
     abstract, symbols = _with_symbols(comparison, variables)
     factors = _factors(abstract, symbols)
@@ -100,12 +88,7 @@ def possible_comparison(comparison: Comparison, variables: Mapping[str, Recoded]
 def by_labels(condition: Expression, variables: Mapping[str, Recoded]) -> Comparison | None:
     """Comparison of the numbers that the categories of two variables say, as of years; None where that is no such one.
 
-    Parameters
-    ----------
-    condition : Expression
-        On original values.
-    variables : mapping of name to Recoded
-        Those of its variables that are recoded.
+    `variables`: those of its variables that are recoded.
     """
     match condition:
         case Comparison(operator, VariableReference(first) as left, VariableReference(second) as right) if {
@@ -153,13 +136,7 @@ def _with_symbols(comparison: Comparison, variables: Mapping[str, Recoded]) -> t
 
 
 def _factors(comparison: Comparison, symbols: Mapping[str, Expression]) -> dict[str, Fraction]:
-    """Coefficient of each symbol in left minus right.
-
-    Raises
-    ------
-    NotSayable
-        It is not linear in them.
-    """
+    """Coefficient of each symbol in left minus right."""
     left, right = polynomial_of(comparison.left), polynomial_of(comparison.right)
     if left is None or right is None:
         raise NotSayable("it is not linear in what is recoded")
@@ -262,13 +239,7 @@ def _signs(found: Interval, zero: Interval) -> dict[ComparisonOperator, bool]:
 
 
 def possible_by_values(condition: Expression, variables: Mapping[str, Recoded]) -> Possible:
-    """Possible form of any condition, where each category stands for a few values: these are put in.
-
-    Raises
-    ------
-    NotSayable
-        A category stands for more.
-    """
+    """Possible form of any condition, where each category stands for a few values: these are put in."""
     names = [name for name in variable_names(condition) if name in variables]
     combinations = _combinations([variables[name] for name in names])
     cases: dict[tuple[str, ...], Expression] = {}

@@ -35,11 +35,7 @@ MOST_BORDERS = 3
 class Straddling:
     """A category with values on both sides of a condition.
 
-    Attributes
-    ----------
-    variable, category : str
-    borders : tuple of str
-        Where its values should be parted: the first values of new bands. Empty: no border is known.
+    `borders`: where its values should be parted: the first values of new bands. Empty: no border is known.
     """
 
     variable: str
@@ -51,13 +47,7 @@ class Straddling:
 class Sides:
     """Categories of a variable by what a condition is of their values.
 
-    Attributes
-    ----------
-    may, must : tuple of str
-        Some value satisfies it; all do.
-    possible : tuple of str
-        Categories that stand for any value at all.
-    straddling : tuple of Straddling
+    `may`, `must`: some value satisfies it; all do. `possible`: categories that stand for any value at all.
     """
 
     may: tuple[str, ...]

@@ -45,13 +45,6 @@ def decided(  # noqa: PLR0911 - one return for each kind
     """Whether a condition may hold, and whether it must, wherever in their intervals its variables lie.
 
     (True, False) where that is not known.
-
-    Parameters
-    ----------
-    condition : Expression
-        Of these variables only.
-    spans : mapping of name to Interval
-        None is empty.
     """
     match condition:
         case Truth(value):

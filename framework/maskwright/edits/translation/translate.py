@@ -71,16 +71,8 @@ class NotKnownYet(Exception):  # noqa: N818 - not an error
 class Translation:
     """What becomes of an edit.
 
-    Attributes
-    ----------
-    edit : Edit or None
-        On published categories; None: nothing can be said of them.
-    form : {"translated", "weakened"} or None
-    original : Edit
-    reason : str
-        Why it cannot be translated; empty where it can.
-    straddling : tuple of Straddling
-        Categories that lie on both sides of one of its conditions.
+    `edit`: on published categories; None: nothing can be said of them. `reason`: why it cannot be translated; empty
+    where it can. `straddling`: categories that lie on both sides of one of its conditions.
     """
 
     edit: Edit | None
@@ -93,18 +85,7 @@ class Translation:
 def translate(edit: Edit, variables: Mapping[str, Recoded], whole: Whole) -> Translation:
     """Edit over original values as one over published categories.
 
-    Parameters
-    ----------
-    edit : Edit
-    variables : mapping of name to Recoded
-        Those that are recoded.
-    whole : callable
-        Of combinations of which a rule says that they occur in the original.
-
-    Raises
-    ------
-    NotKnownYet
-        The answer depends on data that `whole` does not know.
+    `whole`: of combinations of which a rule says that they occur in the original.
     """
     own = {name: variables[name] for name in edit.variables if name in variables}
     blind = [name for name, each in own.items() if not each.values]

@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 class Interval:
     """Numbers between two ends; None: without an end.
 
-    Attributes
-    ----------
-    low, high : Fraction or None
-    low_closed, high_closed : bool
-        Whether the ends belong to it.
+    `low_closed`, `high_closed`: whether the ends belong to it.
     """
 
     low: Fraction | None = None
@@ -82,14 +78,7 @@ Values = Interval | tuple[str, ...] | tuple[Fraction, ...]
 class Recoded:
     """A variable that is published as categories.
 
-    Attributes
-    ----------
-    original : Variable
-        As it is in the original.
-    categories : tuple of str
-        That are published.
-    values : tuple of Values
-        What each of them may stand for; empty: not known.
+    `original`: as it is in the original. `values`: what each of them may stand for; empty: not known.
     """
 
     original: Variable
@@ -116,11 +105,7 @@ class Recoded:
 def recoded(original: Variable, published: Variable, ranges: Interval | None = None) -> Recoded:
     """What the categories of a published variable stand for.
 
-    Parameters
-    ----------
-    original, published : Variable
-    ranges : Interval, optional
-        Which values the edits on this variable alone allow: outer bands, which are open, end there.
+    `ranges`: which values the edits on this variable alone allow: outer bands, which are open, end there.
     """
     if len(published.bands) != len(published.categories):
         return Recoded(original, published.categories, ())
@@ -155,10 +140,7 @@ def _hull(values: tuple[str, ...] | tuple[Fraction, ...]) -> Interval | None:
 def ranges_of(edits: Iterable[Edit]) -> dict[str, Interval]:
     """Interval that the edits on one variable alone leave it, for each variable that has one.
 
-    Parameters
-    ----------
-    edits : iterable of Edit
-        That every record of the original keeps.
+    `edits`: that every record of the original keeps.
     """
     found: dict[str, Interval] = {}
     for edit in edits:
@@ -172,13 +154,7 @@ def ranges_of(edits: Iterable[Edit]) -> dict[str, Interval]:
 
 
 def span_of(values: Values) -> Interval:
-    """Smallest interval that holds all values of a category.
-
-    Raises
-    ------
-    ValueError
-        They are texts, or there are none.
-    """
+    """Smallest interval that holds all values of a category."""
     if isinstance(values, Interval):
         return values
     found = _hull(values)

@@ -72,21 +72,8 @@ def check_document(
 ) -> DocumentOutcome:
     """Verdict of every assert and report of a schema on a whole document.
 
-    Parameters
-    ----------
-    schema : Schema
-    document : DocumentText
-    limits : Limits
-    svrl : binary stream, optional
-        Where the report goes, as UTF-8. It carries values of the document.
-    messages : bool, default False
-        Whether the outcome has the first messages, which carry values.
-
-    Raises
-    ------
-    EditError
-        The engine is not installed, refuses an expression, takes too long or too much memory, or cannot evaluate a
-        test.
+    `svrl`: where the report goes, as UTF-8. It carries values of the document. `messages`: whether the outcome has the
+    first messages, which carry values.
     """
     engine = ENGINE_OF[schema.version]
     groups = groups_of(schema)

@@ -55,19 +55,8 @@ def reason_to_refuse(
 ) -> str | None:
     """Say why an expression is a mistake, or why no engine gets it; None when an engine may have it.
 
-    Parameters
-    ----------
-    text : str
-        An XPath expression, or an XSLT pattern.
-    version : {"1.0", "3.0"}
-    namespaces : mapping of prefix to URI
-        Those that ``ns`` declares.
-    variables : collection of str
-        Those in scope.
-    functions : collection of (namespace, name)
-        That the schema declares itself.
-    limits : SchematronOptions
-        Longest expression and deepest nesting.
+    `text`: an XPath expression, or an XSLT pattern. `functions`: that the schema declares itself. `limits`: longest
+    expression and deepest nesting.
     """
     if not text.strip():
         return "it is empty"

@@ -104,12 +104,7 @@ _INSTRUCTIONS = frozenset(
 def mistakes_of(schema: Element, version: Version) -> list[Problem]:
     """Find what is wrong with a schema's form, before anything in it is written out.
 
-    Parameters
-    ----------
-    schema : Element
-        With included files in their places.
-    version : {"1.0", "3.0"}
-        Of XSLT.
+    `schema`: with included files in their places.
     """
     problems = [problem for element in walk(schema) for problem in _element(element, schema.namespace, version)]
     return problems + list(_foreign(schema, schema, version)) + wrong_names_of(schema)

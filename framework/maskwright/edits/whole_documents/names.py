@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 def wrong_names_of(schema: Element) -> list[Problem]:
     """Find names that are used twice or stand for nothing, in what is carried out and in what is not.
 
-    Parameters
-    ----------
-    schema : Element
-        With included files in their places, and otherwise as written.
+    `schema`: with included files in their places, and otherwise as written.
     """
     patterns = [element for name in PATTERNS for element in named(schema, name)]
     found = [] if patterns else [problem(schema, "the schema holds no pattern")]

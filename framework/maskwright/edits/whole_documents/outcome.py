@@ -19,20 +19,9 @@ FIRST_LOCATIONS = 10
 class TestOutcome:
     """What one assert or report said.
 
-    Attributes
-    ----------
-    name : str
-    kind : {"assert", "report"}
-    checked_by : {"lxml", "saxon"}
-    severity : {"error", "warning"}
-    violations : int
-        Nodes on which the assert failed, or the report's test was true.
-    fired : int
-        Nodes that its rule fired on.
-    first_locations : tuple of str
-        XPaths of the first violating nodes, at most 10.
-    first_messages : tuple of str or None
-        Their messages, which carry values of the document; None unless they were asked for.
+    `violations`: nodes on which the assert failed, or the report's test was true. `fired`: nodes that its rule fired
+    on. `first_locations`: XPaths of the first violating nodes, at most 10. `first_messages`: their messages, which
+    carry values of the document; None unless they were asked for.
     """
 
     __test__ = False

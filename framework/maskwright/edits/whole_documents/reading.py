@@ -28,12 +28,7 @@ _DECLARATION = re.compile(r"\A\ufeff?<\?xml\s[^>]*\?>")
 class DocumentText:
     """A document that an engine may be given.
 
-    Attributes
-    ----------
-    text : str
-        Without XML declaration and byte order mark: it says nothing of its encoding.
-    bytes : int
-        Of the file.
+    `text`: without XML declaration and byte order mark: it says nothing of its encoding.
     """
 
     text: str
@@ -43,16 +38,7 @@ class DocumentText:
 def read_document_text(path: Path, progress: Progress = silent) -> DocumentText:
     """Read a document.
 
-    Parameters
-    ----------
-    path : Path
-        Well-formed XML in UTF-8, UTF-16, ISO-8859-1 or ASCII, without a DOCTYPE.
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        No such file; not well-formed; a DOCTYPE or another encoding; over 100 MB, 100 levels, or 1 MB in one text.
+    `path`: Well-formed XML in UTF-8, UTF-16, ISO-8859-1 or ASCII, without a DOCTYPE.
     """
     note_read(path)
     place = Place(str(path))

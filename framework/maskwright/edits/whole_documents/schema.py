@@ -43,14 +43,8 @@ class Let:
 class Test:
     """An assert or report.
 
-    Attributes
-    ----------
-    number : int
-        0-based place among all tests that are carried out.
-    name : str
-        Its id, else its pattern's, else ``edit-N``.
-    references : tuple of (kind, Element)
-        Diagnostics and properties that it names, in that order.
+    `number`: 0-based place among all tests that are carried out. `name`: its id, else its pattern's, else ``edit-N``.
+    `references`: diagnostics and properties that it names, in that order.
     """
 
     __test__ = False
@@ -96,12 +90,7 @@ class Pattern:
 class Expression:
     """One expression of a schema.
 
-    Attributes
-    ----------
-    kind : {"select", "match"}
-        A pattern of XSLT is a ``match``.
-    variables : tuple of str
-        In scope.
+    `kind`: a pattern of XSLT is a ``match``.
     """
 
     element: Element
@@ -123,20 +112,8 @@ class Expression:
 class Schema:
     """A schema that may be carried out.
 
-    Attributes
-    ----------
-    version : {"1.0", "3.0"}
-        Of XSLT and XPath: says which engine.
-    phase : str
-    start : str
-        Expression whose nodes are where patterns start.
-    namespaces : dict of prefix to URI
-    lets : tuple of Let
-        Of schema and phase.
-    instructions : tuple of Element
-        XSLT beside the patterns: keys, functions.
-    expressions : tuple of Expression
-    notes : tuple of str
+    `version`: of XSLT and XPath: says which engine. `start`: expression whose nodes are where patterns start.
+    `instructions`: XSLT beside the patterns: keys, functions.
     """
 
     element: Element
@@ -164,17 +141,8 @@ class Schema:
 def read_schema(path: Path, options: SchematronOptions) -> Schema:
     """Read a schema for checking whole documents.
 
-    Parameters
-    ----------
-    path : Path
-        In the ISO or the 1.5 namespace, without a DOCTYPE.
-    options : SchematronOptions
-        The phase, the folder for included files, and limits.
-
-    Raises
-    ------
-    EditError
-        The file cannot be read safely, is no valid schema, or asks for what no engine is given.
+    `path`: in the ISO or the 1.5 namespace, without a DOCTYPE. `options`: the phase, the folder for included files, and
+    limits.
     """
     root = read_document(path, options)
     version = _version(root)

@@ -55,14 +55,7 @@ def prefix_of_svrl(schema: Schema) -> str:
 
 
 def stylesheet_of(schema: Schema, patterns: Sequence[Pattern]) -> str:
-    """Stylesheet that carries out some patterns of a schema.
-
-    Parameters
-    ----------
-    schema : Schema
-    patterns : sequence of Pattern
-        One of `groups_of`.
-    """
+    """Stylesheet that carries out some patterns of a schema."""
     return _Writer(schema).stylesheet(patterns)
 
 

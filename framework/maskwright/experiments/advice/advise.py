@@ -56,15 +56,7 @@ VULNERABLE = (
 class Advised:
     """One partition that was masked and measured.
 
-    Attributes
-    ----------
-    blocks : tuple of tuples of str
-    shape : str
-        Sizes, as in "3+10".
-    why : str
-        ``indicator`` or ``reference``.
-    indicator : float
-    measures : mapping of label to float
+    `shape`: sizes, as in "3+10".
     """
 
     blocks: tuple[tuple[str, ...], ...]
@@ -78,23 +70,10 @@ class Advised:
 class Advice:
     """What is advised.
 
-    Attributes
-    ----------
-    objective : str
-        Label of the measure that ranks.
-    indicator : str
-        Code of the indicator that shortlisted.
-    ranked : tuple of Advised
-        Best first.
-    counts : mapping of shape to int
-        Partitions that there are; with variables that edits bind, those that keep them together.
-    sampled : tuple of str
-        Shapes of which partitions were drawn at random instead of listed.
-    correlation : float or None
-        Of indicator and objective over the partitions of two blocks that were measured, Pearson; None with few.
-    notes : tuple of str
-    left_out : mapping of name to str
-        Variables that are not advised on, and why.
+    `objective`: label of the measure that ranks. `indicator`: code of the indicator that shortlisted. `counts`:
+    partitions that there are; with variables that edits bind, those that keep them together. `sampled`: shapes of which
+    partitions were drawn at random instead of listed. `correlation`: of indicator and objective over the partitions of
+    two blocks that were measured, Pearson; None with few. `left_out`: variables that are not advised on, and why.
     """
 
     objective: str
@@ -141,42 +120,13 @@ def advise_variables(
 ) -> Advice:
     """Advise on the partition of the numeric confidential and quasi-identifying variables into blocks.
 
-    Parameters
-    ----------
-    data : Dataset
-        Two variables or more to mask.
-    edits : EditSet
-        Variables that they bind stay together.
-    k : int, default 5
-    method : str
-        Of scope "group", with a parameter k.
-    params : mapping, optional
-        Further parameters of the method; ``partition: mdav`` for microaggregation unless given.
-    measures : sequence of names or of {name: params}
-        The first ranks; the others are told.
-    shapes : sequence of sequences of int
-        Sizes of blocks to consider. By default two blocks, every size, smaller first.
-    candidates : int, default 5
-        Partitions of each shape to mask and measure.
-    seed : int, default 0
-        For drawing partitions, and for methods that draw.
-    exclude : sequence of str
-        Variables to leave out, besides those whose role says that they are not masked.
-    only : sequence of str, optional
-        Leave out every other variable.
-    reporter : Reporter, optional
+    `data`: two variables or more to mask. `edits`: variables that they bind stay together. `method`: of scope "group",
+    with a parameter k. `params`: further parameters of the method; ``partition: mdav`` for microaggregation unless
+    given. `measures`: the first ranks; the others are told. `shapes`: sizes of blocks to consider. By default two
+    blocks, every size, smaller first. `candidates`: partitions of each shape to mask and measure. `seed`: for drawing
+    partitions, and for methods that draw. `exclude`: variables to leave out, besides those whose role says that they
+    are not masked. `only`: leave out every other variable.
 
-    Returns
-    -------
-    Advice
-
-    Raises
-    ------
-    InputError
-        Fewer than two variables, an unknown one, a shape that does not add up, an unknown measure or method.
-
-    References
-    ----------
     Mateo-Sanz, doctoral thesis (in Catalan), chapters 7 and 8; that indicators shortlist and measures decide is ours:
     with each record compared with its own original, most of the thesis's signs for loss do not hold.
     """

@@ -26,14 +26,8 @@ OF_CATEGORIES = (
 class Chosen:
     """Variables of a file.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Advised on, in file order.
-    left_out : mapping of name to str
-        Why not.
-    suspects : tuple of str
-        Advised on, and perhaps identifiers: whole numbers, a different one in every record.
+    `names`: advised on, in file order. `suspects`: advised on, and perhaps identifiers: whole numbers, a different one
+    in every record.
     """
 
     names: tuple[str, ...]
@@ -44,18 +38,7 @@ class Chosen:
 def choose_variables(data: Dataset, exclude: Sequence[str] = (), only: Sequence[str] | None = None) -> Chosen:
     """Numeric variables with the role quasi_identifier or confidential.
 
-    Parameters
-    ----------
-    data : Dataset
-    exclude : sequence of str
-        Names to leave out as well.
-    only : sequence of str, optional
-        Names of the variables that the steps of a pipeline list.
-
-    Raises
-    ------
-    InputError
-        An unknown name, or fewer than two variables left.
+    `exclude`: names to leave out as well. `only`: names of the variables that the steps of a pipeline list.
     """
     strangers = [name for name in exclude if name not in data]
     if strangers:

@@ -28,19 +28,9 @@ OVER_BLOCKS = 15
 def within_block(correlation: Vector, block: Sequence[int], statistic: int) -> Vector:
     """List of one of the statistics 1 to 12 of a block.
 
-    Parameters
-    ----------
-    correlation : ndarray of shape (p, p), float64
-    block : sequence of int
-    statistic : int
+    `correlation`: shape (p, p). Returns one value for each variable or pair of variables of the block; empty for pairs
+    in a block of one.
 
-    Returns
-    -------
-    ndarray
-        One value for each variable or pair of variables of the block; empty for pairs in a block of one.
-
-    Notes
-    -----
     1 squared lengths; 2 their differences; 3 squared distances; 4 differences of squared length and that of M;
     5 squared distances from M; 6 products; 7 cosines; 8 covariances; 9 correlations; 10 and 11 products with lengths,
     covariances with variances; 12 variances. After standardisation 1, 2 and 12 are constant, 6 to 9 are equal, and so
@@ -66,8 +56,6 @@ def within_block(correlation: Vector, block: Sequence[int], statistic: int) -> V
 def between_blocks(correlation: Vector, blocks: Sequence[Sequence[int]]) -> Mapping[int, Vector]:
     """Lists of the statistics 13 to 29 of a partition.
 
-    Notes
-    -----
     Of the mean vectors M of the blocks, their mean Psi, and the mean Omega of all variables: 13 squared lengths of M;
     14 their differences; 15 squared distances; 16 and 17 the same against Psi; 18 products; 19 cosines;
     20 covariances; 21 correlations; 22 and 23 products with lengths, covariances with variances; 24 variances; 25 and
@@ -108,26 +96,10 @@ def indicator(values: Vector, number: int) -> float:
 def coded(correlation: Vector, blocks: Sequence[Sequence[int]], statistic: int, number: int) -> float:
     """Indicator of a partition by the thesis's code ``statistic-number``.
 
-    Parameters
-    ----------
-    correlation : ndarray of shape (p, p), float64
-    blocks : sequence of sequences of int
-        The smallest first, as `partitions` gives them.
-    statistic : int
-        A, 1 to 29.
-    number : int
-        B. For A to 12: 1 to 7 of the smallest block, 8 to 14 of the largest, 15 to 35 the mean, median and sd over the
-        blocks of each indicator, in turn. For A of 13 to 26: 1 to 7. Beyond: 1.
-
-    Returns
-    -------
-    float
-        NaN where it does not exist (pairs in a block of one).
-
-    Raises
-    ------
-    ValueError
-        When there is no such code.
+    `correlation`: shape (p, p). `blocks`: the smallest first, as `partitions` gives them. `statistic`: a, 1 to 29.
+    `number`: B. For A to 12: 1 to 7 of the smallest block, 8 to 14 of the largest, 15 to 35 the mean, median and sd
+    over the blocks of each indicator, in turn. For A of 13 to 26: 1 to 7. Beyond: 1. Returns NaN where it does not
+    exist (pairs in a block of one).
     """
     if statistic in INTRA and 1 <= number <= 14:
         block = blocks[0] if number <= 7 else blocks[-1]

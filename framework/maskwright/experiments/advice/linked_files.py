@@ -42,21 +42,7 @@ def start_linked_pipeline(
 ) -> StartedPipeline:
     """Look at two files and write a commented pipeline that links them, which holds no value of a record.
 
-    Parameters
-    ----------
-    data : sequence of Path
-        Two, in any order.
-    to : Path
-        Pipeline file to write.
-    options : ReadingOptions
-    force : bool, default False
-        Whether a file that is there is replaced.
-    reporter : Reporter, optional
-
-    Raises
-    ------
-    InputError
-        A file cannot be read, or nothing links them; the pipeline exists or cannot be written.
+    `force`: whether a file that is there is replaced.
     """
     shown = reporter or Quiet()
     if len(data) > 2:
@@ -163,20 +149,7 @@ def _said(problem: Problem, data: Sequence[Path]) -> str:
 
 
 def linking_key(data: Sequence[Dataset], files: Sequence[str]) -> tuple[int, str]:
-    """Which of two files has the groups, and the variable by which the records of the other name them.
-
-    Parameters
-    ----------
-    data : sequence of Dataset
-        Two.
-    files : sequence of str
-        For messages.
-
-    Raises
-    ------
-    InputError
-        No variable of both names each record of one of them.
-    """
+    """Which of two files has the groups, and the variable by which the records of the other name them."""
     common = [name for name in data[0].names if name in data[1]]
     for name in common:
         columns = [each[name] for each in data]

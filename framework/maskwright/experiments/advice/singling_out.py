@@ -35,15 +35,7 @@ NOT_NAMED = "not named"
 class KeyVariable:
     """What one variable does.
 
-    Attributes
-    ----------
-    name : str
-    values : int
-        Different ones.
-    missing : int
-        Cells without a value.
-    contribution : float
-        Percent of the total score that comes from sets with it (SUDA).
+    `contribution`: percent of the total score that comes from sets with it (SUDA).
     """
 
     name: str
@@ -56,13 +48,7 @@ class KeyVariable:
 class KeySet:
     """What a set of variables does.
 
-    Attributes
-    ----------
-    keys : tuple of str
-    unique : int
-        Records that are alone on the set.
-    singled_out : int
-        Those that are alone on no part of it.
+    `unique`: records that are alone on the set. `singled_out`: those that are alone on no part of it.
     """
 
     keys: tuple[str, ...]
@@ -74,11 +60,7 @@ class KeySet:
 class Treated:
     """What is left without a variable, and without those that were treated before it.
 
-    Attributes
-    ----------
-    name : str
-    left : int
-        Records that a set of the other variables still singles out.
+    `left`: records that a set of the other variables still singles out.
     """
 
     name: str
@@ -89,24 +71,9 @@ class Treated:
 class KeyAdvice:
     """Which sets of variables single people out.
 
-    Attributes
-    ----------
-    records : int
-    largest : int
-        Sets of at most so many variables were searched.
-    singled_out : int
-        Records that some set singles out.
-    by_size : tuple of int
-        Smallest sets of 1, 2, ... variables, over all records.
-    keys : tuple of KeyVariable
-        Largest contribution first.
-    sets : tuple of KeySet
-        That single somebody out; most records first, and the smaller set where they are as many.
-    treat : tuple of Treated
-        In which order; at most `MOST_TREATED`.
-    left_out : mapping of name to str
-        Why not looked at.
-    notes : tuple of str
+    `largest`: sets of at most so many variables were searched. `singled_out`: records that some set singles out.
+    `by_size`: smallest sets of 1, 2, ... variables, over all records. `sets`: that single somebody out; most records
+    first, and the smaller set where they are as many. `treat`: in which order; at most `MOST_TREATED`.
     """
 
     records: int
@@ -149,30 +116,10 @@ def advise_keys(
 ) -> KeyAdvice:
     """Say which sets of variables single records out, by the measure `suda`.
 
-    Parameters
-    ----------
-    data : Dataset
-    keys : sequence of str
-        Variables an intruder may know. By default those with the role quasi_identifier; where there is none, all
-        categories and all whole numbers of few different values.
-    exclude : sequence of str
-        Variables to leave out.
-    largest : int, optional
-        Sets of at most so many variables; by default 3, or less where there are many variables.
-    reporter : Reporter, optional
+    `keys`: variables an intruder may know. By default those with the role quasi_identifier; where there is none, all
+    categories and all whole numbers of few different values. `largest`: sets of at most so many variables; by default
+    3, or less where there are many variables. Returns of the file as it is: no record's values are in it.
 
-    Returns
-    -------
-    KeyAdvice
-        Of the file as it is: no record's values are in it.
-
-    Raises
-    ------
-    InputError
-        An unknown name, no variable or no record to look at, too many sets.
-
-    Notes
-    -----
     The variable that contributes most is the first to treat; the next is the one that contributes most to what is left
     without the first. How much a treatment takes away lies between nothing and what leaving the variable out does.
     """

@@ -28,16 +28,8 @@ def block_sizes(p: int, size: int) -> tuple[int, ...]:
 def count_partitions(sizes: Sequence[int]) -> int:
     """Number of ways to cut variables into unordered blocks of these sizes.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        Each at least 1.
-
-    Returns
-    -------
-    int
-        p! / (product of the factorials of the sizes, and of how often each size occurs); formulas (7.2) and (7.4) of
-        the thesis are the cases of one size, and of one size with one larger block.
+    `sizes`: each at least 1. Returns p! / (product of the factorials of the sizes, and of how often each size occurs);
+    formulas (7.2) and (7.4) of the thesis are the cases of one size, and of one size with one larger block.
     """
     repeated = math.prod(math.factorial(times) for times in Counter(sizes).values())
     return math.factorial(sum(sizes)) // (math.prod(math.factorial(size) for size in sizes) * repeated)
@@ -46,14 +38,8 @@ def count_partitions(sizes: Sequence[int]) -> int:
 def partitions(sizes: Sequence[int], atoms: Sequence[Sequence[int]] | None = None) -> Iterator[Blocks]:
     """Every partition into unordered blocks of these sizes, each once.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-    atoms : sequence of sequences of int, optional
-        Variables that have to stay together; by default each is on its own. Together they are 0..p-1.
+    `atoms`: variables that have to stay together; by default each is on its own. Together they are 0..p-1.
 
-    Notes
-    -----
     The first variable that is not in a block yet gets a block of each size that is left, with every choice of
     companions: the argument that counts partitions also makes them.
     """
@@ -89,18 +75,8 @@ def random_partition(
 ) -> Blocks | None:
     """One partition drawn at random; uniformly when no variables have to stay together.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        Variables in each block.
-    rng : numpy.random.Generator
-    atoms : sequence of sequences of int, optional
-        Positions of variables that stay together; every variable is in one.
-
-    Returns
-    -------
-    tuple of tuples of int, or None
-        None when the atoms, in the order drawn, do not fill the blocks: draw again.
+    `atoms`: positions of variables that stay together; every variable is in one. Returns none when the atoms, in the
+    order drawn, do not fill the blocks: draw again.
     """
     units = [tuple(atom) for atom in atoms] if atoms is not None else [(each,) for each in range(sum(sizes))]
     shuffled = [units[position] for position in rng.permutation(len(units))]

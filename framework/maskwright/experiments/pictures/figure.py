@@ -20,22 +20,8 @@ Line = Literal["none", "straight", "level_after", "level_before"]
 class Series:
     """Points that look alike.
 
-    Attributes
-    ----------
-    x, y : ndarray of shape (n,), float64
-    label : str
-        In the legend.
-    colour : str
-        ``#rrggbb``.
-    shape : str or None
-        None: no points, the line alone.
-    size : float
-        Of a point, across.
-    hollow : bool
-        Whether it is drawn as an outline, above all others.
-    line : {"none", "straight", "level_after", "level_before"}
-    x_spread, y_spread : ndarray of shape (n,), float64, or None
-        Half the length of a bar through each point.
+    `x`, `y`: shape (n,). `shape`: None: no points, the line alone. `hollow`: whether it is drawn as an outline, above
+    all others. `x_spread`, `y_spread`: half the length of a bar through each point; shape (n,).
     """
 
     x: NDArray[np.float64]
@@ -54,16 +40,9 @@ class Series:
 class Panel:
     """Axes, and what is between them.
 
-    Attributes
-    ----------
-    series : tuple of Series
-    x_title, y_title : str
-    linear_up_to : float or None
-        The vertical axis is logarithmic beyond this number, on both sides of 0; None: it is linear.
-    whole_x : bool
-        Whether only whole numbers stand along the horizontal axis.
-    names : mapping of str to (float, float)
-        Beside which points they are written, the most important first; one for which there is no room is left out.
+    `linear_up_to`: the vertical axis is logarithmic beyond this number, on both sides of 0; None: it is linear.
+    `whole_x`: whether only whole numbers stand along the horizontal axis. `names`: beside which points they are
+    written, the most important first; one for which there is no room is left out.
     """
 
     series: tuple[Series, ...]
@@ -78,17 +57,8 @@ class Panel:
 class Figure:
     """A picture.
 
-    Attributes
-    ----------
-    title : str
-        For those who hear it instead of seeing it.
-    width, height : float
-    rows : tuple of tuple of Panel
-        All with the same vertical axis, where there are several.
-    y_title : str
-        Of all panels.
-    note : str
-        Below them.
+    `title`: for those who hear it instead of seeing it. `rows`: all with the same vertical axis, where there are
+    several.
     """
 
     title: str

@@ -22,18 +22,7 @@ SETTINGS: Any = {"font.size": 9.0, "axes.spines.top": False, "axes.spines.right"
 
 
 def write_png(figure: Figure, path: Path) -> None:
-    """Draw a picture with matplotlib; the same picture has the same bytes.
-
-    Parameters
-    ----------
-    figure : Figure
-    path : Path
-
-    Raises
-    ------
-    InputError
-        What the disk refuses.
-    """
+    """Draw a picture with matplotlib; the same picture has the same bytes."""
     from matplotlib import figure as matplotlib_figure
     from matplotlib import rc_context
 

@@ -22,14 +22,8 @@ STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 class Scale:
     """An axis from `low` to `high`.
 
-    Attributes
-    ----------
-    low, high : float
-        Ends, in numbers as they are drawn: of a logarithmic axis their logarithms.
-    linear_up_to : float or None
-        As in `Panel`.
-    whole : bool
-        Whether only whole numbers are written.
+    `low`, `high`: ends, in numbers as they are drawn: of a logarithmic axis their logarithms. `whole`: whether only
+    whole numbers are written.
     """
 
     low: float
@@ -44,10 +38,7 @@ class Scale:
     def ticks(self, most: int) -> list[tuple[float, str]]:
         """Numbers to write, and their texts.
 
-        Parameters
-        ----------
-        most : int
-            No more than these, at least 2.
+        `most`: no more than these, at least 2.
         """
         return self._powers(most) if self.linear_up_to is not None else self._steps(most)
 
@@ -85,13 +76,7 @@ def drawn_at(values: NDArray[np.float64], linear_up_to: float | None) -> NDArray
 def scale_of(values: NDArray[np.float64], linear_up_to: float | None = None, *, whole: bool = False) -> Scale:
     """Axis on which all these numbers have a place.
 
-    Parameters
-    ----------
-    values : ndarray of float64
-        Those that are not finite do not count.
-    linear_up_to : float, optional
-        As in `Panel`.
-    whole : bool, default False
+    `values`: those that are not finite do not count.
     """
     drawn = drawn_at(values[np.isfinite(values)], linear_up_to)
     low, high = (float(drawn.min()), float(drawn.max())) if drawn.size else (0.0, 1.0)

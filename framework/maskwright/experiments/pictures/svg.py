@@ -46,12 +46,7 @@ CORNERS = {
 
 
 def svg_text(figure: Figure) -> str:
-    """The picture as the text of an SVG file.
-
-    Parameters
-    ----------
-    figure : Figure
-    """
+    """The picture as the text of an SVG file."""
     return "\n".join(_lines(figure)) + "\n"
 
 

@@ -20,10 +20,7 @@ SECONDS_TO_END = 5.0
 class ProcessEndedError(Exception):
     """A process ended over a request, or its answer was none.
 
-    Attributes
-    ----------
-    code : int or None
-        Code it ended with, negative for a signal; None when it was ended because its answer was no JSON.
+    `code`: code it ended with, negative for a signal; None when it was ended because its answer was no JSON.
     """
 
     def __init__(self, code: int | None) -> None:
@@ -35,15 +32,9 @@ class ProcessEndedError(Exception):
 class ChildProcess:
     """A Python module at work in a process; a context manager that ends it.
 
-    Parameters
-    ----------
-    module : str
-        Run as ``python -m module``: reads lines of JSON on standard input until it ends, writes one line for each that
-        is to be answered. What it writes to standard error is lost.
-    arguments : str
-        Of the module.
-    environment : mapping of str to str
-        The whole environment of the process.
+    `module`: run as ``python -m module``: reads lines of JSON on standard input until it ends, writes one line for each
+    that is to be answered. What it writes to standard error is lost. `environment`: the whole environment of the
+    process.
     """
 
     def __init__(self, module: str, *arguments: str, environment: Mapping[str, str]) -> None:
@@ -58,13 +49,7 @@ class ChildProcess:
         )
 
     def tell(self, message: object) -> None:
-        """Send a message that is not answered.
-
-        Raises
-        ------
-        ProcessEndedError
-            The process takes none any more.
-        """
+        """Send a message that is not answered."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps(message) + "\n")
@@ -75,19 +60,7 @@ class ChildProcess:
     def ask(self, message: object, seconds: float | None = None) -> Any:
         """Answer to a message; a process that fails to give one is ended.
 
-        Parameters
-        ----------
-        message : object
-            Plain data.
-        seconds : float, optional
-            For sending the message and waiting for the answer; as long as it takes when left out.
-
-        Raises
-        ------
-        TimeoutError
-            It took longer.
-        ProcessEndedError
-            The process ended, or what it wrote is no JSON.
+        `seconds`: for sending the message and waiting for the answer; as long as it takes when left out.
         """
         late = threading.Event()
         if seconds is None:

@@ -16,13 +16,7 @@ ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal asks the process to end.
-
-    Attributes
-    ----------
-    number : int
-        Of the signal.
-    """
+    """A signal asks the process to end."""
 
     def __init__(self, number: int) -> None:
         super().__init__()

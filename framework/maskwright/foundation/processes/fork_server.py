@@ -24,11 +24,7 @@ from maskwright.foundation.processes.function_worker import end_with, limit_memo
 def copy_until_end(channel: socket.socket, memory_limit: int | None) -> None:
     """Import what is asked for, then make copies of this process, until the other end of the channel is closed.
 
-    Parameters
-    ----------
-    channel : socket
-    memory_limit : int or None
-        Bytes that each copy may have.
+    `memory_limit`: bytes that each copy may have.
     """
     gc.disable()
     sys.path[:], prepare = pickle.loads(channel.recv(LARGEST))  # noqa: S301 - of our own process

@@ -35,14 +35,8 @@ SECONDS_BETWEEN = 0.02
 class ForkServer:
     """A process that copies itself. Calls may come from several threads.
 
-    Parameters
-    ----------
-    environment : mapping of str to str
-        The whole environment of all of them.
-    memory_limit : int or None
-        Bytes that each copy may have.
-    prepare : callable
-        Of a module, without arguments: imports what the copies will need. What fails in it is passed over.
+    `environment`: the whole environment of all of them. `memory_limit`: bytes that each copy may have. `prepare`: of a
+    module, without arguments: imports what the copies will need. What fails in it is passed over.
     """
 
     def __init__(self, environment: Mapping[str, str], memory_limit: int | None, prepare: Callable[[], object]) -> None:
@@ -62,13 +56,7 @@ class ForkServer:
         self._told = pickle.dumps((list(sys.path), pickle.dumps(prepare)))
 
     def fork(self) -> ForkedProcess:
-        """Have a copy made.
-
-        Raises
-        ------
-        ProcessEndedError
-            The process is gone.
-        """
+        """Have a copy made."""
         ours, theirs = socket.socketpair()
         # What is read and written keeps its own hold of the socket.
         with ours, theirs, self._lock:
@@ -85,13 +73,7 @@ class ForkServer:
         self._channel.close()
 
     def tell(self, what: bytes, number: int) -> bytes:
-        """What the process answers about one of its copies.
-
-        Parameters
-        ----------
-        what : {KILL, WAIT}
-        number : int
-        """
+        """What the process answers about one of its copies."""
         with self._lock:
             return self._asked(what + b" %d" % number)
 
@@ -109,12 +91,7 @@ class ForkServer:
 class ForkedProcess:
     """One of the copies, which is spoken to as `subprocess.Popen` is.
 
-    Parameters
-    ----------
-    server : ForkServer
-    number : int
-    channel : socket
-        What the copy reads and writes.
+    `channel`: what the copy reads and writes.
     """
 
     def __init__(self, server: ForkServer, number: int, channel: socket.socket) -> None:
@@ -127,17 +104,7 @@ class ForkedProcess:
         self._asked(KILL)
 
     def wait(self, timeout: float | None = None) -> int:
-        """Code that it has ended with.
-
-        Parameters
-        ----------
-        timeout : float, optional
-            Seconds.
-
-        Raises
-        ------
-        TimeoutExpired
-        """
+        """Code that it has ended with."""
         late = None if timeout is None else time.monotonic() + timeout
         while self._code is None:
             self._asked(WAIT)

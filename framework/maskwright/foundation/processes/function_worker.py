@@ -23,12 +23,7 @@ SECONDS_BETWEEN = 0.2
 
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
-    """Answer each call of `requests`, until they end.
-
-    Parameters
-    ----------
-    requests, answers : binary streams
-    """
+    """Answer each call of `requests`, until they end."""
 
     def say(answer: Answer) -> None:
         said = pickle.dumps(answer, protocol=pickle.HIGHEST_PROTOCOL)
@@ -57,12 +52,7 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
 
 
 def limit_memory(most: int) -> None:
-    """Let this process have so many bytes of its own: data, not files that are mapped or the code of libraries.
-
-    Parameters
-    ----------
-    most : int
-    """
+    """Let this process have so many bytes of its own: data, not files that are mapped or the code of libraries."""
     if sys.platform == "linux":
         import resource
 
@@ -70,13 +60,7 @@ def limit_memory(most: int) -> None:
 
 
 def end_with(parent: int) -> None:
-    """End this process soon after the one that has started it.
-
-    Parameters
-    ----------
-    parent : int
-        Number of that process.
-    """
+    """End this process soon after the one that has started it."""
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -34,17 +34,10 @@ class FunctionWorkers:
     There is a process for each call that waits for an answer; each is started when it is needed, and then kept. It
     reads what it needs by the same names as this one (`sys.path`), and ends with it.
 
-    Parameters
-    ----------
-    environment : mapping of str to str, optional
-        Put over the environment of this process.
-    memory_limit : int, optional
-        Bytes that each process may have; what asks for more gets a `MemoryError`. Only Linux knows such a limit.
-    replaced : bool, default False
-        Whether calls go on when a process was ended from outside: the next one starts another.
-    prepare : callable, optional
-        Of a module, without arguments: imports what the calls will need. Where processes can be copied, all are copies
-        of one that has called it; elsewhere nobody does.
+    `environment`: put over the environment of this process. `memory_limit`: bytes that each process may have; what asks
+    for more gets a `MemoryError`. Only Linux knows such a limit. `replaced`: whether calls go on when a process was
+    ended from outside: the next one starts another. `prepare`: of a module, without arguments: imports what the calls
+    will need. Where processes can be copied, all are copies of one that has called it; elsewhere nobody does.
     """
 
     def __init__(
@@ -81,25 +74,8 @@ class FunctionWorkers:
     ) -> Any:
         """Result of ``function(progress, *arguments)``.
 
-        Parameters
-        ----------
-        function : callable
-            Of a module, by a name of its own.
-        *arguments
-            Whatever can be pickled.
-        progress : callable, optional
-            Told here of what the function tells there.
-        seconds : float, optional
-            After which the process is killed.
-
-        Raises
-        ------
-        TimeoutError
-            It was killed for the time it took; all are ended then.
-        ProcessEndedError
-            A process was ended from outside; unless it is replaced, all are ended then, and no call is answered.
-        Exception
-            What the function raises.
+        `function`: of a module, by a name of its own. `progress`: told here of what the function tells there.
+        `seconds`: after which the process is killed.
         """
         asked = pickle.dumps((function, arguments), protocol=pickle.HIGHEST_PROTOCOL)
         worker = self._worker()
@@ -225,12 +201,7 @@ def _kill_late(worker: _Worker, late: Event) -> None:
 
 
 def sendable(error: BaseException) -> tuple[type[BaseException], tuple[Any, ...], dict[str, Any]]:
-    """What an exception is made of, without what cannot be sent to another process.
-
-    Parameters
-    ----------
-    error : BaseException
-    """
+    """What an exception is made of, without what cannot be sent to another process."""
     kind = type(error) if _is_sendable(type(error)) else RuntimeError
     if not isinstance(error, MaskwrightError) and not _is_sendable(error.args):
         return kind, (type(error).__name__,), {}

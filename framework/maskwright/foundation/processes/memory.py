@@ -29,15 +29,7 @@ def memory() -> int | None:
 def bytes_of(amount: str) -> int:
     """Bytes that a text such as ``4GB`` says.
 
-    Parameters
-    ----------
-    amount : str
-        A number and kB, MB, GB or TB (thousands), or KiB, MiB, GiB or TiB.
-
-    Raises
-    ------
-    ValueError
-        In the words of a mistake in a pipeline.
+    `amount`: a number and kB, MB, GB or TB (thousands), or KiB, MiB, GiB or TiB.
     """
     found = _AMOUNT.fullmatch(amount.strip())
     if found is None:

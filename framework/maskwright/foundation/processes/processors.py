@@ -36,10 +36,7 @@ def share_of_each(processes: int) -> dict[str, str]:
     Together they have as many threads as there are processors, and each has one at least. What is set already is kept
     where it is less.
 
-    Parameters
-    ----------
-    processes : int
-        How many there are, >= 1.
+    `processes`: how many there are, >= 1.
     """
     share = max(1, processors() // processes)
 
@@ -53,9 +50,6 @@ def share_of_each(processes: int) -> dict[str, str]:
 def shared_processors(processes: int) -> dict[str, str]:
     """Environment of processes that work at the same time, see `share_of_each`.
 
-    Parameters
-    ----------
-    processes : int
-        How many there are, >= 1.
+    `processes`: how many there are, >= 1.
     """
     return {**os.environ, **share_of_each(processes)}

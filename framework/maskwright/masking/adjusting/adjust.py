@@ -59,32 +59,17 @@ _NEAREST_DONORS = 32
 class Adjustment:
     """What adjusting did to the rows of one unit.
 
-    Attributes
-    ----------
-    values : ndarray of shape (r, q), float64
-        On the grid and on every edit, except where `infeasible`.
-    moved : ndarray of shape (r,), bool
-        Moved by more than plain rounding and computing dependents.
-    fallback : ndarray of shape (r,), bool
-        Replaced by the nearest feasible row.
-    infeasible : ndarray of shape (r,), bool
-        No feasible point was found; `values` is the rounded row.
-    touched : mapping of edit name to ndarray of shape (r,), bool
-        Rows that violated the edit before, or would have after plain rounding; where values were searched for because
-        of another edit, also those in which an equality took up what was moved.
-    failing : mapping of edit name to int
-        Infeasible rows that violate the edit after.
-    conflicts : tuple of tuple of str
-        Smallest sets of edits that cannot hold together in the first infeasible rows, where that is proven.
-    cost : ndarray of shape (q,), float64
-        Root mean square move of each variable over all rows, in standard deviations.
-    points : ndarray of shape (r, q), float64
-        On every edit, before rounding to the grid; the values themselves where these were searched for on the grid: a
-        search is adjustment, and may go farther than rounding ever does.
-    derivations : Derivations
-        Which variables were computed from which.
-    without_multiples : ndarray of shape (r,), bool
-        Rows for which no multiples that steps have promised were found; other values were looked for.
+    `values`: on the grid and on every edit, except where `infeasible`; shape (r, q). `moved`: moved by more than plain
+    rounding and computing dependents; shape (r,). `fallback`: replaced by the nearest feasible row; shape (r,).
+    `infeasible`: no feasible point was found; `values` is the rounded row; shape (r,). `touched`: rows that violated
+    the edit before, or would have after plain rounding; where values were searched for because of another edit, also
+    those in which an equality took up what was moved; shape (r,). `failing`: infeasible rows that violate the edit
+    after. `conflicts`: smallest sets of edits that cannot hold together in the first infeasible rows, where that is
+    proven. `cost`: root mean square move of each variable over all rows, in standard deviations; shape (q,). `points`:
+    on every edit, before rounding to the grid; the values themselves where these were searched for on the grid: a
+    search is adjustment, and may go farther than rounding ever does; shape (r, q). `derivations`: which variables were
+    computed from which. `without_multiples`: rows for which no multiples that steps have promised were found; other
+    values were looked for; shape (r,).
     """
 
     values: NDArray[np.float64]
@@ -109,18 +94,10 @@ class Adjustment:
 class _Rows:
     """The rows while they are adjusted: each attempt writes what it finds into these arrays.
 
-    Attributes
-    ----------
-    start : ndarray of shape (r, q), float64
-        As the methods returned them, the dependents of the plan computed; never written.
-    points : ndarray of shape (r, q), float64
-        On every edit as far as that was found, before rounding.
-    rounded : ndarray of shape (r, q), float64
-        On the grid.
-    satisfied : ndarray of shape (r,), bool
-        Whether `rounded` satisfies every edit, and has no code for "no value".
-    projected : ndarray of shape (r,), bool
-        Whether a projection was tried.
+    `start`: as the methods returned them, the dependents of the plan computed; never written; shape (r, q). `points`:
+    on every edit as far as that was found, before rounding; shape (r, q). `rounded`: on the grid; shape (r, q).
+    `satisfied`: whether `rounded` satisfies every edit, and has no code for "no value"; shape (r,). `projected`:
+    whether a projection was tried; shape (r,).
     """
 
     start: NDArray[np.float64]
@@ -145,33 +122,13 @@ def adjust(
 ) -> Adjustment:
     """Bring rows onto every edit and onto the grid.
 
-    Parameters
-    ----------
-    values : ndarray of shape (r, q), float64
-        Masked values; NaN where a row has no value.
-    targets : Targets
-        What the rows stand for.
-    edits : EditSet
-        All edits on these variables.
-    scale : ndarray of shape (q,)
-        Standard deviations of the original file.
-    rng : numpy.random.Generator
-        For the order in which neighbouring grid points are tried, the same for all rows.
-    sets : mapping of Membership to ndarray of shape (m, v), optional
-        Members of domain edits.
-    computed : frozenset of str
-        Dependents that the plan computes from masked variables: their own masked values are not looked at.
-    held : ndarray of shape (r, q), float64, optional
-        What cells have to be, as zeros that stay; NaN where they may be anything. For rows that are records.
-    donors : Donors, optional
-        Of the whole file, where these rows are a piece of it; by default those of these rows.
-    progress : callable, optional
-        Told of the share of the work that is done.
-
-    Raises
-    ------
-    EditError
-        When an edit can be met in more than 64 different ways.
+    `values`: masked values; NaN where a row has no value; shape (r, q). `targets`: what the rows stand for. `edits`:
+    all edits on these variables. `scale`: standard deviations of the original file; shape (q,). `rng`: for the order in
+    which neighbouring grid points are tried, the same for all rows. `sets`: members of domain edits; shape (m, v).
+    `computed`: dependents that the plan computes from masked variables: their own masked values are not looked at.
+    `held`: what cells have to be, as zeros that stay; NaN where they may be anything. For rows that are records; shape
+    (r, q). `donors`: of the whole file, where these rows are a piece of it; by default those of these rows. `progress`:
+    told of the share of the work that is done.
     """
     rules = edits
     edits, stated = taken_apart(rules)

@@ -39,13 +39,8 @@ class _Product:
 def onto_companion_products(search: GridSearch, result: NDArray[np.float64], satisfied: NDArray[np.bool_]) -> None:
     """Put rows that are not satisfied on products with companions, near to where they are.
 
-    Parameters
-    ----------
-    search : GridSearch
-    result : ndarray of shape (r, q), float64
-        On the grid. Written where every edit is satisfied then: other rows are left as they are.
-    satisfied : ndarray of shape (r,), bool
-        Written likewise.
+    `result`: on the grid. Written where every edit is satisfied then: other rows are left as they are; shape (r, q).
+    `satisfied`: written likewise; shape (r,).
     """
     index = np.flatnonzero(~satisfied)
     products = list(_products(search)) if len(index) else []

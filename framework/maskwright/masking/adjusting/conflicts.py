@@ -31,20 +31,9 @@ def conflicts(
 ) -> tuple[tuple[str, ...], ...]:
     """Smallest sets of edits that cannot hold together in rows for which nothing feasible was found.
 
-    Parameters
-    ----------
-    targets : Targets
-    edits : EditSet
-    values : ndarray of shape (r, q), float64
-        NaN where a row has no value: edits on such cells do not apply.
-    index : ndarray of shape (m,), int64
-        The infeasible rows; the first five are looked at.
-
-    Returns
-    -------
-    tuple of tuple of str
-        Names in file order, each set once. A row of which nothing is proven, in exact arithmetic, adds none: the search
-        may have failed where a feasible point exists.
+    `values`: NaN where a row has no value: edits on such cells do not apply; shape (r, q). `index`: the infeasible
+    rows; the first five are looked at; shape (m,). Returns names in file order, each set once. A row of which nothing
+    is proven, in exact arithmetic, adds none: the search may have failed where a feasible point exists.
     """
     clauses = {edit.name: clauses_of(edit) for edit in edits}
     worded = {

@@ -36,16 +36,8 @@ Fetch = Callable[[str], NDArray[np.float64]]
 class ConstraintSystem:
     """The edits of one adjustment unit as numeric constraints.
 
-    Attributes
-    ----------
-    targets : Targets
-        The rows that the constraints are on.
-    constraints : tuple of Constraint
-    scale : ndarray of shape (q,)
-        Standard deviations; distances are measured in them.
-    decimals : mapping of name to int or None
-    sets : mapping of Membership to ndarray of shape (m, v)
-        Allowed combinations of values.
+    `targets`: the rows that the constraints are on. `scale`: standard deviations; distances are measured in them; shape
+    (q,). `sets`: allowed combinations of values; shape (m, v).
     """
 
     targets: Targets
@@ -75,19 +67,8 @@ def system_of(
 ) -> ConstraintSystem:
     """Constraints of edits on the rows of an adjustment unit.
 
-    Parameters
-    ----------
-    targets : Targets
-    edits : EditSet
-    scale : ndarray of shape (q,), float64
-        Standard deviations.
-    sets : mapping of Membership to ndarray of shape (m, v), float64
-        Members of domain edits; those of listed numbers are added.
-
-    Raises
-    ------
-    EditError
-        When an edit can be met in more than 64 different ways.
+    `scale`: standard deviations; shape (q,). `sets`: members of domain edits; those of listed numbers are added; shape
+    (m, v).
     """
     movable = frozenset(targets.names)
     constraints = tuple(constraint_of(edit, movable) for edit in edits)
@@ -148,17 +129,8 @@ def _holds(
 def violation(system: ConstraintSystem, values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.float64]:
     """How far rows are from satisfying all constraints, roughly in standard deviations; 0 where they do.
 
-    Parameters
-    ----------
-    system : ConstraintSystem
-    values : ndarray of shape (m, q)
-    index : ndarray of shape (m,)
-        Their row numbers.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        The sum over constraints of the shortfall of the alternative that is nearest to holding.
+    `values`: shape (m, q). `index`: their row numbers; shape (m,). Returns the sum over constraints of the shortfall of
+    the alternative that is nearest to holding; shape (m,).
     """
     total = np.zeros(len(values))
     for constraint in system.constraints:
@@ -215,12 +187,7 @@ def _linear_value(
 def fetcher(system: ConstraintSystem, values: NDArray[np.float64], index: NDArray[np.int64]) -> Fetch:
     """Function that gives the numbers of a variable by name, shape (m,), whether it moves or not.
 
-    Parameters
-    ----------
-    system : ConstraintSystem
-    values : ndarray of shape (m, q), float64
-    index : ndarray of shape (m,), int64
-        Row numbers of `values`.
+    `values`: shape (m, q). `index`: row numbers of `values`; shape (m,).
     """
     position = system.position
 

@@ -95,16 +95,7 @@ class Constraint:
 def constraint_of(edit: Edit, movable: frozenset[str]) -> Constraint:
     """Alternatives of an edit.
 
-    Parameters
-    ----------
-    edit : Edit
-    movable : frozenset of str
-        Numeric variables that adjustment may change; conditions on others have to hold as they stand.
-
-    Raises
-    ------
-    EditError
-        When an edit has more than 64 alternatives.
+    `movable`: numeric variables that adjustment may change; conditions on others have to hold as they stand.
     """
     alternatives = _conjunction(edit.parts, edit, movable)
     if len(alternatives) > MOST_ALTERNATIVES:

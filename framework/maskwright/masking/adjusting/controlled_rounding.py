@@ -30,17 +30,8 @@ _NEARLY = 1e-6
 def rounded_onto_sums(system: ConstraintSystem, grid: Grid, points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Rows on the grid, parts of sums that do not move rounded so that they add up; dependents computed.
 
-    Parameters
-    ----------
-    system : ConstraintSystem
-    grid : Grid
-    points : ndarray of shape (r, q), float64
-        All rows, on every edit.
-
-    Returns
-    -------
-    ndarray of shape (r, q), float64
-        A row for which a sum does not come out even is rounded plainly.
+    `points`: all rows, on every edit; shape (r, q). Returns a row for which a sum does not come out even is rounded
+    plainly; shape (r, q).
     """
     index = np.arange(len(points))
     units = grid.to_units(points)

@@ -22,16 +22,9 @@ if TYPE_CHECKING:
 class Cost:
     """Loss in the unit of the measure ``sse``: percent of the variance of the masked variables.
 
-    Attributes
-    ----------
-    method : float
-        Of what the methods returned.
-    adjustment, rounding : float
-        Added by bringing rows onto the edits, by searching the grid for them too, and by plain rounding to the grid.
-    edits : mapping of edit name to float
-        Added in records that were moved because of this edit only.
-    several_edits : float
-        Added in records that were moved with more than one: not separable.
+    `method`: of what the methods returned. `adjustment`, `rounding`: added by bringing rows onto the edits, by
+    searching the grid for them too, and by plain rounding to the grid. `edits`: added in records that were moved
+    because of this edit only. `several_edits`: added in records that were moved with more than one: not separable.
     """
 
     method: float = 0.0
@@ -66,21 +59,11 @@ def cost_of(
 
     As in the measure `sse`, the squares of a variable are divided by its cells that are there, less one.
 
-    Parameters
-    ----------
-    adjustment : Adjustment
-    before : ndarray of shape (r, q), float64
-        Rows as the methods returned them.
-    members : ndarray of shape (n,), int64, or None
-        Row of each record; None when rows are records.
-    original : sequence of q ndarrays of shape (n,)
-        Original values, NaN where missing.
-    scale : ndarray of shape (q,)
-        Standard deviations of the original.
-    variables : int
-        Masked numeric variables of the whole file that have a value: the loss is the mean over them.
-    present : sequence of q int, optional
-        Cells of the whole file with a value, where these records are some of it; the cost is their share then.
+    `before`: rows as the methods returned them; shape (r, q). `members`: row of each record; None when rows are
+    records; shape (n,). `original`: original values, NaN where missing; shape (n,). `scale`: standard deviations of the
+    original; shape (q,). `variables`: masked numeric variables of the whole file that have a value: the loss is the
+    mean over them. `present`: cells of the whole file with a value, where these records are some of it; the cost is
+    their share then.
     """
     n = len(original[0]) if original else 0
     stages = np.zeros((3, n))
@@ -116,16 +99,8 @@ def cost_of_level(
     What the records of a composition lose is measured in the level, and divided among the steps as it is in its joined
     records, where values of both levels are moved together.
 
-    Parameters
-    ----------
-    original, masked : Dataset
-        Of the level, record for record.
-    names : sequence of str
-        Masked numeric variables.
-    groups : ndarray of shape (n,), int64, or None
-        Group of each record; None where these are the groups.
-    parts : sequence of (ndarray of int64, Cost)
-        Groups of each composition, and the cost of their joined records.
+    `original`, `masked`: of the level, record for record. `groups`: group of each record; None where these are the
+    groups; shape (n,). `parts`: groups of each composition, and the cost of their joined records.
     """
     part_of = np.zeros(len(original) if groups is None else int(groups.max(initial=-1)) + 1, dtype=np.int64)
     for number, (own, _) in enumerate(parts):

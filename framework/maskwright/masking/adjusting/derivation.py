@@ -53,14 +53,8 @@ Derivation = LinearDerivation | ProductDerivation
 class Derivations:
     """How rounding computes a record.
 
-    Attributes
-    ----------
-    free : tuple of str
-        Rounded to their grid first.
-    steps : tuple of Derivation
-        Computed then, in this order.
-    searched : tuple of str
-        Names of equalities that no derivation covers; met by search on the grid.
+    `free`: rounded to their grid first. `steps`: computed then, in this order. `searched`: names of equalities that no
+    derivation covers; met by search on the grid.
     """
 
     free: tuple[str, ...]
@@ -107,19 +101,10 @@ def derivations(
 ) -> Derivations:
     """Choose dependents for all equalities and an order in which to compute them.
 
-    Parameters
-    ----------
-    variables : sequence of str
-        Variables of the unit, in file order.
-    equalities : sequence of Equality
-        Linear and product equalities between them.
-    decimals : mapping of name to int or None
-        Published grid.
-    fixed : frozenset of str
-        Variables that may appear but are not masked: never dependents.
-    listed : frozenset of str
-        Variables that have to take one of a finite set of values: dependents only if nothing else will do, because what
-        is computed seldom falls on the list.
+    `variables`: variables of the unit, in file order. `equalities`: linear and product equalities between them.
+    `fixed`: variables that may appear but are not masked: never dependents. `listed`: variables that have to take one
+    of a finite set of values: dependents only if nothing else will do, because what is computed seldom falls on the
+    list.
     """
     products: list[ProductDerivation] = []
     searched: list[str] = []

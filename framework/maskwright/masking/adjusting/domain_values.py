@@ -27,25 +27,7 @@ def domain_values(
 ) -> dict[Membership, NDArray[np.float64]]:
     """Values that a domain edit allows: those of the original, on continuous variables only if k records share them.
 
-    Parameters
-    ----------
-    edits : EditSet
-        Those of the unit.
-    unit : AdjustmentUnit
-    plan : Plan
-    original : Dataset
-    whole : WholeFile, optional
-        Of which `original` holds some records.
-
-    Returns
-    -------
-    dict of Membership to ndarray of shape (m, q)
-        Possible combinations, one a row.
-
-    Raises
-    ------
-    EditError
-        When no value may be republished.
+    `whole`: of which `original` holds some records. Returns possible combinations, one a row; shape (m, q).
     """
     found: dict[Membership, NDArray[np.float64]] = {}
     records = len(original) if whole is None else whole.records

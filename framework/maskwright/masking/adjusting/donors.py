@@ -26,10 +26,7 @@ MOST = 10_000
 class Donors:
     """Different rows, ordered by their hashes.
 
-    Attributes
-    ----------
-    rows : ndarray of shape (d, q), float64
-        Complete, on the grid and on every edit.
+    `rows`: complete, on the grid and on every edit; shape (d, q).
     """
 
     rows: NDArray[np.float64]
@@ -38,10 +35,7 @@ class Donors:
     def among(cls, rows: NDArray[np.float64]) -> Donors:
         """Those of some rows that have the smallest hashes.
 
-        Parameters
-        ----------
-        rows : ndarray of shape (r, q), float64
-            Feasible; one that lacks a value is no donor.
+        `rows`: Feasible; one that lacks a value is no donor; shape (r, q).
         """
         complete = rows[~np.isnan(rows).any(axis=1)]
         _, first = np.unique(row_hashes(complete), return_index=True)
@@ -49,13 +43,7 @@ class Donors:
 
     @classmethod
     def merged(cls, parts: Sequence[Donors]) -> Donors:
-        """Donors of a whole from those of its parts, however it was cut.
-
-        Parameters
-        ----------
-        parts : sequence of Donors
-            At least one.
-        """
+        """Donors of a whole from those of its parts, however it was cut."""
         return cls.among(np.concatenate([part.rows for part in parts]))
 
     @classmethod

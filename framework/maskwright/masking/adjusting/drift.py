@@ -21,15 +21,7 @@ RECORDS_AT_ONCE = 100_000
 class Drift:
     """Largest shifts, in standard deviations of the original.
 
-    Attributes
-    ----------
-    mean : float
-        Of a mean.
-    mean_of : str
-        Its variable.
-    covariance : float
-        Of a variance or covariance, in products of two standard deviations.
-    covariance_of : tuple of two str
+    `covariance`: of a variance or covariance, in products of two standard deviations.
     """
 
     mean: float
@@ -48,17 +40,8 @@ class Drift:
 def drift_of(before: Dataset, after: Dataset, names: Sequence[str], scale: Mapping[str, float]) -> Drift | None:
     """Largest shift of a mean and of a covariance between two datasets with the same records.
 
-    Parameters
-    ----------
-    before, after : Dataset
-    names : sequence of str
-        Numeric variables. A missing cell counts as the mean of its variable before.
-    scale : mapping of name to float
-
-    Returns
-    -------
-    Drift or None
-        None without variables or records.
+    `names`: numeric variables. A missing cell counts as the mean of its variable before. Returns none without variables
+    or records.
     """
     if not names or not len(before):
         return None

@@ -44,17 +44,9 @@ _MOST_JUMPS = 40
 class GridSearch:
     """What candidates are made and judged with.
 
-    Attributes
-    ----------
-    system : ConstraintSystem
-    edits : EditSet
-    grid : Grid
-    names : tuple of str, length f
-        Free variables with a grid that can change the verdict of an edit, directly or through a dependent.
-    held : ndarray of shape (r, q), float64, or None
-        What cells of the rows have to be; NaN where they may be anything.
-    codes : mapping of int to ndarray of float64
-        By position of the variable: codes for "no value", which no cell may become.
+    `names`: free variables with a grid that can change the verdict of an edit, directly or through a dependent. `held`:
+    what cells of the rows have to be; NaN where they may be anything; shape (r, q). `codes`: by position of the
+    variable: codes for "no value", which no cell may become.
     """
 
     system: ConstraintSystem
@@ -75,14 +67,7 @@ class GridSearch:
     ) -> GridSearch:
         """Search over the free variables of a grid.
 
-        Parameters
-        ----------
-        system : ConstraintSystem
-        edits : EditSet
-            That candidates have to satisfy.
-        grid : Grid
-        held : ndarray of shape (r, q), float64, optional
-        codes : mapping of int to ndarray of float64, optional
+        `edits`: that candidates have to satisfy. `held`: shape (r, q).
         """
         used = set(edits.variables)
         free = [name for name in grid.plan.free if grid.decimals.get(name) is not None]
@@ -104,16 +89,8 @@ class GridSearch:
     def candidates(self, points: NDArray[np.float64], moves: NDArray[np.int64]) -> NDArray[np.float64]:
         """Every move made on every point, dependents computed.
 
-        Parameters
-        ----------
-        points : ndarray of shape (m, q)
-        moves : ndarray of shape (c, f)
-            In grid units, or strides of them.
-
-        Returns
-        -------
-        ndarray of shape (m * c, q)
-            The candidates of the first point come first.
+        `points`: shape (m, q). `moves`: in grid units, or strides of them; shape (c, f). Returns the candidates of the
+        first point come first; shape (m * c, q).
         """
         units = {name: np.repeat(values, len(moves)) for name, values in self.grid.to_units(points).items()}
         nudges = {name: np.tile(moves[:, place], len(points)) for place, name in enumerate(self.names)}
@@ -130,16 +107,8 @@ class GridSearch:
     ) -> None:
         """Try neighbouring grid points for rows that are not satisfied.
 
-        Parameters
-        ----------
-        points : ndarray of shape (r, q), float64
-            Around which to look.
-        result : ndarray of shape (r, q), float64
-            Written where a neighbour satisfies every edit.
-        satisfied : ndarray of shape (r,), bool
-            Written likewise.
-        rng : numpy.random.Generator
-            Draws the farther neighbours.
+        `points`: around which to look; shape (r, q). `result`: written where a neighbour satisfies every edit; shape
+        (r, q). `satisfied`: written likewise; shape (r,).
         """
         index = np.flatnonzero(~satisfied)
         if not len(index) or not self.names:
@@ -166,16 +135,9 @@ class GridSearch:
     ) -> None:
         """Walk over the grid towards the edits, for rows that are not satisfied.
 
-        Parameters
-        ----------
-        points : ndarray of shape (r, q), float64
-            Where to start, rounded.
-        result : ndarray of shape (r, q), float64
-            Written where a walk ends on every edit.
-        satisfied : ndarray of shape (r,), bool
-            Written likewise.
-        rng : numpy.random.Generator
-            Draws the moves that are tried, and those that leave a dead end.
+        `points`: where to start, rounded; shape (r, q). `result`: written where a walk ends on every edit; shape (r,
+        q). `satisfied`: written likewise; shape (r,). `rng`: draws the moves that are tried, and those that leave a
+        dead end.
         """
         left = np.flatnonzero(~satisfied)
         if not len(left) or not self.names:
@@ -218,11 +180,7 @@ class GridSearch:
     def polish(self, target: NDArray[np.float64], result: NDArray[np.float64], rows: NDArray[np.int64]) -> None:
         """Bring satisfied rows nearer to `target` as long as single and double moves do so; writes `result`.
 
-        Parameters
-        ----------
-        target, result : ndarray of shape (r, q)
-        rows : ndarray of int64
-            Row numbers.
+        `target`, `result`: shape (r, q).
         """
         if not self.names or not len(rows):
             return
@@ -261,9 +219,7 @@ class GridSearch:
     def _jumps(self, current: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
         """Rows with two factors replaced by the nearest pairs whose product is one of the values allowed for it.
 
-        Yields
-        ------
-        ndarray of shape (m, j, q)
+        Returns shape (m, j, q).
         """
         for one, other, pairs in self._pairs:
             columns = [self.system.position[one], self.system.position[other]]
@@ -345,13 +301,6 @@ def neighbours(count: int, limit: int, rng: np.random.Generator) -> NDArray[np.i
     """Moves of `count` free variables in grid units, the smallest first; shape (m, count), m <= `limit`.
 
     All single moves of one unit, all double ones, single moves of two and three, then random ones of growing size.
-
-    Parameters
-    ----------
-    count : int
-    limit : int
-        Most moves.
-    rng : numpy.random.Generator
     """
     if count == 0:
         return np.zeros((0, 0), dtype=np.int64)

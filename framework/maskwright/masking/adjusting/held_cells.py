@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 def held_edits(names: Sequence[str], held: NDArray[np.float64]) -> EditSet:
     """Equality for each variable that some row holds.
 
-    Parameters
-    ----------
-    names : sequence of str, length q
-    held : ndarray of shape (r, q), float64
-        NaN where a cell may be anything.
+    `held`: NaN where a cell may be anything; shape (r, q).
     """
     return EditSet(tuple(_edit(name) for name, column in zip(names, held.T, strict=True) if _any_known(column)))
 
@@ -36,11 +32,7 @@ def held_edits(names: Sequence[str], held: NDArray[np.float64]) -> EditSet:
 def with_held(targets: Targets, held: NDArray[np.float64]) -> Targets:
     """Targets with the values that cells are held at beside them.
 
-    Parameters
-    ----------
-    targets : Targets
-        Whose rows are records.
-    held : ndarray of shape (r, q), float64
+    `held`: shape (r, q).
     """
     columns = {
         _companion(variable.name): number_cells(column, np.isnan(column), variable.decimals)

@@ -30,23 +30,7 @@ def onto_kinds(
 ) -> NDArray[np.float64]:
     """Rows moved onto the constraints that plugins can move them onto; the others as they are.
 
-    Parameters
-    ----------
-    system : ConstraintSystem
-    edits : EditSet
-        Of the rows.
-    values : ndarray of shape (r, q), float64
-    broken : mapping of edit name to ndarray of shape (r,), bool
-        Rows that violate each edit.
-
-    Returns
-    -------
-    ndarray of shape (r, q), float64
-
-    Raises
-    ------
-    PluginFailed
-        A kind of constraint moved a row to a point that it does not satisfy itself, or that another edit forbids.
+    `values`: shape (r, q). `broken`: rows that violate each edit; shape (r,). Returns shape (r, q).
     """
     points = values
     for edit in edits:

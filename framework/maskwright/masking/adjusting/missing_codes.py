@@ -41,13 +41,7 @@ def codes_of(variables: Sequence[Variable]) -> dict[int, NDArray[np.float64]]:
 
 
 def without_codes(edits: EditSet, codes: Mapping[str, Collection[float]]) -> EditSet:
-    """Edits in which no value equals a code: ``wage == 0 or wage == -9`` is ``wage == 0``.
-
-    Parameters
-    ----------
-    edits : EditSet
-    codes : mapping of name to collection of float
-    """
+    """Edits in which no value equals a code: ``wage == 0 or wage == -9`` is ``wage == 0``."""
     if not codes:
         return edits
     return EditSet(tuple(_without(edit, codes) for edit in edits), edits.notes)

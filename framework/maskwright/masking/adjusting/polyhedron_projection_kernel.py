@@ -325,17 +325,9 @@ def project_points(
 
     The nearest x with ``equal @ x == equal_bound``, ``own @ x == own_bound`` and ``below @ x <= below_bound``.
 
-    Parameters
-    ----------
-    points : ndarray of shape (r, d), float64
-        Replaced by their projections where `status` is 0.
-    equal, below : ndarray of shape (e, d) and (i, d)
-        Normals shared by all points.
-    equal_bound, below_bound : ndarray of shape (r, e) and (r, i)
-        Bounds of each point; NaN leaves the constraint out for that point.
-    own, own_bound : ndarray of shape (r, o, d) and (r, o)
-        Equalities with normals of their own for each point (linearised products).
-    status : ndarray of shape (r,), int8
-        Written: 0 solved, 1 infeasible, 2 stalled.
+    `points`: replaced by their projections where `status` is 0; shape (r, d). `equal`, `below`: normals shared by all
+    points; shape (e, d) and (i, d). `equal_bound`, `below_bound`: bounds of each point; NaN leaves the constraint out
+    for that point; shape (r, e) and (r, i). `own`, `own_bound`: equalities with normals of their own for each point
+    (linearised products); shape (r, o, d) and (r, o). `status`: Written: 0 solved, 1 infeasible, 2 stalled; shape (r,).
     """
     _project_all(points, equal, equal_bound, own, own_bound, below, below_bound, status)

@@ -51,14 +51,8 @@ class PolynomialConstraint:
     def gradient(self, fetch: Fetch, position: Mapping[str, int], result: NDArray[np.float64]) -> None:
         """Write the gradient of the sum.
 
-        Parameters
-        ----------
-        fetch : callable
-            Gives a variable's numbers, shape (r,).
-        position : mapping of name to int
-            Columns of the variables that may move; the others count as constants.
-        result : ndarray of shape (r, q), float64
-            Written.
+        `fetch`: gives a variable's numbers, shape (r,). `position`: columns of the variables that may move; the others
+        count as constants. `result`: written; shape (r, q).
         """
         result[:] = 0.0
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -44,24 +44,11 @@ def nearest_feasible(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Nearest points that satisfy all constraints.
 
-    Parameters
-    ----------
-    system : ConstraintSystem
-    values : ndarray of shape (m, q)
-        The points; NaN coordinates do not take part, nor do constraints on them.
-    index : ndarray of shape (m,)
-        Their row numbers.
-    margin : float
-        Inequalities are tightened by this many grid steps of each of their variables, so that rounding has room; by
-        as many times 2e-12 of a standard deviation and of their largest term where a variable has no grid.
-    members : int
-        How many nearest members of each finite set are tried.
-
-    Returns
-    -------
-    points : ndarray of shape (m, q)
-        Unchanged where nothing feasible was found.
-    found : ndarray of shape (m,), bool
+    `values`: the points; NaN coordinates do not take part, nor do constraints on them; shape (m, q). `index`: their row
+    numbers; shape (m,). `margin`: inequalities are tightened by this many grid steps of each of their variables, so
+    that rounding has room; by as many times 2e-12 of a standard deviation and of their largest term where a variable
+    has no grid. `members`: how many nearest members of each finite set are tried. Returns unchanged where nothing
+    feasible was found; shape (m, q).
     """
     best, found = values.copy(), np.zeros(len(values), dtype=np.bool_)
 
@@ -95,20 +82,8 @@ def feasible_points(
 
     Where the nearest way has no point on the grid, another may have one.
 
-    Parameters
-    ----------
-    system : ConstraintSystem
-    values : ndarray of shape (m, q), float64
-    index : ndarray of shape (m,), int64
-        Their row numbers.
-    members : int
-        How many nearest members of each finite set are tried.
-
-    Yields
-    ------
-    rows : ndarray of shape (s,), int64
-        Positions among the m rows.
-    points : ndarray of shape (s, q), float64
+    `values`: shape (m, q). `index`: their row numbers; shape (m,). `members`: how many nearest members of each finite
+    set are tried. Returns positions among the m rows; shape (s,).
     """
     for rows, combination in _combinations(system, values, index, members, MOST_WAYS):
         points, solved = _project(system, combination, values[rows], index[rows])

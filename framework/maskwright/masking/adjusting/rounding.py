@@ -24,15 +24,8 @@ _COARSENING_REACH = 60
 class Grid:
     """Rows held as whole numbers where variables have a grid, as float64 where they have none.
 
-    Parameters
-    ----------
-    names : sequence of str, length q
-    decimals : mapping of name to int or None
-    scale : ndarray of shape (q,)
-        Standard deviations, to weigh moves of one variable against another.
-    plan : Derivations
-    strides : mapping of name to int, optional
-        Units of the grid that rounded values lie apart; by default 1.
+    `scale`: standard deviations, to weigh moves of one variable against another; shape (q,). `strides`: units of the
+    grid that rounded values lie apart; by default 1.
     """
 
     def __init__(
@@ -52,9 +45,7 @@ class Grid:
     def round(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Rows on the grid, dependents computed; NaN stays NaN.
 
-        Parameters
-        ----------
-        values : ndarray of shape (r, q), float64
+        `values`: shape (r, q).
         """
         return self.compute(self.to_units(values))
 

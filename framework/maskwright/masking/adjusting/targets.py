@@ -37,20 +37,11 @@ if TYPE_CHECKING:
 class Targets:
     """The rows of one adjustment unit: representatives or records.
 
-    Attributes
-    ----------
-    variables : tuple of Variable, length q
-        Numeric variables that may move.
-    companions : mapping of name to Cells of n records
-        Variables that edits read and that do not move.
-    members : ndarray of shape (n,), int64, or None
-        Row of each record; None when row i is record i.
-    domain : Domain or None
-        Combinations of values in the original file, for domain edits.
-    moving : mapping of name to Cells of n records
-        Of variables that may move, as far as edits ask for their missing codes: the codes stay in their cells.
-    multiples : mapping of name to int
-        Units of the grid of which steps have promised that published values are multiples.
+    `variables`: numeric variables that may move. `companions`: variables that edits read and that do not move.
+    `members`: row of each record; None when row i is record i; shape (n,). `domain`: combinations of values in the
+    original file, for domain edits. `moving`: of variables that may move, as far as edits ask for their missing codes:
+    the codes stay in their cells. `multiples`: units of the grid of which steps have promised that published values are
+    multiples.
     """
 
     variables: tuple[Variable, ...]
@@ -80,17 +71,8 @@ class Targets:
         that is unknown because a cell is missing is not violated. Between numbers without a grid, few equalities can
         hold in binary64: they may miss as much as validation allows; inequalities may not.
 
-        Parameters
-        ----------
-        edit : Edit
-        values : ndarray of shape (m, q), float64
-            What the rows hold; NaN where missing.
-        index : ndarray of shape (m,), int64
-            Their row numbers.
-
-        Returns
-        -------
-        ndarray of shape (m,), bool
+        `values`: what the rows hold; NaN where missing; shape (m, q). `index`: their row numbers; shape (m,). Returns
+        shape (m,).
         """
         places = [variable.decimals for variable in self.variables if variable.name in edit.variables]
         # Sums of whole numbers are exact in binary64, so there the two arithmetics cannot differ.
@@ -119,16 +101,7 @@ class Targets:
 
         Where a missing cell leaves it open, the edit is unknown and not violated: nothing has to move for it.
 
-        Parameters
-        ----------
-        requirement : Requirement
-        values : ndarray of shape (m, q), float64
-        index : ndarray of shape (m,), int64
-            Row numbers.
-
-        Returns
-        -------
-        ndarray of shape (m,), bool
+        `values`: shape (m, q). `index`: row numbers; shape (m,). Returns shape (m,).
         """
 
         def judge(columns: RecordChunk) -> NDArray[np.bool_]:

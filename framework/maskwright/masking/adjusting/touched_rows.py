@@ -26,14 +26,7 @@ def with_rounding(
 ) -> dict[str, NDArray[np.bool_]]:
     """Rows that violate each edit, with those among `index` that plain rounding takes off it.
 
-    Parameters
-    ----------
-    broken : mapping of edit name to ndarray of shape (r,), bool
-    targets : Targets
-    edits : EditSet
-    rounded : ndarray of shape (r, q), float64
-    index : ndarray of int64
-        Row numbers.
+    `broken`: shape (r,). `rounded`: shape (r, q).
     """
     found = dict(broken)
     for edit in edits:
@@ -54,15 +47,8 @@ def with_taken_up(
 ) -> dict[str, NDArray[np.bool_]]:
     """Rows touched by each edit, with those among `index` in which an equality takes up what a search moved.
 
-    Parameters
-    ----------
-    touched : mapping of edit name to ndarray of shape (r,), bool
-    targets : Targets
-    edits : EditSet
-    index : ndarray of int64
-        Rows whose values were searched for, and found.
-    plain, values : ndarray of shape (r, q), float64
-        As plain rounding left them, and as they were found.
+    `touched`: shape (r,). `index`: rows whose values were searched for, and found. `plain`, `values`: as plain rounding
+    left them, and as they were found; shape (r, q).
     """
     result = dict(touched)
     moved = (plain[index] != values[index]) & ~np.isnan(values[index])
@@ -78,12 +64,7 @@ def with_taken_up(
 def by_stated_edit(touched: Mapping[str, NDArray[np.bool_]], stated: Mapping[str, str]) -> dict[str, NDArray[np.bool_]]:
     """Rows touched by each edit as it was stated: those that any of its conjuncts touched.
 
-    Parameters
-    ----------
-    touched : mapping of name to ndarray of shape (r,), bool
-        By conjunct.
-    stated : mapping of name to str
-        Edit that each conjunct is of.
+    `touched`: by conjunct; shape (r,). `stated`: edit that each conjunct is of.
     """
     found: dict[str, NDArray[np.bool_]] = {}
     for name, rows in touched.items():

@@ -19,20 +19,10 @@ if TYPE_CHECKING:
 class KnownNumber(NamedTuple):
     """How many members of each group are of some kind, where something that is published tells it.
 
-    Attributes
-    ----------
-    told : ndarray of shape (groups,), int64
-        The number; -1 where it is not told.
-    capped : bool
-        What is told is whether any member is, as 0 or 1.
-    is_of : ndarray of shape (values,), bool
-        Values of the variable that members of this kind have.
-    inside : ndarray of shape (n,), bool
-        Members who are seen to be of the kind.
-    open : ndarray of shape (n,), bool
-        Members of whom it is not seen.
-    sure : ndarray of shape (n,), bool
-        Members of whom it depends on the variable alone: whatever else makes the kind is seen.
+    `told`: the number; -1 where it is not told; shape (groups,). `capped`: what is told is whether any member is, as 0
+    or 1. `is_of`: values of the variable that members of this kind have; shape (values,). `inside`: members who are
+    seen to be of the kind; shape (n,). `open`: members of whom it is not seen; shape (n,). `sure`: members of whom it
+    depends on the variable alone: whatever else makes the kind is seen; shape (n,).
     """
 
     told: NDArray[np.int64]
@@ -48,14 +38,8 @@ def counted_out(
 ) -> NDArray[np.bool_]:
     """Suppressed cells for which known numbers leave one value, which is the right one; shape (n,).
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,), int64
-        Codes 0, 1, ... of what members have, -1 where nothing.
-    gone : ndarray of shape (n,), bool
-        Suppressed cells.
-    groups : ndarray of shape (n,), int64
-    numbers : iterable of KnownNumber
+    `values`: codes 0, 1, ... of what members have, -1 where nothing; shape (n,). `gone`: suppressed cells; shape (n,).
+    `groups`: shape (n,).
     """
     asked = np.flatnonzero(gone & (values >= 0))
     possible = np.ones((len(asked), int(values.max(initial=-1)) + 1), dtype=np.bool_)

@@ -22,17 +22,8 @@ MOST_UNITS = 2**53
 def with_derived(data: Dataset, derived: Sequence[DerivedVariable]) -> Dataset:
     """Copy in which derived variables are computed from the others.
 
-    Parameters
-    ----------
-    data : Dataset
-        Of the upper level, with the computed columns that they read.
-    derived : sequence of DerivedVariable
-        In the order in which they are computed.
-
-    Returns
-    -------
-    Dataset
-        A derived cell is missing where one that it is computed from is, and where it was.
+    `data`: of the upper level, with the computed columns that they read. `derived`: in the order in which they are
+    computed. Returns a derived cell is missing where one that it is computed from is, and where it was.
     """
     for each in derived:
         data = data.with_columns({each.variable: _computed(data, each)})

@@ -30,19 +30,8 @@ def derived_instead(
 ) -> LinkedData:
     """Levels in which the totals of some groups are derived, and bounds that read them are met.
 
-    Parameters
-    ----------
-    linked : LinkedData
-        Masked.
-    bound : BoundEdits
-    across : AcrossLevels
-        As planned where every total is derived that can be.
-    groups : ndarray of int64
-        Positions in the upper level.
-    scale : mapping of name to float
-    movable : sequence of str
-        Numeric variables of the upper level that steps mask.
-    rng : numpy.random.Generator
+    `across`: as planned where every total is derived that can be. `groups`: positions in the upper level. `movable`:
+    numeric variables of the upper level that steps mask.
     """
     top = linked.levels[0]
     beside = with_linked_columns(linked.taken(groups), bound, top.name)

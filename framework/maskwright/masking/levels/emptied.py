@@ -45,20 +45,9 @@ if TYPE_CHECKING:
 class Emptied:
     """What is published where cells are suppressed.
 
-    Attributes
-    ----------
-    linked : LinkedData
-    shown : LinkedData
-        As it would be published without suppression.
-    results : mapping of level name to MaskingResult
-        With the cells that went besides.
-    cells : mapping of (level, name) to ndarray of shape (n,), bool
-        All suppressed cells.
-    besides : mapping of (level, name) to ndarray of shape (n,), bool
-        Those that went because of other records.
-    doubts : tuple of Doubt
-        Suppressed cells that follow all the same, or perhaps do.
-    notices : tuple of str
+    `shown`: as it would be published without suppression. `results`: with the cells that went besides. `cells`: all
+    suppressed cells; shape (n,). `besides`: those that went because of other records; shape (n,). `doubts`: suppressed
+    cells that follow all the same, or perhaps do.
     """
 
     linked: LinkedData
@@ -80,22 +69,7 @@ def emptied_cells(
 ) -> Emptied:
     """Empty the cells that steps suppress, and those by which edits across records would give them back.
 
-    Parameters
-    ----------
-    shown : LinkedData
-        As it would be published without suppression.
-    originals : mapping of level name to Dataset
-    results : mapping of level name to MaskingResult
-        Of the levels that steps mask.
-    plans : mapping of level name to Plan
-        Of these.
-    bound : BoundEdits
-    reporter : Reporter
-
-    Raises
-    ------
-    InputError
-        Where a suppressed cell follows from variables that may not be suppressed.
+    `shown`: as it would be published without suppression. `results`: of the levels that steps mask.
     """
     cells = _cells_of_steps(shown, results)
     uncoded: dict[str, Mapping[str, NDArray[np.bool_]]] = {
@@ -213,12 +187,7 @@ def _said(besides: Cells, by_edits: Cells, promised: Cells) -> Iterator[str]:
 
 
 def codes_taken(result: MaskingResult) -> dict[str, NDArray[np.bool_]]:
-    """Cells of a level whose missing code a method took away: k counts them with the suppressed ones.
-
-    Parameters
-    ----------
-    result : MaskingResult
-    """
+    """Cells of a level whose missing code a method took away: k counts them with the suppressed ones."""
     return {} if result.removal is None else lost_codes(result.masked, result.removal.shown, {})
 
 

@@ -37,17 +37,10 @@ if TYPE_CHECKING:
 class Complements:
     """What was suppressed besides, by level and variable.
 
-    Attributes
-    ----------
-    cells : mapping of (level, name) to ndarray of shape (n,), bool
-    known : mapping of (level, name) to int
-        Cells that follow from the edits alone, whatever is suppressed.
-    undecided : mapping of (level, name) to int
-        Cells of which it was neither shown that they follow nor that they do not.
-    told : mapping of (level, name) to ndarray of shape (n,), bool
-        Cells that follow from what is empty beside them.
-    given_up : frozenset of (level, name)
-        Variables of which cells are undecided because as much was looked at for one group as ever is.
+    `cells`: shape (n,). `known`: cells that follow from the edits alone, whatever is suppressed. `undecided`: cells of
+    which it was neither shown that they follow nor that they do not. `told`: cells that follow from what is empty
+    beside them; shape (n,). `given_up`: variables of which cells are undecided because as much was looked at for one
+    group as ever is.
     """
 
     cells: Mapping[Source, NDArray[np.bool_]] = field(default_factory=dict)
@@ -67,24 +60,9 @@ def complement_across(
 ) -> Complements:
     """Choose cells to suppress besides, so that no suppressed cell follows from its group and the edits.
 
-    Parameters
-    ----------
-    shown : LinkedData
-        As it would be published without suppression.
-    hidden : mapping of (level, name) to ndarray of shape (n,), bool
-        Suppressed cells.
-    bound : BoundEdits
-        That the published records obey.
-    last : collection of (level, name)
-        Variables to suppress only where no other does: keys.
-    never : collection of (level, name)
-        Variables that are not suppressed: weights.
-    progress : callable
-
-    Raises
-    ------
-    InputError
-        Where a cell follows from variables that may not be suppressed.
+    `shown`: as it would be published without suppression. `hidden`: suppressed cells; shape (n,). `bound`: that the
+    published records obey. `last`: variables to suppress only where no other does: keys. `never`: variables that are
+    not suppressed: weights.
     """
     problem = _Problem(shown, hidden, bound, frozenset(last), frozenset(never), progress)
     return problem.solved() if problem.spans else Complements()

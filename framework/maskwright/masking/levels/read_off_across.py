@@ -37,16 +37,9 @@ if TYPE_CHECKING:
 class AcrossReader:
     """Somebody who reads suppressed cells of one level off the other, and of members off their housemates.
 
-    Parameters
-    ----------
-    shown : LinkedData
-        As it would be published without suppression; two levels.
-    published : mapping of level name to collection of str
-        Variables that are published, keys left out.
-    wanted : collection of (level, name)
-        Variables that steps suppressed, the others went beside them.
-    last, never : collection of (level, name)
-        Variables to suppress only where no other does, and those that are not suppressed.
+    `shown`: as it would be published without suppression; two levels. `published`: variables that are published, keys
+    left out. `wanted`: variables that steps suppressed, the others went beside them. `last`, `never`: variables to
+    suppress only where no other does, and those that are not suppressed.
     """
 
     def __init__(
@@ -78,10 +71,7 @@ class AcrossReader:
     def complement(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> tuple[Cells, Cells]:
         """Choose cells to suppress besides; and cells that follow from what is empty beside them.
 
-        Parameters
-        ----------
-        hidden : mapping of (level, name) to ndarray of shape (n,), bool
-            Suppressed cells of both levels.
+        `hidden`: suppressed cells of both levels; shape (n,).
         """
         gone: Cells = {source: cells.copy() for source, cells in hidden.items() if cells.any()}
         told: Cells = {}
@@ -100,9 +90,7 @@ class AcrossReader:
     def left(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> Mapping[str, Readable]:
         """Suppressed cells that can be read off all the same, by level.
 
-        Parameters
-        ----------
-        hidden : mapping of (level, name) to ndarray of shape (n,), bool
+        `hidden`: shape (n,).
         """
         left: Cells = {}
         by: dict[Source, CellsByWay] = {}
@@ -245,14 +233,7 @@ class _Joined:
 
 
 def told_by_size(shown: LinkedData, names: Collection[str]) -> Iterator[str]:
-    """Variables of the upper level that counting the members tells: there is no use in emptying them.
-
-    Parameters
-    ----------
-    shown : LinkedData
-        Two levels.
-    names : collection of str
-    """
+    """Variables of the upper level that counting the members tells: there is no use in emptying them."""
     top, low = shown
     assert low.groups is not None
     codes, sizes = ValueCodes(top.data), np.bincount(low.groups, minlength=len(top)).astype(np.int64)

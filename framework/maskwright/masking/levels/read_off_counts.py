@@ -40,12 +40,8 @@ ORDER_OF_CHANCE = 0
 class _Number(NamedTuple):
     """How many members of each group have a value, or have another.
 
-    Attributes
-    ----------
-    members : ndarray of shape (groups,), int64
-        -1 in groups without members.
-    says : ndarray of shape (groups,), bool
-        Where it says more than that nobody has the value, or nobody another one.
+    `members`: -1 in groups without members; shape (groups,). `says`: where it says more than that nobody has the value,
+    or nobody another one; shape (groups,).
     """
 
     members: NDArray[np.int64]
@@ -55,20 +51,10 @@ class _Number(NamedTuple):
 class _Kind(NamedTuple):
     """Members of some kind, by group.
 
-    Attributes
-    ----------
-    counts : ndarray of shape (groups,), int64
-        -1 in groups without members.
-    capped : bool
-        1 stands for any number of members.
-    is_of : ndarray of shape (values,), bool
-        Values of the variable that they have.
-    beside : tuple of str and int, or None
-        Another variable, and the value of it that they have besides.
-    shuffled : ndarray of shape (groups,), int64
-        As many, were the members shuffled.
-    told : ndarray of shape (groups,), bool, or None
-        Groups in which the number, or what it tells, is told; None: in all.
+    `counts`: -1 in groups without members; shape (groups,). `capped`: 1 stands for any number of members. `is_of`:
+    values of the variable that they have; shape (values,). `beside`: another variable, and the value of it that they
+    have besides. `shuffled`: as many, were the members shuffled; shape (groups,). `told`: groups in which the number,
+    or what it tells, is told; None: in all; shape (groups,).
     """
 
     counts: NDArray[np.int64]
@@ -82,18 +68,10 @@ class _Kind(NamedTuple):
 class CountReader:
     """Somebody who knows how many members have a value.
 
-    Parameters
-    ----------
-    shown : LinkedData
-        As it would be published without suppression; two levels.
-    published : mapping of level name to collection of str
-        Variables that are published, keys left out.
-    wanted : collection of str
-        Variables that steps suppressed, the others went beside them.
-    never : collection of str
-        Variables that are not suppressed.
-    by_counting : collection of str
-        Those of the upper level that counting the members tells: leaving them out of the release hides nothing.
+    `shown`: as it would be published without suppression; two levels. `published`: variables that are published, keys
+    left out. `wanted`: variables that steps suppressed, the others went beside them. `never`: variables that are not
+    suppressed. `by_counting`: those of the upper level that counting the members tells: leaving them out of the release
+    hides nothing.
     """
 
     def __init__(
@@ -119,9 +97,7 @@ class CountReader:
     def complement(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> Cells:
         """Cells that go with these.
 
-        Parameters
-        ----------
-        hidden : mapping of (level, name) to ndarray of shape (n,), bool
+        `hidden`: shape (n,).
         """
         more: Cells = {}
         for level, name, other, asked in self._asked(hidden):
@@ -142,9 +118,7 @@ class CountReader:
         That a variable says something of the members is not enough: of two empty cells, that one of them is the head's
         says of neither whether it is.
 
-        Parameters
-        ----------
-        hidden : mapping of (level, name) to ndarray of shape (n,), bool
+        `hidden`: shape (n,).
         """
         asked: dict[Source, list[str]] = {}
         for level, name, other, _ in self._asked(hidden):

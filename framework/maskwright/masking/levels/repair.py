@@ -35,13 +35,7 @@ if TYPE_CHECKING:
 class Repaired:
     """What meeting the bounds did.
 
-    Attributes
-    ----------
-    data : Dataset
-    moved : int
-        Records whose values changed.
-    by_edit : mapping of edit name to int
-        Records that broke each bound before.
+    `by_edit`: records that broke each bound before.
     """
 
     data: Dataset
@@ -59,18 +53,8 @@ def repaired(
 ) -> Repaired:
     """Move clusters to where the bounds hold for all of their records, and derive anew.
 
-    Parameters
-    ----------
-    data : Dataset
-        The upper level, masked, with the computed columns that edits read.
-    across : AcrossLevels
-    movable : sequence of str
-        Numeric variables that steps mask, but those that are derived.
-    inside : EditSet
-        Other edits on these.
-    scale : sequence of float
-        Their standard deviations.
-    rng : numpy.random.Generator
+    `data`: the upper level, masked, with the computed columns that edits read. `movable`: numeric variables that steps
+    mask, but those that are derived.
     """
     names = tuple(name for name in movable if name in data)
     stated = [(edit, part) for edit in across.repaired for part in edit.parts if isinstance(part, LinearPart)]

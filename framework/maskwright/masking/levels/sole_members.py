@@ -33,14 +33,7 @@ MOST_VALUES = 30
 class SoleValue:
     """A value that exactly one member of a group has, but for few groups.
 
-    Attributes
-    ----------
-    name : str
-        Variable of the members.
-    members : ndarray of shape (n,), bool
-        Those who have the value.
-    of_two : bool
-        Whether the variable has only one other value.
+    `members`: those who have the value; shape (n,). `of_two`: whether the variable has only one other value.
     """
 
     name: str
@@ -53,13 +46,6 @@ def sole_values(shown: LinkedData, names: Collection[str]) -> tuple[SoleValue, .
 
     Were members drawn one by one, some groups would have the value twice. At most `EXCEPTIONS` times as many may; that
     none has is chance where fewer are expected than the logarithm of `BY_CHANCE` times the number of values.
-
-    Parameters
-    ----------
-    shown : LinkedData
-        Two levels.
-    names : collection of str
-        Variables of the members.
     """
     top, low = shown
     assert low.groups is not None
@@ -85,15 +71,7 @@ def sole_values(shown: LinkedData, names: Collection[str]) -> tuple[SoleValue, .
 class SoleReader:
     """Somebody who knows that each group has exactly one member with a value, and looks for him among the others.
 
-    Parameters
-    ----------
-    shown : LinkedData
-        As it would be published without suppression; two levels.
-    values : collection of SoleValue
-    wanted : collection of str
-        Variables that steps suppressed.
-    never : collection of str
-        Variables that are not suppressed.
+    `shown`: as it would be published without suppression; two levels. `never`: variables that are not suppressed.
     """
 
     def __init__(
@@ -110,9 +88,7 @@ class SoleReader:
     def complement(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> Cells:
         """Cells of housemates that go with these: of a pair nobody knows which one has the value.
 
-        Parameters
-        ----------
-        hidden : mapping of (level, name) to ndarray of shape (n,), bool
+        `hidden`: shape (n,).
         """
         more: Cells = {}
         for each, gone, told in self._told(hidden):
@@ -133,9 +109,7 @@ class SoleReader:
     def left(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> dict[Source, dict[Way, NDArray[np.bool_]]]:
         """Suppressed cells that follow all the same, and from what.
 
-        Parameters
-        ----------
-        hidden : mapping of (level, name) to ndarray of shape (n,), bool
+        `hidden`: shape (n,).
         """
         found: dict[Source, dict[Way, NDArray[np.bool_]]] = {}
         for each, gone, told in self._told(hidden):

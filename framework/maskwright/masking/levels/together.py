@@ -42,21 +42,10 @@ if TYPE_CHECKING:
 class MovedTogether:
     """What moving groups did.
 
-    Attributes
-    ----------
-    linked : LinkedData
-    moved : ndarray of shape (g,), bool
-        Groups that were moved onto their edits.
-    infeasible : ndarray of shape (g,), bool
-        Groups that break an edit and for which no values were found.
-    large : ndarray of shape (g,), bool
-        Groups that break an edit and have too many members.
-    by_edit : mapping of edit name to int
-        Groups that broke each edit.
-    failing : mapping of edit name to int
-        Infeasible groups that break it still.
-    left_by_edit : mapping of edit name to int
-        The same with the large groups that break it.
+    `moved`: groups that were moved onto their edits; shape (g,). `infeasible`: groups that break an edit and for which
+    no values were found; shape (g,). `large`: groups that break an edit and have too many members; shape (g,).
+    `by_edit`: groups that broke each edit. `failing`: infeasible groups that break it still. `left_by_edit`: the same
+    with the large groups that break it.
     """
 
     linked: LinkedData
@@ -83,18 +72,7 @@ def moved_together(
 ) -> MovedTogether:
     """Move groups that break an edit onto all edits.
 
-    Parameters
-    ----------
-    linked : LinkedData
-        Masked; two levels.
-    bound : BoundEdits
-    moving : mapping of level name to collection of str
-        Numeric variables that may move.
-    scale : mapping of name to float
-        Their standard deviations.
-    largest : int
-        Members of the largest groups that are moved.
-    seed : int
+    `moving`: numeric variables that may move. `largest`: members of the largest groups that are moved.
     """
     top, low = linked.names
     rules = joint_rules(bound, (top, low), moving)

@@ -45,16 +45,8 @@ def told_across(
 ) -> Iterator[Doubt]:
     """Doubts about changed variables that a marked member, or the number of members, shows.
 
-    Parameters
-    ----------
-    linked : LinkedData
-        The original; two levels.
-    masked : mapping of level name to collection of str
-        Variables that steps mask; of members, a mark that is masked marks nobody.
-    changed : mapping of level name to collection of str
-        Those of them that are more than emptied.
-    tied : collection of frozenset of (level, name)
-        What an edit keeps together, in the masked data too.
+    `masked`: variables that steps mask; of members, a mark that is masked marks nobody. `changed`: those of them that
+    are more than emptied. `tied`: what an edit keeps together, in the masked data too.
     """
     if not any(changed.values()):
         return

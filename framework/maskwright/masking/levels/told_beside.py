@@ -36,24 +36,10 @@ if TYPE_CHECKING:
 class AskedAcross:
     """Somebody who reads suppressed cells off the other level, and of which variables he is asked for single values.
 
-    Parameters
-    ----------
-    shown : LinkedData
-        As it would be published without suppression; two levels.
-    published : mapping of level name to collection of str
-        Variables that are published, keys left out.
-    bound : BoundEdits
-        That the published records obey.
-    within : sequence of callable
-        For each level: cells that edits within its records ask for beside these.
-    wanted : collection of (level, name)
-        Variables that steps suppressed.
-    last, never : collection of (level, name)
-        Variables to suppress only where no other does, and those that are not suppressed.
-
-    Attributes
-    ----------
-    reader : AcrossReader
+    `shown`: as it would be published without suppression; two levels. `published`: variables that are published, keys
+    left out. `bound`: that the published records obey. `within`: for each level: cells that edits within its records
+    ask for beside these. `last`, `never`: variables to suppress only where no other does, and those that are not
+    suppressed.
     """
 
     def __init__(
@@ -73,12 +59,8 @@ class AskedAcross:
     def ask_more(self, cells: Mapping[Source, NDArray[np.bool_]], by_edits: Mapping[Source, NDArray[np.bool_]]) -> bool:
         """Ask, from now on, for variables by whose cells edits tell others; whether there were any.
 
-        Parameters
-        ----------
-        cells : mapping of (level, name) to ndarray of shape (n,), bool
-            All suppressed cells, beside which nothing asks for more.
-        by_edits : mapping of (level, name) to ndarray of shape (n,), bool
-            Those that went because edits across records tell others by them.
+        `cells`: all suppressed cells, beside which nothing asks for more; shape (n,). `by_edits`: those that went
+        because edits across records tell others by them; shape (n,).
         """
         tied = tied_by_edits(self._bound, cells, self._wanted)
         if not tied:
@@ -107,13 +89,7 @@ def tied_by_edits(
 ) -> tuple[Source, ...]:
     """Variables of which cells merely went beside others, and that an edit reads with another that has empty cells.
 
-    Parameters
-    ----------
-    bound : BoundEdits
-    cells : mapping of (level, name) to ndarray of shape (n,), bool
-        All suppressed cells.
-    wanted : collection of (level, name)
-        Variables of which single values are asked already.
+    `cells`: all suppressed cells; shape (n,). `wanted`: variables of which single values are asked already.
     """
     empty = {source for source, gone in cells.items() if gone.any()}
     tied: set[Source] = set()
@@ -135,18 +111,9 @@ def leading_on(
 ) -> tuple[Source, ...]:
     """Variables by whose told cells edits tell other suppressed cells.
 
-    Parameters
-    ----------
-    shown : LinkedData
-        As it would be published without suppression; two levels.
-    cells : mapping of (level, name) to ndarray of shape (n,), bool
-        All suppressed cells, beside which no edit asks for more.
-    told : mapping of (level, name) to ndarray of shape (n,), bool
-        Those of them that single values tell.
-    by_edits : mapping of (level, name) to ndarray of shape (n,), bool
-        Those that went because edits across records tell others by them.
-    lacking : callable
-        Cells that edits ask for beside these.
+    `shown`: as it would be published without suppression; two levels. `cells`: all suppressed cells, beside which no
+    edit asks for more; shape (n,). `told`: those of them that single values tell; shape (n,). `by_edits`: those that
+    went because edits across records tell others by them; shape (n,). `lacking`: cells that edits ask for beside these.
     """
     of_groups = {
         source: _groups_of(shown, source, gone & told[source]) for source, gone in cells.items() if source in told

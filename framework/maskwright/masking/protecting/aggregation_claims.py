@@ -30,22 +30,7 @@ RELATIVE = 1e-9
 
 
 def refuse_other_representatives(method: Method, params: BaseModel, block: Block, masked: Masked) -> None:
-    """Stop where a method does not make its representatives with the aggregation that the step asks for.
-
-    Parameters
-    ----------
-    method : Method
-    params : pydantic.BaseModel
-        Of the method.
-    block : Block
-        What it saw.
-    masked : Masked
-        What it returned.
-
-    Raises
-    ------
-    InputError
-    """
+    """Stop where a method does not make its representatives with the aggregation that the step asks for."""
     chosen = [position for position, each in enumerate(block.operators) if isinstance(each, ChosenAggregation)]
     if not chosen or masked.labels is None or masked.representatives is None:
         return
@@ -63,19 +48,7 @@ def refuse_other_representatives(method: Method, params: BaseModel, block: Block
 def broken_aggregation_claims(step: Step, group: Group, result: GroupResult, edits: EditSet) -> Iterator[Keeper]:
     """Edits that the aggregation of a step claims to keep and that its representatives break.
 
-    Parameters
-    ----------
-    step : Step
-    group : Group
-    result : GroupResult
-        What was made of the group.
-    edits : EditSet
-        Of the run.
-
-    Yields
-    ------
-    Keeper
-        Who keeps the edit then.
+    `result`: what was made of the group. Returns who keeps the edit then.
     """
     chosen = step.aggregation
     if chosen is None or result.representatives is None:

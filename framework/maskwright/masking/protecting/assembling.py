@@ -30,28 +30,13 @@ WEIGHT_DECIMALS = 6
 class GroupResult:
     """A masked group over all records, before adjustment.
 
-    Attributes
-    ----------
-    values : ndarray of shape (n, g)
-    missing : ndarray of shape (n, g), bool
-    variables : tuple of Variable
-    labels : ndarray of shape (n,), int64, or None
-    representatives : ndarray of shape (c, g), or None
-    notes : mapping
-        Of the method: numbers summed over blocks, except smallest and largest ones.
-    kept_rows : ndarray of shape (n,), int64, or None
-        Records of the dataset that the method kept, ascending, where it dropped some.
-    weights : ndarray of shape (n,), or None
-        Their sampling weights, where the method changed them.
-    limits : tuple of Limit
-        Found in the data by the method, in every call.
-    doubts : tuple of str
-        What the method could not do of what it is for.
-    suppressed : ndarray of shape (n, g), bool, or None
-        Missing cells that lose their missing code.
-    missing_codes : ndarray of shape (n, g), int64, or None
-        Positions of the codes of missing cells in those of the columns, where the method drew records: the old ones
-        are of other records then.
+    `values`: shape (n, g). `missing`: shape (n, g). `labels`: shape (n,). `representatives`: shape (c, g). `notes`: of
+    the method: numbers summed over blocks, except smallest and largest ones. `kept_rows`: records of the dataset that
+    the method kept, ascending, where it dropped some; shape (n,). `weights`: their sampling weights, where the method
+    changed them; shape (n,). `limits`: found in the data by the method, in every call. `doubts`: what the method could
+    not do of what it is for. `suppressed`: missing cells that lose their missing code; shape (n, g). `missing_codes`:
+    positions of the codes of missing cells in those of the columns, where the method drew records: the old ones are of
+    other records then; shape (n, g).
     """
 
     values: NDArray[np.float64]
@@ -96,15 +81,8 @@ def assemble(
 ) -> GroupResult:
     """Put the results of method calls together, in the order of the file.
 
-    Parameters
-    ----------
-    records : sequence of ndarray of shape (m,), int64
-        That each call masked.
-    results : sequence of Masked
-        Of the calls, in the same order.
-    shape : (n, g)
-    variables : tuple of Variable, length g
-        As they came in; a method may publish others.
+    `records`: that each call masked; shape (m,). `results`: of the calls, in the same order. `variables`: as they came
+    in; a method may publish others.
     """
     values = np.full(shape, np.nan)
     missing = np.ones(shape, dtype=np.bool_)
@@ -152,18 +130,7 @@ def _with_own_labels(before: Variable, after: Variable) -> Variable:
 
 
 def without_removed(block: Block, removed: Removed) -> GroupResult:
-    """All records and variables of a step, without what a remover takes away.
-
-    Parameters
-    ----------
-    block : Block
-    removed : Removed
-
-    Raises
-    ------
-    InputError
-        When no record is left.
-    """
+    """All records and variables of a step, without what a remover takes away."""
     if removed.kept_rows is not None and not len(removed.kept_rows):
         raise InputError("no record would be left: nothing can be released")
     values, missing = removed.left(block)
@@ -234,14 +201,7 @@ def _with_weights(data: Dataset, result: GroupResult) -> Dataset:
 
 
 def gather_notes(notes: dict[str, Any], more: Mapping[str, Any]) -> None:
-    """Add what a method said of one more block, as `Masked.notes` says.
-
-    Parameters
-    ----------
-    notes : dict
-        Added to.
-    more : mapping
-    """
+    """Add what a method said of one more block, as `Masked.notes` says."""
     for key, value in more.items():
         if key == "warnings":
             notes[key] = list(dict.fromkeys([*notes.get(key, ()), *value]))

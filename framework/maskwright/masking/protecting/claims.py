@@ -25,16 +25,6 @@ def broken_claims(method: Method, params: BaseModel, block: Block, masked: Maske
 
     Means are those that the method makes: weighted ones where it says that it uses weights. Looked at are numeric
     variables whose representatives are means; covariances only of records without missing cells.
-
-    Parameters
-    ----------
-    method : Method
-    params : pydantic.BaseModel
-        Of the method.
-    block : Block
-        What it saw.
-    masked : Masked
-        What it returned.
     """
     claims = method.preserves & {"mean", "covariance"}
     if not claims or masked.variables is not None or not block.n:
@@ -60,13 +50,7 @@ def broken_claims(method: Method, params: BaseModel, block: Block, masked: Maske
 
 
 def with_warnings(masked: Masked, warnings: tuple[str, ...]) -> Masked:
-    """A result that also warns of these.
-
-    Parameters
-    ----------
-    masked : Masked
-    warnings : tuple of str
-    """
+    """A result that also warns of these."""
     if not warnings:
         return masked
     return replace(masked, notes={**masked.notes, "warnings": (*masked.notes.get("warnings", ()), *warnings)})

@@ -27,26 +27,7 @@ if TYPE_CHECKING:
 def checked_masked(method: Method, params: BaseModel, block: Block, masked: object) -> Masked:
     """What a method returned, held to its contract; a plugin's mistake must not become a wrong release.
 
-    Parameters
-    ----------
-    method : Method
-    params : pydantic.BaseModel
-        Of the method.
-    block : Block
-        What the method saw.
-    masked : object
-        What it returned.
-
-    Returns
-    -------
-    Masked
-        The same in read-only arrays of its own, which the method cannot change any more.
-
-    Raises
-    ------
-    PluginFailed
-        When shapes, types, cells, labels, records, variables or notes are not what the method has to give or says it
-        gives.
+    Returns the same in read-only arrays of its own, which the method cannot change any more.
     """
     origin = origin_of(method.protect, "method", method.name)
     if not isinstance(masked, Masked):
@@ -160,22 +141,7 @@ def _wrong_codes(masked: Any, shape: tuple[int, ...]) -> Iterator[str]:
 def checked_removed(remover: Remover, block: Block, removed: object) -> Removed:
     """What a remover returned, held to its contract: it takes away what it says, and rows, cells and weights fit.
 
-    Parameters
-    ----------
-    remover : Remover
-    block : Block
-        What it saw.
-    removed : object
-        What it returned.
-
-    Returns
-    -------
-    Removed
-        The same in read-only arrays of its own.
-
-    Raises
-    ------
-    PluginFailed
+    Returns the same in read-only arrays of its own.
     """
     origin = origin_of(remover.remove, "method", remover.name)
     if not isinstance(removed, Removed):

@@ -25,11 +25,7 @@ def gathering_of(work: GroupWork) -> Gathering | None:
 def facts_of_strata(work: GroupWork, blocks: Iterable[tuple[int, Block]]) -> dict[int, Gathered]:
     """What some records say, by stratum.
 
-    Parameters
-    ----------
-    work : GroupWork
-        Of a method that asks.
-    blocks : iterable of (stratum, Block)
+    `work`: of a method that asks.
     """
     gathering = gathering_of(work)
     assert gathering is not None
@@ -40,11 +36,7 @@ def facts_of_strata(work: GroupWork, blocks: Iterable[tuple[int, Block]]) -> dic
 def merged_strata(work: GroupWork, shares: Sequence[Mapping[int, Gathered]]) -> dict[int, Gathered]:
     """What all records say, by stratum.
 
-    Parameters
-    ----------
-    work : GroupWork
-    shares : sequence of mapping
-        Of the parts, in their order.
+    `shares`: of the parts, in their order.
     """
     gathering = gathering_of(work)
     assert gathering is not None
@@ -59,12 +51,7 @@ def merged_strata(work: GroupWork, shares: Sequence[Mapping[int, Gathered]]) -> 
 def notes_of_all(work: GroupWork, gathered: Mapping[int, Gathered], variables: Sequence[Variable]) -> dict[str, Any]:
     """What is to be said once of all records.
 
-    Parameters
-    ----------
-    work : GroupWork
-    gathered : mapping of stratum to mapping
-    variables : sequence of Variable
-        Of the group, before it is masked.
+    `variables`: of the group, before it is masked.
     """
     gathering = gathering_of(work)
     notes: dict[str, Any] = {}

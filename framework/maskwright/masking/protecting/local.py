@@ -61,23 +61,8 @@ def protect_group(
 ) -> GroupResult:
     """Run a method on every stratum and block of a variable group.
 
-    Parameters
-    ----------
-    data : Dataset
-        What the steps before made.
-    work : GroupWork
-    standardisation : Standardisation
-    context : MaskingContext
-        Gives the seed, the number of threads, the size of a block, and who is told of blocks.
-    progress : callable, optional
-        Told of the share of the work that is done.
-
-    Raises
-    ------
-    InputError
-        When no record would be left.
-    PluginFailed
-        When the method fails, or breaks its contract.
+    `data`: what the steps before made. `context`: gives the seed, the number of threads, the size of a block, and who
+    is told of blocks. `progress`: told of the share of the work that is done.
     """
     source = GroupSource.of(data, work, standardisation)
     if isinstance(work.method, Remover):
@@ -119,13 +104,7 @@ def facts_of_records(
 ) -> dict[int, Gathered]:
     """What some records of a file say to a method that asks something of all of them, by stratum.
 
-    Parameters
-    ----------
-    data : Dataset
-        What the steps before made.
-    work : GroupWork
-    standardisation : Standardisation
-    context : MaskingContext
+    `data`: what the steps before made.
     """
     return _facts(work, GroupSource.of(data, work, standardisation), context)
 
@@ -156,20 +135,7 @@ def _placed_in_file(block: Block, seen: NDArray[np.int64], context: MaskingConte
 def whole_block(
     data: Dataset, work: GroupWork, standardisation: Standardisation, seed: int
 ) -> tuple[Block, np.random.Generator]:
-    """What the method sees of a variable group that is masked in one call, and what it draws from.
-
-    Parameters
-    ----------
-    data : Dataset
-    work : GroupWork
-    standardisation : Standardisation
-    seed : int
-
-    Raises
-    ------
-    InputError
-        When records are masked apart from each other.
-    """
+    """What the method sees of a variable group that is masked in one call, and what it draws from."""
     source = GroupSource.of(data, work, standardisation)
     calls = _method_calls(work, source, None)
     if len(calls) != 1:

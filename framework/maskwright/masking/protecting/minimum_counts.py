@@ -27,18 +27,8 @@ def with_enough_values(result: GroupResult, work: GroupWork, source: GroupSource
     records have a value; all clusters so joined publish the average of all their values, so that means stay. Where
     fewer than k records have a value at all, all publish one average.
 
-    Parameters
-    ----------
-    result : GroupResult
-    work : GroupWork
-    source : GroupSource
-        Its weights are used in means, and its households counted, where they are given.
-    k : int
-
-    Returns
-    -------
-    GroupResult
-        With a note of how many clusters had too few values, and a warning that counts them by variable.
+    `source`: its weights are used in means, and its households counted, where they are given. Returns with a note of
+    how many clusters had too few values, and a warning that counts them by variable.
     """
     if result.labels is None or result.representatives is None:
         return result

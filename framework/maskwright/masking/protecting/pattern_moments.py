@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 
 
 class PatternMoments:
-    """Moments of each pattern of missing cells among the records of a pool.
-
-    Parameters
-    ----------
-    pool : Pool
-    source : GroupSource
-    """
+    """Moments of each pattern of missing cells among the records of a pool."""
 
     def __init__(self, pool: Pool, source: GroupSource) -> None:
         self._center, self._scale = source.center, source.scale
@@ -46,10 +40,7 @@ class PatternMoments:
     def of(self, columns: NDArray[np.int64]) -> Moments:
         """Moments of the records that have these cells, and maybe others; there must be one.
 
-        Parameters
-        ----------
-        columns : ndarray of shape (q,), int64
-            Positions of the cells.
+        `columns`: positions of the cells; shape (q,).
         """
         having = ~self._missing[:, columns].any(axis=1)
         n, means = self._n[having], self._mean[having][:, columns]

@@ -25,15 +25,7 @@ FEW = 10
 
 
 def wrong_notes(block: Block, masked: Any) -> Iterator[str]:
-    """What is wrong with the notes of a result, each as the rest of a sentence after the name of the method.
-
-    Parameters
-    ----------
-    block : Block
-        What the method saw.
-    masked : Masked
-        What it returned.
-    """
+    """What is wrong with the notes of a result, each as the rest of a sentence after the name of the method."""
     if not isinstance(masked.notes, Mapping):
         yield f"gave notes that are a {type(masked.notes).__name__}, not a mapping"
         return

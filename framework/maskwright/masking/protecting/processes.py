@@ -42,12 +42,7 @@ interpreter's lock lets it say nothing."""
 
 @contextmanager
 def worker_processes(execution: Execution) -> Iterator[FunctionWorkers | None]:
-    """Processes to run methods in, where they are asked for; they are ended with what is inside.
-
-    Parameters
-    ----------
-    execution : Execution
-    """
+    """Processes to run methods in, where they are asked for; they are ended with what is inside."""
     if not execution.processes:
         yield None
         return
@@ -56,17 +51,7 @@ def worker_processes(execution: Execution) -> Iterator[FunctionWorkers | None]:
 
 
 def refuse_unsendable(steps: Sequence[Step]) -> None:
-    """Refuse steps whose methods cannot be sent to another process, before anything is masked.
-
-    Parameters
-    ----------
-    steps : sequence of Step
-
-    Raises
-    ------
-    InputError
-        Names step, method, package and version.
-    """
+    """Refuse steps whose methods cannot be sent to another process, before anything is masked."""
     problems = []
     for number, step in enumerate(steps, 1):
         why = _unsendable(step.method, step.params) if isinstance(step.method, Method) else None
@@ -95,17 +80,7 @@ def in_worker(
 ) -> Callable[[Block, BaseModel, np.random.Generator], Masked]:
     """The function of a method, called in another process.
 
-    Parameters
-    ----------
-    workers : FunctionWorkers
-    step : int
-        1-based, for messages.
-    method : Method
-
-    Raises
-    ------
-    WorkerEnded, PluginFailed
-        By the function that is returned.
+    `step`: 1-based, for messages.
     """
 
     def protect(block: Block, params: BaseModel, rng: np.random.Generator) -> Masked:

@@ -27,23 +27,8 @@ if TYPE_CHECKING:
 class GroupWork:
     """One variable group to be masked.
 
-    Attributes
-    ----------
-    step : int
-        1-based.
-    method : Method or Remover
-    params : pydantic.BaseModel
-        Of the method.
-    variables : tuple of g str
-        Names.
-    operators : tuple of g str or ChosenAggregation
-        What makes each variable's representatives.
-    edits : EditSet
-        That the method may look at.
-    strata : ndarray of shape (n,), int64
-        Codes 0..s-1.
-    companions : tuple of str
-        Variables that the method reads and leaves as they are.
+    `step`: 1-based. `operators`: what makes each variable's representatives. `edits`: that the method may look at.
+    `strata`: codes 0..s-1; shape (n,). `companions`: variables that the method reads and leaves as they are.
     """
 
     step: int
@@ -60,28 +45,12 @@ class GroupWork:
 class GroupSource:
     """What a variable group is masked from: n records of g variables.
 
-    Attributes
-    ----------
-    variables : tuple of Variable, length g
-    values : ndarray of shape (n, g), float64
-        NaN, or any number, where missing.
-    missing : ndarray of shape (n, g), bool
-    center, scale : ndarray of shape (g,), float64
-        Of the original file.
-    households : ndarray of shape (n,), int64, or None
-        Household of each record, where the data declare households.
-    group_name : str
-        What a household is called.
-    weights : ndarray of shape (n,), float64, or None
-        Sampling weights, where one numeric variable without missing cells has them.
-    missing_kinds : ndarray of shape (n, g), int64, or None
-        As in `Block`.
-    companions : mapping of name to ndarray of shape (n,), float64
-        Variables that the method reads and leaves as they are; NaN where missing.
-    companion_variables : mapping of name to Variable
-        What they are.
-    missing_codes : ndarray of shape (n, g), int64, or None
-        As `Block.missing_codes`, for methods that draw records.
+    `values`: NaN, or any number, where missing; shape (n, g). `missing`: shape (n, g). `center`, `scale`: of the
+    original file; shape (g,). `households`: household of each record, where the data declare households; shape (n,).
+    `group_name`: what a household is called. `weights`: sampling weights, where one numeric variable without missing
+    cells has them; shape (n,). `missing_kinds`: as in `Block`; shape (n, g). `companions`: variables that the method
+    reads and leaves as they are; NaN where missing; shape (n,). `missing_codes`: as `Block.missing_codes`, for methods
+    that draw records; shape (n, g).
     """
 
     variables: tuple[Variable, ...]
@@ -101,12 +70,7 @@ class GroupSource:
     def of(cls, data: Dataset, work: GroupWork, standardisation: Standardisation) -> GroupSource:
         """Columns of the group, and what goes with them.
 
-        Parameters
-        ----------
-        data : Dataset
-            What the steps before made.
-        work : GroupWork
-        standardisation : Standardisation
+        `data`: what the steps before made.
         """
         return cls(
             variables=tuple(data[name].variable for name in work.variables),

@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 def cells_beside(plan: Plan, hidden: Mapping[str, NDArray[np.bool_]]) -> dict[str, tuple[str, ...]]:
     """Variables that no step suppresses, with those beside whose suppressed cells theirs went.
 
-    Parameters
-    ----------
-    plan : Plan
-    hidden : mapping of name to ndarray of shape (n,), bool
-        Suppressed cells.
+    `hidden`: suppressed cells; shape (n,).
     """
     asked = {name: hidden[name] for name in asked_to_suppress(plan) if name in hidden}
     return {name: beside_which(gone, asked, {}) for name, gone in hidden.items() if name not in asked}
@@ -41,14 +37,9 @@ def beside_which(
 ) -> tuple[str, ...]:
     """Variables beside whose suppressed cells others went: the fewest that account for them, those with most first.
 
-    Parameters
-    ----------
-    gone : ndarray of shape (n,), bool
-        Cells of a variable that no step suppresses.
-    suppressed : mapping of name to ndarray of shape (n,), bool
-        Cells of the same records that steps suppress.
-    others : mapping of name to ndarray of shape (n,), bool
-        Cells of other records, said of these: of a household any of its members.
+    `gone`: cells of a variable that no step suppresses; shape (n,). `suppressed`: cells of the same records that steps
+    suppress; shape (n,). `others`: cells of other records, said of these: of a household any of its members; shape
+    (n,).
     """
     found: list[str] = []
     cells, left = {**others, **suppressed}, gone.copy()

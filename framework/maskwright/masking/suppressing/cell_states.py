@@ -52,20 +52,9 @@ _ABOUT_STATES = (IsMissing, MissingAs, IsNumber)
 class CellStates:
     """States of the variables of which edits ask for them.
 
-    Parameters
-    ----------
-    shown : Dataset
-        The records as they would be published without suppression.
-    edits : sequence of Edit
-
-    Attributes
-    ----------
-    edits : tuple of Edit
-        The same, their parts about the states where that can be said.
-    columns : tuple of Column
-        The states, variables of their own; shape (n,) each.
-    of : mapping of name to str
-        Name of the state of a variable.
+    `shown`: the records as they would be published without suppression. `edits`: the same, their parts about the states
+    where that can be said. `columns`: the states, variables of their own; shape (n,) each. `of`: name of the state of a
+    variable.
     """
 
     def __init__(self, shown: Dataset, edits: Sequence[Edit]) -> None:

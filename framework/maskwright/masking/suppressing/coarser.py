@@ -18,18 +18,6 @@ def in_published_detail(shown: Dataset, result: GroupResult) -> Dataset:
     """Dataset whose columns have the categories that a method publishes, also in the cells that it empties.
 
     What gives an emptied cell away gives away the category that would stand there, and not the original value.
-
-    Parameters
-    ----------
-    shown : Dataset
-        Without suppression.
-    result : GroupResult
-        Of the method.
-
-    Raises
-    ------
-    PluginError
-        A value lies in none, or in several, of the bands of the variable as it is published.
     """
     changed = {
         variable.name: _coarser(shown[variable.name], result, position)

@@ -29,19 +29,9 @@ class Companions:
     published cells only, so that anybody knows the answer. What could be told is that some record has needed it; of
     one record this says nothing where another may be the one, or where other values need it too.
 
-    Parameters
-    ----------
-    derivation : Derivation
-    gone : frozenset of str
-        Suppressed variables of these records.
-    added : mapping of record to frozenset of str
-        What has to go besides, by one record of each class of records that are alike.
-    sizes : mapping of record to int
-        How many are alike.
-    cost : mapping of name to tuple
-        What is better kept has more.
-    added_if : callable
-        What would have to go for other cells of a record.
+    `gone`: suppressed variables of these records. `added`: what has to go besides, by one record of each class of
+    records that are alike. `cost`: what is better kept has more. `added_if`: what would have to go for other cells of a
+    record.
     """
 
     def __init__(

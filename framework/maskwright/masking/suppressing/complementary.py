@@ -35,19 +35,11 @@ ALMOST_DONE = 0.99
 class Complement:
     """What was suppressed besides.
 
-    Attributes
-    ----------
-    cells : mapping of name to ndarray of shape (n,), bool
-        Cells suppressed besides.
-    known : mapping of name to int
-        Cells that follow from the edits alone, whatever is suppressed, or from cells that are empty and would not look
-        otherwise if they were suppressed.
-    undecided : mapping of name to int
-        Cells of which it was neither shown that they follow nor that they do not.
-    told : mapping of name to ndarray of shape (n,), bool
-        Cells that follow from what is empty beside them: of no other record, and of no other value, that would be.
-    given_up : frozenset of str
-        Variables of which cells are undecided because as much was looked at for one record as ever is.
+    `cells`: cells suppressed besides; shape (n,). `known`: cells that follow from the edits alone, whatever is
+    suppressed, or from cells that are empty and would not look otherwise if they were suppressed. `undecided`: cells of
+    which it was neither shown that they follow nor that they do not. `told`: cells that follow from what is empty
+    beside them: of no other record, and of no other value, that would be; shape (n,). `given_up`: variables of which
+    cells are undecided because as much was looked at for one record as ever is.
     """
 
     cells: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
@@ -74,28 +66,10 @@ def complement(
     the file. In the end, cells that turn out to be superfluous are published again. What goes for one record goes for
     all with the same suppressed cells: see `Companions`.
 
-    Parameters
-    ----------
-    shown : Dataset
-        The records as they would be published without suppression.
-    hidden : mapping of name to ndarray of shape (n,), bool
-        Suppressed cells.
-    edits : sequence of Edit
-        That every published record obeys.
-    domain : Domain, optional
-    last : collection of str
-        Variables to suppress only where no other does: keys.
-    never : collection of str
-        Variables that are not suppressed: weights.
-    progress : callable
+    `shown`: the records as they would be published without suppression. `hidden`: suppressed cells; shape (n,).
+    `edits`: that every published record obeys. `last`: variables to suppress only where no other does: keys. `never`:
+    variables that are not suppressed: weights.
 
-    Raises
-    ------
-    InputError
-        Where a cell follows from variables that may not be suppressed.
-
-    References
-    ----------
     The problem is that of tables: Fischetti and Salazar (2001), Solving the cell suppression problem on tabular data
     with linear constraints, Management Science 47(7), 1008-1027; here a record and its edits are the table.
     """

@@ -15,12 +15,8 @@ if TYPE_CHECKING:
 def told_by_others(given: NDArray[np.int64], found: NDArray[np.int64], seen: NDArray[np.bool_]) -> NDArray[np.int64]:
     """What nearly all that are seen, and have the same `given`, have; -1 where nearly all do not agree.
 
-    Parameters
-    ----------
-    given, found : ndarray of shape (groups,), int64
-        Codes 0, 1, ..., -1 where there is none.
-    seen : ndarray of shape (groups,), bool
-        Groups, or records, of which both are published.
+    `given`, `found`: codes 0, 1, ..., -1 where there is none; shape (groups,). `seen`: groups, or records, of which
+    both are published; shape (groups,).
     """
     told = np.full(len(given), -1, dtype=np.int64)
     both = seen & (given >= 0) & (found >= 0)

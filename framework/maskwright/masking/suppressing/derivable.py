@@ -54,13 +54,8 @@ MOST_TRIED = 1_024
 class Given:
     """Why a cell follows.
 
-    Attributes
-    ----------
-    by : frozenset of str
-        Published variables; unless one of them is suppressed too, the cell follows. Empty: it follows from the edits
-        alone.
-    is_open : bool
-        It was not proven that it follows, nor that it does not.
+    `by`: published variables; unless one of them is suppressed too, the cell follows. Empty: it follows from the edits
+    alone. `is_open`: it was not proven that it follows, nor that it does not.
     """
 
     by: frozenset[str]
@@ -73,25 +68,10 @@ class Derivation:
     Households of 40 members can ask more than is ever answered: `effort` is what may be spent until it is renewed, and
     what is asked beyond it is left open.
 
-    Parameters
-    ----------
-    shown : Dataset
-        The records as they would be published without suppression.
-    rows : ndarray of shape (m,), int64
-        Those that have suppressed cells.
-    edits : sequence of Edit
-        That every published record obeys.
-    domain : Domain, optional
-        Of the original file, for domain edits.
-
-    Attributes
-    ----------
-    records : Dataset
-        What is asked about: those rows, with the variables that edits read, and whether and how their cells are missing
-        where edits ask for that.
-    effort : Effort
-    tick : callable
-        Called now and then in long work.
+    `shown`: the records as they would be published without suppression. `rows`: those that have suppressed cells; shape
+    (m,). `edits`: that every published record obeys. `domain`: of the original file, for domain edits. `records`: what
+    is asked about: those rows, with the variables that edits read, and whether and how their cells are missing where
+    edits ask for that. `tick`: called now and then in long work.
     """
 
     def __init__(self, shown: Dataset, rows: NDArray[np.int64], edits: Sequence[Edit], domain: Domain | None) -> None:
@@ -127,27 +107,12 @@ class Derivation:
     def given(self, record: int, name: str, hidden: frozenset[str]) -> Given | None:
         """Say why a cell follows, or None when it does not.
 
-        Parameters
-        ----------
-        record : int
-            Position among the rows.
-        name : str
-        hidden : frozenset of str
-            Suppressed variables of the record, `name` among them.
+        `hidden`: suppressed variables of the record, `name` among them.
         """
         return self._given(record, self._values(record), name, hidden)
 
     def given_if(self, record: int, cells: dict[str, Value], name: str, hidden: frozenset[str]) -> Given | None:
-        """Say why a cell would follow if the cells of the record were these, or None when it would not.
-
-        Parameters
-        ----------
-        record : int
-        cells : mapping of name to Fraction or str
-            As `worlds` gives them.
-        name : str
-        hidden : frozenset of str
-        """
+        """Say why a cell would follow if the cells of the record were these, or None when it would not."""
         return self._given(record, cells, name, hidden, as_is=False)
 
     def _given(
@@ -192,15 +157,8 @@ class Derivation:
         Hidden cells come from other records first, then, for `asked`, from the edits: any that they allow, then such
         as they name. Beside `if foreign == 1 then ...` any number is possible, but 1 is what a record has.
 
-        Parameters
-        ----------
-        record : int
-        hidden : frozenset of str
-            Suppressed variables of the record.
-        donors : sequence of int
-            Records whose cells are tried.
-        asked : str, optional
-            Variable that has another value than in the record in the last ones.
+        `hidden`: suppressed variables of the record. `donors`: records whose cells are tried. `asked`: variable that
+        has another value than in the record in the last ones.
         """
         own = self._values(record)
         gone = self._with_states(hidden, "")

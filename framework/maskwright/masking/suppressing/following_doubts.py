@@ -33,20 +33,9 @@ def following_doubts(
 ) -> Iterator[Doubt]:
     """Doubts about the suppressed cells of each variable.
 
-    Parameters
-    ----------
-    hidden : mapping of name to ndarray of shape (n,), bool
-        Suppressed cells.
-    by_edits : Complement
-        What edits say of them.
-    read_off : Readable
-        What the other records say of them.
-    edits : EditSet
-        Of the run.
-    shown : Dataset
-        As it would be published without suppression: a variable with one category for all has nothing to hide.
-    keys : collection of str
-        Variables that steps suppress; the others went beside them.
+    `hidden`: suppressed cells; shape (n,). `by_edits`: what edits say of them. `read_off`: what the other records say
+    of them. `shown`: as it would be published without suppression: a variable with one category for all has nothing to
+    hide. `keys`: variables that steps suppress; the others went beside them.
     """
     unanalysed = [edit.name for edit in edits if edit.engine is not None and edit.severity == "error"]
     for name, gone in hidden.items():
@@ -97,12 +86,7 @@ def following_doubts(
 def lost_code_doubts(lost: Mapping[str, NDArray[np.bool_]], edits: EditSet) -> Iterator[Doubt]:
     """Doubts about missing codes that are suppressed, where edits say in which records a code stands.
 
-    Parameters
-    ----------
-    lost : mapping of name to ndarray of shape (n,), bool
-        Cells that lost their missing code.
-    edits : EditSet
-        Of the run.
+    `lost`: cells that lost their missing code; shape (n,).
     """
     for name, gone in lost.items():
         asking = [
@@ -120,12 +104,8 @@ def lost_code_doubts(lost: Mapping[str, NDArray[np.bool_]], edits: EditSet) -> I
 def order_doubts(shown: Dataset, masked: Dataset) -> Iterator[Doubt]:
     """Doubts about suppressed cells that stand between records with their own value, in the order of the original.
 
-    Parameters
-    ----------
-    shown : Dataset
-        The records as they would be published without suppression, in the order in which they are.
-    masked : Dataset
-        The same records with suppressed cells.
+    `shown`: the records as they would be published without suppression, in the order in which they are. `masked`: the
+    same records with suppressed cells.
     """
     for column in masked:
         name, hidden = column.name, column.missing & ~shown[column.name].missing

@@ -32,18 +32,7 @@ Group = dict[tuple[int, ...], "NDArray[np.int64]"]
 
 
 class Occurring:
-    """Combinations of the variables of one domain edit.
-
-    Parameters
-    ----------
-    source : str
-        Name of the edit.
-    part : DomainPart
-    domain : Domain
-        Of the original file.
-    shown : Dataset
-        Gives categories and decimals.
-    """
+    """Combinations of the variables of one domain edit."""
 
     def __init__(self, source: str, part: DomainPart, domain: Domain, shown: Dataset) -> None:
         self.source, self.variables = source, part.variables
@@ -72,19 +61,8 @@ class Occurring:
     def __call__(self, fixed: Mapping[str, Value], name: str, value: Value) -> tuple[Clause, bool]:
         """Clause on the free variables: one alternative for each combination in which `name` has another value.
 
-        Parameters
-        ----------
-        fixed : mapping of name to Fraction or str
-            Published values.
-        name : str
-            Variable asked for, free; it may be that of another edit.
-        value : Fraction or str
-
-        Returns
-        -------
-        Clause
-        bool
-            Whether these are all combinations; of very many, some are taken.
+        `name`: variable asked for, free; it may be that of another edit. Returns whether these are all combinations; of
+        very many, some are taken.
         """
         known = tuple(each for each in self.variables if each in fixed)
         free = [place for place, each in enumerate(self.variables) if each not in fixed]

@@ -52,16 +52,7 @@ def when_present(edits: EditSet, suppressed: Collection[str]) -> EditSet:
     A rule in YAML gets a condition ``when: V1 is not missing``. A test in XPath is true of a record in which one of
     the variables is absent or empty: without that, ``number('')`` is NaN and the test would fail.
 
-    Parameters
-    ----------
-    edits : EditSet
-    suppressed : collection of str
-        Variables with suppressed cells.
-
-    Returns
-    -------
-    EditSet
-        Names and order kept. Tests that only an engine understands are left as they are.
+    Returns names and order kept. Tests that only an engine understands are left as they are.
     """
     return EditSet(tuple(_guarded(edit, suppressed) for edit in edits), edits.notes)
 

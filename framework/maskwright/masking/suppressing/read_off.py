@@ -31,16 +31,9 @@ Hidden = dict[str, "NDArray[np.bool_]"]
 class Readable:
     """What dependencies in the data ask for.
 
-    Attributes
-    ----------
-    cells : mapping of name to ndarray of shape (n,), bool
-        Cells suppressed besides.
-    left : mapping of name to ndarray of shape (n,), bool
-        Suppressed cells that can be read off all the same: what gives them away is not suppressed.
-    by : mapping of name to mapping of Way to ndarray of shape (n,), bool
-        The same cells by what they are read off.
-    told : mapping of name to ndarray of shape (n,), bool
-        Suppressed cells that follow from what is empty beside them.
+    `cells`: cells suppressed besides; shape (n,). `left`: suppressed cells that can be read off all the same: what
+    gives them away is not suppressed; shape (n,). `by`: the same cells by what they are read off; shape (n,). `told`:
+    suppressed cells that follow from what is empty beside them; shape (n,).
     """
 
     cells: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
@@ -52,20 +45,10 @@ class Readable:
 class Reader:
     """Somebody who reads suppressed cells off the other records of a file.
 
-    Parameters
-    ----------
-    shown : Dataset
-        The records as they would be published without suppression.
-    columns : sequence of str
-        Variables that are published.
-    last : collection of str
-        Variables to suppress only where no other does: keys.
-    never : collection of str
-        Variables that are not suppressed: weights.
-    homes : collection of str
-        Those that name the household; they are not suppressed either.
-    spanning : Spanning, optional
-        Where these are records of two levels joined: what is asked, and who bears witness.
+    `shown`: the records as they would be published without suppression. `last`: variables to suppress only where no
+    other does: keys. `never`: variables that are not suppressed: weights. `homes`: those that name the household; they
+    are not suppressed either. `spanning`: where these are records of two levels joined: what is asked, and who bears
+    witness.
     """
 
     def __init__(
@@ -94,10 +77,7 @@ class Reader:
         stays, the same variable goes in the rows of all housemates. What goes beside some suppressed cells of a
         variable goes beside all, or it would say which value they had.
 
-        Parameters
-        ----------
-        hidden : mapping of name to ndarray of shape (n,), bool
-            Suppressed cells.
+        `hidden`: suppressed cells; shape (n,).
         """
         gone: Hidden = {name: cells.copy() for name, cells in hidden.items() if cells.any()}
         kept: Hidden = {}
@@ -170,12 +150,7 @@ class Reader:
     def left(self, hidden: Mapping[str, NDArray[np.bool_]], names: Collection[str] | None = None) -> Readable:
         """Suppressed cells that can be read off as things are; no further cells are suppressed.
 
-        Parameters
-        ----------
-        hidden : mapping of name to ndarray of shape (n,), bool
-            Suppressed cells.
-        names : collection of str, optional
-            Variables that are asked about; all of these by default.
+        `hidden`: suppressed cells; shape (n,). `names`: variables that are asked about; all of these by default.
         """
         left: Hidden = {}
         by: dict[str, CellsByWay] = {}

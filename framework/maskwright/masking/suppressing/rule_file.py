@@ -26,23 +26,9 @@ def rule_file(path: Path, edits: EditSet, columns: Iterable[Column], record: str
 
     Tests that only an engine understands cannot be written in another language: they are left out, and counted.
 
-    Parameters
-    ----------
-    path : Path
-        ``.sch``: Schematron; ``.yaml`` and ``.yml``: rules as text; other endings are those of rule writers.
-    edits : EditSet
-        That hold in the published records.
-    columns : iterable of Column
-        Of the published data: they give the decimals, the dates and the codes for "no value".
-    record : str or None
-        Element of a record, where the data have one.
-
-    Raises
-    ------
-    EditError
-        No edit of the set can be said in that language.
-    PluginFailed
-        The writer of the language leaves an edit out in silence.
+    `path`: ``.sch``: Schematron; ``.yaml`` and ``.yml``: rules as text; other endings are those of rule writers.
+    `edits`: that hold in the published records. `columns`: of the published data: they give the decimals, the dates and
+    the codes for "no value". `record`: element of a record, where the data have one.
     """
     writer = find_rule_writer(path)
     masked = tuple(columns)

@@ -39,16 +39,8 @@ MOST_READ = 100_000_000
 class SingleValues:
     """Values of the variables of a file, and what other records with these values show.
 
-    Parameters
-    ----------
-    shown : Dataset
-        The records as they would be published without suppression.
-    columns : sequence of str
-        Variables that are published.
-    codes : ValueCodes
-        Of `shown`.
-    spanning : Spanning, optional
-        Of joined records: what is asked, and who bears witness.
+    `shown`: the records as they would be published without suppression. `spanning`: of joined records: what is asked,
+    and who bears witness.
     """
 
     def __init__(
@@ -68,13 +60,7 @@ class SingleValues:
         self._parts: dict[tuple[_Question, str], tuple[int, tuple[NDArray[np.int64], NDArray[np.int64]]]] = {}
 
     def given(self, name: str, size: int) -> tuple[tuple[str, ...], ...]:
-        """Variables, or pairs of them, whose values may give one away.
-
-        Parameters
-        ----------
-        name : str
-        size : {1, 2}
-        """
+        """Variables, or pairs of them, whose values may give one away."""
         if (name, size) not in self._given:
             spanning = self._spanning
             self._given[name, size] = tuple(
@@ -112,12 +98,7 @@ class SingleValues:
         are alike has by chance the probability p^(r - 1), which has to be below one in `BY_CHANCE` times the number of
         values that are tried.
 
-        Parameters
-        ----------
-        name : str
-        given : tuple of str
-        hidden : mapping of name to ndarray of shape (n,), bool
-            Suppressed cells.
+        `hidden`: suppressed cells; shape (n,).
         """
         state = tuple(_state(hidden[each]) if each in hidden else 0 for each in (name, *given))
         known = self._found.get((name, given))
@@ -137,11 +118,7 @@ class SingleValues:
 
         Who knows what the value means knows the cell: of ``rel`` 'child' all ages are suppressed.
 
-        Parameters
-        ----------
-        name, other : str
-        hidden : mapping of name to ndarray of shape (n,), bool
-            Suppressed cells.
+        `hidden`: suppressed cells; shape (n,).
         """
         found, given = self._codes.of(name), self._values(other)[0]
         if (name, other) not in self._telling:
@@ -240,12 +217,8 @@ class SingleValues:
 class _Question:
     """Cells that are asked about, and the records that tell.
 
-    Parameters
-    ----------
-    cells : ndarray of shape (n,), int64
-        Codes of what is asked for.
-    asked, seen : ndarray, int64
-        Positions of the records that are asked about, and of those that tell.
+    `cells`: codes of what is asked for; shape (n,). `asked`, `seen`: positions of the records that are asked about, and
+    of those that tell.
     """
 
     def __init__(self, cells: NDArray[np.int64], asked: NDArray[np.int64], seen: NDArray[np.int64]) -> None:
@@ -268,16 +241,8 @@ class _Question:
     ) -> NDArray[np.bool_]:
         """Which of the cells that are asked about the records with the same value show.
 
-        Parameters
-        ----------
-        seen, asked : ndarray, int64
-            Values of the records that tell, and of those that are asked about.
-        values : int
-            How many there may be.
-        tests : int
-            Values that are tried.
-        groups : ndarray of shape (n,), int64, optional
-            Of all records: those of one group bear witness once.
+        `seen`, `asked`: values of the records that tell, and of those that are asked about. `values`: how many there
+        may be. `groups`: of all records: those of one group bear witness once; shape (n,).
         """
         cells = self._cells
         groups = None if groups is None else groups[self.seen]
@@ -310,14 +275,8 @@ def telling_values(
 ) -> NDArray[np.bool_]:
     """Records whose `given` has a value that tells their `found`, as `SingleValues.giving_away` has it; shape (n,).
 
-    Parameters
-    ----------
-    given, found : ndarray of shape (n,), int64
-        Codes 0, 1, ..., -1 where missing: such records tell nothing.
-    tests : int
-        Values that are tried.
-    groups : ndarray of shape (n,), int64, optional
-        Of the records: those of one group bear witness once.
+    `given`, `found`: codes 0, 1, ..., -1 where missing: such records tell nothing; shape (n,). `groups`: of the
+    records: those of one group bear witness once; shape (n,).
     """
     there = np.flatnonzero((given >= 0) & (found >= 0))
     told = np.zeros(len(given), dtype=np.bool_)

@@ -41,31 +41,13 @@ _MOST_ROUNDS = 100
 class Removal:
     """What was taken away, and what is left.
 
-    Attributes
-    ----------
-    data : Dataset
-    results : tuple of GroupResult
-        One for each group of the last steps.
-    rows : ndarray of shape (m,), int64
-        Records left, as positions in the dataset that came in.
-    edits : EditSet
-        That hold in what is published: `when` everything they read is there.
-    shown : Dataset
-        As it would be published without suppression.
-    not_applicable : mapping of edit name to int
-        Records in which a cell that the edit reads was suppressed.
-    suppressed : tuple of mappings
-        For each variable with suppressed cells: how many, how many of them are complementary, and how many of these
-        because of dependencies in the data.
-    notices : tuple of str
-    doubts : tuple of Doubt
-        Suppressed cells that follow all the same, or perhaps do.
-    stated : EditSet
-        The same edits as they hold without suppression.
-    again : SuppressedAgain or None
-        The steps that suppressed cells, for whoever takes more of them.
-    beside : mapping of name to tuple of str
-        Variables with cells that went beside suppressed ones, and beside those of which.
+    `results`: one for each group of the last steps. `rows`: records left, as positions in the dataset that came in;
+    shape (m,). `edits`: that hold in what is published: `when` everything they read is there. `shown`: as it would be
+    published without suppression. `not_applicable`: records in which a cell that the edit reads was suppressed.
+    `suppressed`: for each variable with suppressed cells: how many, how many of them are complementary, and how many of
+    these because of dependencies in the data. `doubts`: suppressed cells that follow all the same, or perhaps do.
+    `stated`: the same edits as they hold without suppression. `again`: the steps that suppressed cells, for whoever
+    takes more of them. `beside`: variables with cells that went beside suppressed ones, and beside those of which.
     """
 
     data: Dataset
@@ -83,22 +65,7 @@ class Removal:
 
 
 def remove(data: Dataset, standardisation: Standardisation, context: MaskingContext) -> Removal:
-    """Run the last steps of a plan.
-
-    Parameters
-    ----------
-    data : Dataset
-        Masked, adjusted and rounded.
-    standardisation : Standardisation
-    context : MaskingContext
-
-    Raises
-    ------
-    InputError
-        When no record would be left, or a suppressed cell follows from a variable that cannot be suppressed.
-    PluginError
-        When a method breaks its contract.
-    """
+    """Run the last steps of a plan."""
     plan = context.plan
     state = _State(data, data, np.arange(len(data)))
     results: list[GroupResult] = []
@@ -239,12 +206,7 @@ class _State:
 def lost_codes(data: Dataset, shown: Dataset, hidden: Mapping[str, NDArray[np.bool_]]) -> dict[str, NDArray[np.bool_]]:
     """Cells that were missing before, and whose missing code a method took away.
 
-    Parameters
-    ----------
-    data, shown : Dataset
-        With suppressed cells, and without.
-    hidden : mapping of name to ndarray of shape (n,), bool
-        Suppressed cells.
+    `data`, `shown`: with suppressed cells, and without. `hidden`: suppressed cells; shape (n,).
     """
     found: dict[str, NDArray[np.bool_]] = {}
     for column in data:
@@ -265,14 +227,7 @@ def joined_cells(
 
 @dataclass(frozen=True, eq=False)
 class _Suppressing:
-    """A step that suppresses cells, as often as it has to be run.
-
-    Attributes
-    ----------
-    work : GroupWork
-    keys : sequence of str
-    standardisation : Standardisation
-    """
+    """A step that suppresses cells, as often as it has to be run."""
 
     work: GroupWork
     keys: Sequence[str]
@@ -290,13 +245,7 @@ class _Suppressing:
 
 @dataclass(frozen=True, eq=False)
 class SuppressedAgain:
-    """Steps that suppress cells, to be run again where cells go for reasons that they know nothing of.
-
-    Attributes
-    ----------
-    steps : tuple of _Suppressing
-    context : MaskingContext
-    """
+    """Steps that suppress cells, to be run again where cells go for reasons that they know nothing of."""
 
     steps: tuple[_Suppressing, ...]
     context: MaskingContext
@@ -306,12 +255,8 @@ class SuppressedAgain:
     ) -> tuple[Mapping[str, NDArray[np.bool_]], Mapping[str, NDArray[np.bool_]]]:
         """All cells that are suppressed, and codes that are lost, once every step has again what it promises.
 
-        Parameters
-        ----------
-        shown : Dataset
-            As it would be published without suppression.
-        hidden, lost : mapping of name to ndarray of shape (n,), bool
-            Suppressed cells, and cells whose missing code was taken away.
+        `shown`: as it would be published without suppression. `hidden`, `lost`: suppressed cells, and cells whose
+        missing code was taken away; shape (n,).
         """
         gone = {name: each for name, each in joined_cells(hidden, lost).items() if name in shown}
         state = _State(without_cells(shown, gone), shown, np.arange(len(shown)), hidden)

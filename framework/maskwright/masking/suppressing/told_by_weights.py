@@ -38,13 +38,7 @@ OF_VALUES = (
 
 
 def factors_of_weights(before: Dataset, after: Dataset) -> dict[str, NDArray[np.float64]]:
-    """What the weights of each record were multiplied by, of weights that were multiplied by several factors.
-
-    Parameters
-    ----------
-    before, after : Dataset
-        The same n records.
-    """
+    """What the weights of each record were multiplied by, of weights that were multiplied by several factors."""
     found = {}
     for column in after:
         if column.variable.role != "weight" or column.name not in before or not column.variable.is_numeric:
@@ -61,14 +55,8 @@ def factors_of_weights(before: Dataset, after: Dataset) -> dict[str, NDArray[np.
 def weight_doubts(weights: str, factor: NDArray[np.float64], before: Dataset, after: Dataset) -> Iterator[Doubt]:
     """Doubts about suppressed cells that the factor of a record's weight shows.
 
-    Parameters
-    ----------
-    weights : str
-        What they are called.
-    factor : ndarray of shape (n,), float64
-        NaN where there is no weight.
-    before, after : Dataset
-        The same n records, as they were, and with the cells that are empty in the release.
+    `factor`: NaN where there is no weight; shape (n,). `before`, `after`: the same n records, as they were, and with
+    the cells that are empty in the release.
     """
     given = weight_codes(factor)
     tests = 2 * max(len(before.columns), 1)
@@ -98,16 +86,9 @@ def same_weight_doubts(
 
     What one weight tells by itself is found where cells are suppressed.
 
-    Parameters
-    ----------
-    weights : str
-        What they are called.
-    values : ndarray of shape (n,), float64
-        As they are published, NaN where there is none.
-    before, after : Dataset
-        The same n records, as they were, and with the cells that are empty in the release.
-    groups : ndarray of shape (n,), int64, optional
-        Of the records: those of one group bear witness once.
+    `values`: as they are published, NaN where there is none; shape (n,). `before`, `after`: the same n records, as they
+    were, and with the cells that are empty in the release. `groups`: of the records: those of one group bear witness
+    once; shape (n,).
     """
     given = weight_codes(values)
     for name, gone, found, shown in _emptied(given, before, after):
@@ -141,9 +122,7 @@ def _emptied(
 def weight_codes(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Codes 0, 1, ... of weights, or of what they were multiplied by; -1 for NaN.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64
+    `values`: shape (n,).
     """
     codes = np.full(len(values), -1, dtype=np.int64)
     known = np.isfinite(values)

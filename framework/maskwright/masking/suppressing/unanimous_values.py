@@ -30,19 +30,9 @@ def unanimous_values(
     exceeds `BY_CHANCE` times `tests` with no more than the inverse of that as probability (Markov). If it does, values
     tell whose records are of one category, and would by chance be so with ``q <= 1 - CERTAIN`` at most.
 
-    Parameters
-    ----------
-    given, found : ndarray of shape (n,), int64
-        Codes 0, 1, ..., -1 where missing: such records tell nothing.
-    tests : int
-        Variables and parts of the file of which this is asked.
-    groups : ndarray of shape (n,), int64, optional
-        Of the records: those of one group bear witness once.
-
-    Returns
-    -------
-    ndarray of shape (m,), bool
-        For each code of `given`.
+    `given`, `found`: codes 0, 1, ..., -1 where missing: such records tell nothing; shape (n,). `tests`: variables and
+    parts of the file of which this is asked. `groups`: of the records: those of one group bear witness once; shape
+    (n,). Returns for each code of `given`; shape (m,).
     """
     counted = int(given.max(initial=-1)) + 1
     both = (given >= 0) & (found >= 0)

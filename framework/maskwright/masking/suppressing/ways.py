@@ -19,13 +19,8 @@ if TYPE_CHECKING:
 class Way:
     """How suppressed cells of a variable are read off.
 
-    Attributes
-    ----------
-    off : str
-        What they are read off, in words that follow "read off".
-    without : tuple of str
-        Variables each of which ends it if it is left out of the release; empty where none does: a group has as many
-        members as it has.
+    `off`: what they are read off, in words that follow "read off". `without`: variables each of which ends it if it is
+    left out of the release; empty where none does: a group has as many members as it has.
     """
 
     off: str
@@ -35,9 +30,7 @@ class Way:
 def joined_ways(ways: CellsByWay, more: CellsByWay) -> dict[Way, NDArray[np.bool_]]:
     """Cells that are read off in either, by the way.
 
-    Parameters
-    ----------
-    ways, more : mapping of Way to ndarray of shape (n,), bool
+    `ways`, `more`: shape (n,).
     """
     return {**ways, **{way: np.asarray(ways.get(way, np.False_) | cells) for way, cells in more.items()}}
 
@@ -45,12 +38,7 @@ def joined_ways(ways: CellsByWay, more: CellsByWay) -> dict[Way, NDArray[np.bool
 def said_of_ways(ways: CellsByWay, total: int) -> str:
     """How many of the suppressed cells can be read off, and off what.
 
-    Parameters
-    ----------
-    ways : mapping of Way to ndarray of shape (n,), bool
-        At least one.
-    total : int
-        Suppressed cells.
+    `ways`: at least one; shape (n,).
     """
     known: NDArray[np.bool_] | np.bool_ = np.False_
     told = {}
@@ -70,12 +58,7 @@ def said_of_ways(ways: CellsByWay, total: int) -> str:
 def remedy_of_ways(name: str, ways: CellsByWay, *, is_key: bool) -> str:
     """What ends it: of the variable itself, or of those that give it away.
 
-    Parameters
-    ----------
-    name : str
-    ways : mapping of Way to ndarray of shape (n,), bool
-    is_key : bool
-        Whether a step suppresses the variable; any other went beside those.
+    `ways`: shape (n,). `is_key`: whether a step suppresses the variable; any other went beside those.
     """
     own = remedy_of_variable(name, is_key=is_key)
     if not all(way.without for way in ways):
@@ -94,11 +77,7 @@ def remedy_of_ways(name: str, ways: CellsByWay, *, is_key: bool) -> str:
 def remedy_of_variable(name: str, *, is_key: bool) -> str:
     """What ends any reading of a variable's suppressed cells: none of them are suppressed, or none are published.
 
-    Parameters
-    ----------
-    name : str
-    is_key : bool
-        Whether a step suppresses the variable; any other went beside those.
+    `is_key`: whether a step suppresses the variable; any other went beside those.
     """
     if is_key:
         return f"Leave {name} out of the keys and recode it"

@@ -34,14 +34,7 @@ if TYPE_CHECKING:
 class DerivedVariable:
     """A variable of the upper level that is computed, not masked: ``total = sum(person.income) + capital``.
 
-    Attributes
-    ----------
-    variable : str
-    terms : tuple of (name, Fraction)
-        Variables and computed columns of its level; those that are derived themselves stand before it.
-    constant : Fraction
-    edit : str
-        That says so.
+    `terms`: variables and computed columns of its level; those that are derived themselves stand before it.
     """
 
     variable: str
@@ -54,28 +47,14 @@ class DerivedVariable:
 class AcrossLevels:
     """Who keeps the edits, level by level and across levels.
 
-    Attributes
-    ----------
-    inside : mapping of level name to EditSet
-        That the steps of the level keep as they do on a file of one level; rules asked of each member among them.
-    derived : tuple of DerivedVariable
-        In the order in which they are computed.
-    repaired : tuple of Edit
-        Inequalities that read what is derived or what members say together: written in variables that steps mask and
-        in computed columns, to be met by whole clusters.
-    together : tuple of Edit
-        For which the records of a group have to move together; of a conjunction only the operands that ask for it.
-    structure : tuple of str
-        Names of edits that read nothing that a step masks.
-    present : tuple of str
-        Names of edits on records of a group of which steps leave cells empty, and change nothing else: they hold where
-        all that they read is published.
-    changed : mapping of level name to frozenset of str
-        Computed columns of a level that steps change.
-    keepers : tuple of Keeper
-        Of the edits that are not `inside`.
-    standing : frozenset of str
-        Totals onto which members are moved.
+    `inside`: that the steps of the level keep as they do on a file of one level; rules asked of each member among them.
+    `derived`: in the order in which they are computed. `repaired`: inequalities that read what is derived or what
+    members say together: written in variables that steps mask and in computed columns, to be met by whole clusters.
+    `together`: for which the records of a group have to move together; of a conjunction only the operands that ask for
+    it. `structure`: names of edits that read nothing that a step masks. `present`: names of edits on records of a group
+    of which steps leave cells empty, and change nothing else: they hold where all that they read is published.
+    `changed`: computed columns of a level that steps change. `keepers`: of the edits that are not `inside`. `standing`:
+    totals onto which members are moved.
     """
 
     inside: Mapping[str, EditSet]
@@ -103,16 +82,8 @@ def across_levels(
 ) -> AcrossLevels:
     """Decide who keeps each edit.
 
-    Parameters
-    ----------
-    bound : BoundEdits
-    structure : Structure
-    masked : mapping of level name to collection of str
-        Variables that steps mask.
-    adjust : collection of str
-        Totals that are not derived though they could be: members move onto them.
-    emptied : mapping of level name to collection of str, optional
-        Those of the masked variables that steps leave empty in some records, and change in none.
+    `adjust`: totals that are not derived though they could be: members move onto them. `emptied`: those of the masked
+    variables that steps leave empty in some records, and change in none.
     """
     return _Planner(bound, structure, masked, adjust, emptied or {}).plan()
 

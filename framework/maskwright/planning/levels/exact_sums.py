@@ -31,11 +31,8 @@ SMALLEST_SPREAD = 20
 class ExactSums:
     """What is published in steps whose sums are exact in binary64.
 
-    Attributes
-    ----------
-    variables : mapping of level name to frozenset of str
-    left : tuple of str
-        Names of edits that are equalities of decimals over members, and that steps change, for which that cannot be.
+    `left`: names of edits that are equalities of decimals over members, and that steps change, for which that cannot
+    be.
     """
 
     variables: Mapping[str, frozenset[str]]
@@ -74,16 +71,7 @@ def exact_sums(
 ) -> ExactSums:
     """Find the variables that edits add over members, with those that equalities join to them.
 
-    Parameters
-    ----------
-    bound : BoundEdits
-    linked : LinkedData
-    masked : mapping of level name to collection of str
-        Variables that steps mask.
-    averaged : collection of str
-        Those of them whose method does not promise other values than averages.
-    spread : mapping of name to float
-        Standard deviations of these.
+    `averaged`: those of them whose method does not promise other values than averages.
     """
     variables = {(level.name, each.name): each for level in linked for each in level.data.variables}
     equalities = list(_equalities(bound))

@@ -33,18 +33,8 @@ def rules_of_members(
     ``all(person where c)`` asks ``c`` of each; ``no`` its opposite; ``max(person.x) <= 3`` that ``x <= 3``; and
     ``sum(person.x where c) == 0`` that ``x`` is 0 where ``c`` holds, if ``x`` is never negative.
 
-    Parameters
-    ----------
-    expression : Expression
-        Of the upper level; comparisons as they are written, not by their ends.
-    columns : mapping of name to LinkedColumn
-        Of the upper level.
-    is_positive : callable
-        Whether a variable of the members is never negative.
-
-    Returns
-    -------
-    tuple of Expression, or None
+    `expression`: of the upper level; comparisons as they are written, not by their ends. `is_positive`: whether a
+    variable of the members is never negative.
     """
     if isinstance(expression, And):
         found: list[Expression] = []

@@ -24,16 +24,7 @@ if TYPE_CHECKING:
 def adjusted_totals(steps: Sequence[Step], masked: Collection[str]) -> frozenset[str]:
     """Totals onto which members are to be moved.
 
-    Parameters
-    ----------
-    steps : sequence of Step
-    masked : collection of str
-        Variables of the upper level that steps mask.
-
-    Raises
-    ------
-    InputError
-        A total that no step masks: nothing says what it would be.
+    `masked`: variables of the upper level that steps mask.
     """
     problems = [
         Problem(f"step {number}: totals: {unknown_name('masked variable of the top level', name, masked)}", step.place)
@@ -49,15 +40,7 @@ def adjusted_totals(steps: Sequence[Step], masked: Collection[str]) -> frozenset
 def require_totals(across: AcrossLevels, steps: Sequence[Step]) -> None:
     """Refuse to say how variables are made that no edit gives as totals over members.
 
-    Parameters
-    ----------
-    across : AcrossLevels
-        If all totals were derived.
-    steps : sequence of Step
-
-    Raises
-    ------
-    InputError
+    `across`: if all totals were derived.
     """
     totals = [each.variable for each in across.derived]
     there = f"totals here are {', '.join(totals)}" if totals else "no edit gives any"
@@ -73,20 +56,7 @@ def require_totals(across: AcrossLevels, steps: Sequence[Step]) -> None:
 def require_what_moves(
     across: AcrossLevels, bound: BoundEdits, masked: Mapping[str, Collection[str]], steps: Sequence[Step]
 ) -> None:
-    """Refuse totals onto which nothing can move: no step masks anything else that their edit reads.
-
-    Parameters
-    ----------
-    across : AcrossLevels
-    bound : BoundEdits
-    masked : mapping of level name to collection of str
-        Variables that steps mask.
-    steps : sequence of Step
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse totals onto which nothing can move: no step masks anything else that their edit reads."""
     problems = []
     for level, edits in bound.edits.items():
         moving = (set(masked.get(level, ())) | across.changed[level]) - across.standing
@@ -134,16 +104,6 @@ def require_k_of_groups(across: AcrossLevels, bound: BoundEdits, steps: Sequence
     """Refuse equalities for which groups have to move, one by one, while a step promises k.
 
     Inequalities may hold all the same: whether they do is seen when the masked values are there.
-
-    Parameters
-    ----------
-    across : AcrossLevels
-    bound : BoundEdits
-    steps : sequence of Step
-
-    Raises
-    ------
-    InputError
     """
     problems = []
     for edits in bound.edits.values():
@@ -170,14 +130,7 @@ def require_k_of_groups(across: AcrossLevels, bound: BoundEdits, steps: Sequence
 
 
 def checked_under_promises(across: AcrossLevels, bound: BoundEdits, steps: Sequence[Step]) -> AcrossLevels:
-    """Who keeps the edits, with those that are only checked because a step promises k of what they read.
-
-    Parameters
-    ----------
-    across : AcrossLevels
-    bound : BoundEdits
-    steps : sequence of Step
-    """
+    """Who keeps the edits, with those that are only checked because a step promises k of what they read."""
 
     def told(keeper: Keeper) -> Keeper:
         own = (each for each in across.together if each.name == keeper.edit)

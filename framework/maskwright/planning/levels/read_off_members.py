@@ -45,16 +45,9 @@ def read_off_members(
     value of one variable of them; of dates the first and the last. A relation is seen in groups of at least two members
     with a value other than zero: of others it says little.
 
-    Parameters
-    ----------
-    linked : LinkedData
-        The original.
-    masked : mapping of level name to collection of str
-        Variables that steps mask; all others are published as they are.
-    tied : collection of frozenset of (level, name)
-        What an equality reads together: masking keeps it. Of what an inequality reads nothing is kept.
-    sizes : collection of str
-        Variables of the top level that an edit reads with the number of members.
+    `masked`: variables that steps mask; all others are published as they are. `tied`: what an equality reads together:
+    masking keeps it. Of what an inequality reads nothing is kept. `sizes`: variables of the top level that an edit
+    reads with the number of members.
     """
     top, low = linked.levels
     assert low.groups is not None
@@ -114,13 +107,7 @@ def _doubt(name: str, published: str, said: str, rule: str) -> Doubt:
 
 
 def remedy(rule: str | None = None) -> str:
-    """What to do about variables of two levels of which one tells the other.
-
-    Parameters
-    ----------
-    rule : str, optional
-        That masking would keep.
-    """
+    """What to do about variables of two levels of which one tells the other."""
     lead = "Mask both" if rule is None else f"Declare the rule `{rule}`, so that masking keeps it, and mask both"
     return f"{lead}, or neither; or do not publish one of them (`role: identifier`); or waive this by name."
 
@@ -159,16 +146,8 @@ def same_numbers(
 ) -> tuple[int, int] | None:
     """In how many groups two numbers are the same, and of how many; None: in too few.
 
-    Parameters
-    ----------
-    own, together : ndarray of shape (groups,), float64
-        NaN where there is none.
-    several : ndarray of shape (groups,), bool
-        Groups that can tell.
-    function : str
-        Key of `FEWEST_VALUES`.
-    places : int, optional
-        Decimals to which the first is rounded.
+    `own`, `together`: NaN where there is none; shape (groups,). `several`: groups that can tell; shape (groups,).
+    `places`: decimals to which the first is rounded.
     """
     asked = several & np.isfinite(own) & np.isfinite(together) & ((own != 0) | (together != 0))
     own, together = own[asked], together[asked]

@@ -32,18 +32,10 @@ FOLLOWS = 0.95
 class Treatment:
     """What the steps of one level do to its variables.
 
-    Attributes
-    ----------
-    masked : frozenset of str
-        Whose published cells are not those of the original, or may be empty.
-    emptied : frozenset of str
-        Those of them that steps leave empty in some records, and change in none.
-    suppressed : mapping of name to int
-        Variables of which steps suppress cells, with the number of the step in the pipeline.
-    recoded : mapping of name to int
-        Variables that steps publish as coarser categories, with the number of the step.
-    droppable : frozenset of str
-        Recoded variables whose edits may be dropped, as `release_edits` says.
+    `masked`: whose published cells are not those of the original, or may be empty. `emptied`: those of them that steps
+    leave empty in some records, and change in none. `suppressed`: variables of which steps suppress cells, with the
+    number of the step in the pipeline. `recoded`: variables that steps publish as coarser categories, with the number
+    of the step. `droppable`: recoded variables whose edits may be dropped, as `release_edits` says.
     """
 
     masked: frozenset[str] = frozenset()
@@ -56,13 +48,7 @@ class Treatment:
 def treatment(steps: Sequence[Step], numbers: Sequence[int], variables: Sequence[Variable]) -> Treatment:
     """What steps do to the variables of a level.
 
-    Parameters
-    ----------
-    steps : sequence of Step
-    numbers : sequence of int
-        Of each in the pipeline.
-    variables : sequence of Variable
-        Of the level.
+    `numbers`: of each in the pipeline.
     """
     shaped: set[str] = set()
     suppressed: dict[str, int] = {}
@@ -83,18 +69,7 @@ def treatment(steps: Sequence[Step], numbers: Sequence[int], variables: Sequence
 
 
 def without_recoded(bound: BoundEdits, treatments: Mapping[str, Treatment]) -> tuple[BoundEdits, tuple[Edit, ...]]:
-    """Edits without those that read a recoded variable of other records; and these, where a step says they may go.
-
-    Parameters
-    ----------
-    bound : BoundEdits
-    treatments : mapping of level name to Treatment
-
-    Raises
-    ------
-    InputError
-        Such an edit, and no step says that it may be dropped.
-    """
+    """Edits without those that read a recoded variable of other records; and these, where a step says they may go."""
     problems, dropped = [], []
     for edits in bound.edits.values():
         for edit in edits:
@@ -139,20 +114,7 @@ def _refusal(edit: Edit, steps: Mapping[str, int]) -> Problem:
 
 
 def refuse_given_back(bound: BoundEdits, treatments: Mapping[str, Treatment], linked: LinkedData) -> None:
-    """Refuse to suppress what the published members give back: a household's size, when its rows can be counted.
-
-    Parameters
-    ----------
-    bound : BoundEdits
-    treatments : mapping of level name to Treatment
-    linked : LinkedData
-        The original.
-
-    Raises
-    ------
-    InputError
-        Each such variable, with the edit that gives it back or the number of members that tells it.
-    """
+    """Refuse to suppress what the published members give back: a household's size, when its rows can be counted."""
     top = linked.levels[0]
     suppressed = treatments[top.name].suppressed
     problems = []

@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 def in_pipeline(text: str, numbers: Sequence[int]) -> str:
     """Message about steps of one level, with the numbers that they have in the pipeline.
 
-    Parameters
-    ----------
-    text : str
-    numbers : sequence of int
-        Of the steps of the level in the pipeline, 1 for the first.
+    `numbers`: of the steps of the level in the pipeline, 1 for the first.
     """
 
     def number(found: re.Match[str]) -> str:

@@ -25,12 +25,7 @@ def household_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Datas
     and their masked values together tell more than one of them. Rounding and coding give equal values the same, but
     for what edits ask: of such steps the run tells.
 
-    Parameters
-    ----------
-    groups : sequence of Group
-    steps : sequence of Step
-    data : Dataset or None
-        The original; None: nothing is said.
+    `data`: the original; None: nothing is said.
     """
     if data is None or data.households is None:
         return
@@ -53,21 +48,8 @@ def household_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Datas
 def agreeing_households(homes: NDArray[np.int64], values: NDArray[np.int64]) -> tuple[int, int, NDArray[np.bool_]]:
     """Households with two or more members that have a value, and those in which they all have the same.
 
-    Parameters
-    ----------
-    homes : ndarray of shape (n,), int64
-        Household of each record, 0..c-1.
-    values : ndarray of shape (n,), int64
-        Codes, -1 where missing.
-
-    Returns
-    -------
-    int
-        Households of two or more.
-    int
-        Those of them that agree.
-    ndarray of shape (c,), bool
-        Which these are.
+    `homes`: household of each record, 0..c-1; shape (n,). `values`: codes, -1 where missing; shape (n,). Returns
+    households of two or more; those of them that agree; which these are.
     """
     count = int(homes.max(initial=-1)) + 1
     known = values >= 0

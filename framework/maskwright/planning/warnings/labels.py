@@ -28,20 +28,8 @@ def labels_of_suppressed(
 ) -> dict[str, str]:
     """Variables that have one value for each value of a key of a step that suppresses cells, and the other way round.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Variables that may be labels.
-    groups : sequence of Group
-    steps : sequence of Step
-    known : mapping of name to Variable
-    data : Dataset or None
-        The original; None: nothing is known of its values.
-
-    Returns
-    -------
-    dict of str to str
-        For each label the code that it says the same as.
+    `names`: variables that may be labels. `data`: the original; None: nothing is known of its values. Returns for each
+    label the code that it says the same as.
     """
     if data is None:
         return {}

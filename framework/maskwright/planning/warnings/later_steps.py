@@ -17,11 +17,6 @@ def undone_promises(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[
 
     A later step keeps k when records that are equal stay equal, or when it promises as much of a group that holds the
     variables of the earlier one.
-
-    Parameters
-    ----------
-    groups : sequence of Group
-    steps : sequence of Step
     """
     for number, step in enumerate(steps, 1):
         if step.k is None or step.planning.k_guarantee == "report":
@@ -45,13 +40,7 @@ def undone_promises(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[
 
 
 def random_change_notices(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[str]:
-    """Sentences about key variables that were drawn at random before, and about moved values that change again.
-
-    Parameters
-    ----------
-    groups : sequence of Group
-    steps : sequence of Step
-    """
+    """Sentences about key variables that were drawn at random before, and about moved values that change again."""
     for later in groups:
         after = steps[later.step - 1]
         for number, before in enumerate(steps[: later.step - 1], 1):

@@ -28,21 +28,7 @@ LARGEST = 2**62
 def refuse_missing(number: int, step: Step, group: Sequence[str], strata: Strata, data: Dataset) -> None:
     """Refuse missing cells that the step's policy or its method cannot take.
 
-    Parameters
-    ----------
-    number : int
-        Of the step, 1-based.
-    step : Step
-    group : sequence of str
-        Variables masked together.
-    strata : Strata
-    data : Dataset
-        The original.
-
-    Raises
-    ------
-    InputError
-        With counts, and what to do.
+    `number`: of the step, 1-based.
     """
     method, policy = step.method, step.planning.missing
     holes = [] if method.handles_missing else [name for name in step.independents if data[name].missing.any()]
@@ -119,12 +105,7 @@ def _records_by_stratum(strata: Strata) -> list[NDArray[np.int64]]:
 def missing_pattern_notices(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[str]:
     """How many patterns of missing cells a method that takes none masks apart, and which it cannot mask alone.
 
-    Parameters
-    ----------
-    groups : sequence of Group
-    steps : sequence of Step
-    data : Dataset or None
-        None: no data are at hand, and nothing is said.
+    `data`: None: no data are at hand, and nothing is said.
     """
     for group in groups:
         step = steps[group.step - 1]
@@ -159,12 +140,7 @@ def rare_missing_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Da
 
     Not where ``k_guarantee: report`` is set; `rare_missing_notices` speaks of these steps.
 
-    Parameters
-    ----------
-    groups : sequence of Group
-    steps : sequence of Step
-    data : Dataset or None
-        None: no data are at hand, and nothing is said.
+    `data`: None: no data are at hand, and nothing is said.
     """
     for group, few in _with_rare_patterns(groups, steps, data):
         step = steps[group.step - 1]
@@ -199,16 +175,7 @@ def _with_rare_patterns(
 
 
 def rare_missing_records(group: Group, k: int, data: Dataset) -> NDArray[np.bool_]:
-    """Records that have cells of a group of variables missing as fewer than k records, or households, have; (n,).
-
-    Parameters
-    ----------
-    group : Group
-        With its strata.
-    k : int
-    data : Dataset
-        The original.
-    """
+    """Records that have cells of a group of variables missing as fewer than k records, or households, have; (n,)."""
     gaps = np.stack([missing_codes(data[name]) for name in group.variables], axis=1)
     if not gaps.any():
         return np.zeros(len(data), dtype=np.bool_)

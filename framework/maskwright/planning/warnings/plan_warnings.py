@@ -32,17 +32,8 @@ def dangers(
 ) -> tuple[str, ...]:
     """Sentences about a plan; names and counts only.
 
-    Parameters
-    ----------
-    edits : EditSet
-        That fire on the data.
-    known : mapping of name to Variable
-        All variables of the file.
-    masked : frozenset of str
-    groups, steps
-        Of the plan.
-    data : Dataset, optional
-        The original; without it nothing is said of how many records share a value.
+    `edits`: that fire on the data. `known`: all variables of the file. `data`: the original; without it nothing is said
+    of how many records share a value.
     """
     return (
         *_determined(edits, masked),

@@ -37,13 +37,7 @@ def suspicious_edit_notices(arrival: Outcome) -> Iterator[str]:
 
 
 def refuse_arithmetic_on_text(edits: EditSet, data: Dataset) -> None:
-    """Stop when an edit computes with a variable that holds text.
-
-    Raises
-    ------
-    EditError
-        Naming the variables, which were read as text, perhaps because of thousands separators or a decimal comma.
-    """
+    """Stop when an edit computes with a variable that holds text."""
     problems = [
         Problem(
             f"edit {edit.name!r} computes with {name}, which was read as text",
@@ -89,15 +83,7 @@ def publication_notices(
 ) -> Iterator[str]:
     """Edits that nothing will mend; variables that may identify records.
 
-    Parameters
-    ----------
-    data : Dataset
-        The original.
-    plan : Plan
-    broken : mapping of edit name to int
-        Records that violate each edit on arrival.
-    computed : collection of str
-        Columns that edits read and that are not published.
+    `broken`: records that violate each edit on arrival. `computed`: columns that edits read and that are not published.
     """
     yield from _unmasked_violation_notices(plan, broken)
     shown = [name for name in plan.untouched if name not in computed and not data[name].variable.renewed]

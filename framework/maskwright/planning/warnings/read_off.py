@@ -48,16 +48,8 @@ def read_off_doubts(
     a date, and what `told_by_numbers` looks for: the same order, weighted sums, products. Where cells are only
     suppressed, dependencies are looked at when they are.
 
-    Parameters
-    ----------
-    groups : sequence of Group
-    steps : sequence of Step
-    untouched : iterable of str
-        Variables that no step masks and that are published.
-    edits : EditSet
-        Where cells are only suppressed, what an edit ties together is protected by suppressing more.
-    data : Dataset or None
-        The original; None: nothing is said.
+    `untouched`: variables that no step masks and that are published. `edits`: where cells are only suppressed, what an
+    edit ties together is protected by suppressing more. `data`: the original; None: nothing is said.
     """
     if data is None:
         return
@@ -88,12 +80,7 @@ def read_off_doubts(
 def sorted_file_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dataset) -> Iterator[Doubt]:
     """Doubts about categories that are changed at random in a file sorted by them: the neighbours tell the original.
 
-    Parameters
-    ----------
-    groups : sequence of Group
-    steps : sequence of Step
-    data : Dataset
-        The original, in the order in which its records are published.
+    `data`: the original, in the order in which its records are published.
     """
     said: set[str] = set()
     for group in groups:

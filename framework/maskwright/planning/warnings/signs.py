@@ -28,14 +28,7 @@ def sign_notices(
 
     Nor of those that publish multiples of a base, since 0 is a multiple of any: what is not below 0 does not get there.
 
-    Parameters
-    ----------
-    groups : sequence of Group
-    steps : sequence of Step
-    edits : EditSet
-    data : Dataset or None
-        None: no data are at hand, and nothing is said.
-    promised : sequence of StepLimit
+    `data`: None: no data are at hand, and nothing is said.
     """
     multiples = {(each.step, each.limit.variable) for each in promised if each.limit.multiple_of is not None}
     free = {

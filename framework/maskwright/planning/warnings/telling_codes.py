@@ -23,12 +23,7 @@ WORDS_WITH_A_NUMBER = re.compile(r"(?=.*[0-9])(?=.*[^0-9\s.,'+-])")
 def telling_code_doubts(names: Iterable[str], data: Dataset | None) -> Iterator[Doubt]:
     """Doubts about numbers within texts that are declared missing codes, and that fewer than three records have.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Variables that are published.
-    data : Dataset or None
-        None: no data are at hand, and nothing is said.
+    `data`: None: no data are at hand, and nothing is said.
     """
     if data is None:
         return

@@ -59,19 +59,9 @@ def told_by_numbers(
     rank), a weighted sum of numbers and a constant, and a product of powers of numbers (a price and an amount), the
     latter two to within `NEAR`. All of them have to hold in `HOLDS` of the records.
 
-    Parameters
-    ----------
-    own : ndarray of shape (n,), float64
-        NaN where missing.
-    numbers : mapping of str to ndarray of shape (n,), float64
-        By name, NaN where missing.
-    tied : collection of collections of str, optional
-        Names of numbers that are not looked for together: something else is done about them.
-
-    Returns
-    -------
-    tuple of str or None
-        Names, in the order of `numbers`; None: nothing that was looked for.
+    `own`: NaN where missing; shape (n,). `numbers`: by name, NaN where missing; shape (n,). `tied`: names of numbers
+    that are not looked for together: something else is done about them. Returns names, in the order of `numbers`; None:
+    nothing that was looked for.
     """
     if not _can_be_told(own):
         return None
@@ -94,10 +84,8 @@ def told_by_numbers(
 def in_one_order(one: Numbers, other: Numbers) -> bool:
     """Whether the other number puts nearly all records in the order of the one, or in the opposite one.
 
-    Parameters
-    ----------
-    one, other : ndarray of shape (n,), float64
-        NaN where missing. Records that have the most usual value of both say nothing, as where nobody has any.
+    `one`, `other`: NaN where missing. Records that have the most usual value of both say nothing, as where nobody has
+    any; shape (n,).
     """
     there = np.isfinite(one) & np.isfinite(other)
     there[there] &= ~(_is_usual(one[there]) & _is_usual(other[there]))
@@ -117,10 +105,7 @@ def in_one_order(one: Numbers, other: Numbers) -> bool:
 class _Sum:
     """A number as a weighted sum of others and a constant, by least squares on the records that it fits best.
 
-    Parameters
-    ----------
-    own : ndarray of shape (n,), float64
-    numbers : mapping of str to ndarray of shape (n,), float64
+    `own`: shape (n,). `numbers`: shape (n,).
     """
 
     def __init__(self, own: Numbers, numbers: Mapping[str, Numbers]) -> None:

@@ -15,12 +15,8 @@ if TYPE_CHECKING:
 def undecided_doubts(outcome: Outcome, arrival: Outcome | None = None) -> Iterator[Doubt]:
     """Doubts about edits that are unknown in every record.
 
-    Parameters
-    ----------
-    outcome : Outcome
-        On the original, or on the masked file.
-    arrival : Outcome, optional
-        On the original, where `outcome` is on the masked file: what was in doubt there is not said again.
+    `outcome`: on the original, or on the masked file. `arrival`: on the original, where `outcome` is on the masked
+    file: what was in doubt there is not said again.
     """
     known = set() if arrival is None else {each.name for each in arrival.undecided}
     which = "original" if arrival is None else "masked"

@@ -21,12 +21,8 @@ PROTECTED = ("quasi_identifier", "confidential")
 def unmasked_doubts(untouched: Iterable[Variable], labels: Mapping[str, str]) -> Iterator[Doubt]:
     """Doubts about variables that no step masks and nothing declares to be published as they are.
 
-    Parameters
-    ----------
-    untouched : iterable of Variable
-        That no step masks, identifiers left out.
-    labels : mapping of label to code
-        Those that say the same as a variable of which a step suppresses cells.
+    `untouched`: that no step masks, identifiers left out. `labels`: those that say the same as a variable of which a
+    step suppresses cells.
     """
     for variable in untouched:
         if variable.as_is or variable.renewed:
@@ -58,14 +54,8 @@ def unused_key_doubts(
 ) -> Iterator[Doubt]:
     """Doubts about variables that a step names and does nothing for: it looks at its keys, and they are none.
 
-    Parameters
-    ----------
-    groups : sequence of Group
-    steps : sequence of Step
-    known : mapping of name to Variable
-        All variables of the file.
-    labels : mapping of label to code
-        Those that say the same as a variable of which a step suppresses cells.
+    `known`: all variables of the file. `labels`: those that say the same as a variable of which a step suppresses
+    cells.
     """
     for group in groups:
         step = steps[group.step - 1]

@@ -23,14 +23,7 @@ def in_order(
 ) -> Iterator[Receipt]:
     """Receipts in the order of the keys; few are held at a time, and none is begun after one has failed.
 
-    Parameters
-    ----------
-    executor : concurrent.futures.Executor
-    task : callable
-        What is done for a key.
-    keys : iterable of str
-    workers : int
-        Tasks that are done at once.
+    `task`: what is done for a key. `workers`: tasks that are done at once.
     """
     waiting: deque[Future[Receipt]] = deque()
     try:

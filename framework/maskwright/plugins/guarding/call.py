@@ -34,17 +34,9 @@ class _EngineFailed(BaseException):
 class Guarded:
     """A plugin's function, every call of which is guarded.
 
-    Parameters
-    ----------
-    function : callable
-    origin : Origin
-        Whose it is.
-    passes : tuple of exception types
-        That the caller of this function explains itself.
-    given : callable or None
-        ``arguments -> arguments``: what the function gets in the place of what it is called with.
-    check : callable or None
-        ``(arguments, result) -> result``: holds the result to the contract, with `broke_contract`.
+    `passes`: that the caller of this function explains itself. `given`: ``arguments -> arguments``: what the function
+    gets in the place of what it is called with. `check`: ``(arguments, result) -> result``: holds the result to the
+    contract, with `broke_contract`.
     """
 
     def __init__(
@@ -93,22 +85,7 @@ def guarded_call(
 ) -> Any:
     """Call a plugin's function.
 
-    Parameters
-    ----------
-    origin : Origin
-        Whose it is.
-    function : callable
-    *arguments
-        Of the function.
-    passes : tuple of exception types
-        That the caller explains itself.
-    named : dict, optional
-        Further arguments.
-
-    Raises
-    ------
-    PluginFailed
-        It raised something that is no error of Maskwright's, ended the program, or ran longer than the time limit.
+    `passes`: that the caller explains itself.
     """
     around = _RUNNING.get()
     seconds = seconds_allowed()
@@ -142,14 +119,7 @@ def guarded_call(
 
 
 def took_too_long(origin: Origin, seconds: float) -> PluginFailed:
-    """Error of a plugin that was not waited for any longer.
-
-    Parameters
-    ----------
-    origin : Origin
-    seconds : float
-        That the pipeline allows.
-    """
+    """Error of a plugin that was not waited for any longer."""
     return PluginFailed(
         Problem(
             f"{origin} took longer than {seconds:g} seconds{step_said()}",
@@ -159,13 +129,7 @@ def took_too_long(origin: Origin, seconds: float) -> PluginFailed:
 
 
 def guarded_iterator(origin: Origin, iterable: Iterable[Any]) -> Iterator[Any]:
-    """Go through what a plugin yields; it is closed at the end, however much of it was asked for.
-
-    Parameters
-    ----------
-    origin : Origin
-    iterable : iterable
-    """
+    """Go through what a plugin yields; it is closed at the end, however much of it was asked for."""
     items = guarded_call(origin, iter, iterable)
     try:
         while (item := guarded_call(origin, next, items, _END)) is not _END:
@@ -177,12 +141,7 @@ def guarded_iterator(origin: Origin, iterable: Iterable[Any]) -> Iterator[Any]:
 
 
 def engine_iterator(items: Iterable[Any]) -> Iterator[Any]:
-    """What the engine yields to a plugin, which can neither hide its errors nor be blamed for them.
-
-    Parameters
-    ----------
-    items : iterable
-    """
+    """What the engine yields to a plugin, which can neither hide its errors nor be blamed for them."""
     try:
         yield from items
     except Exception as error:  # noqa: BLE001 - raised again outside of the plugin
@@ -192,11 +151,7 @@ def engine_iterator(items: Iterable[Any]) -> Iterator[Any]:
 def broke_contract(origin: Origin, what: str) -> PluginFailed:
     """Error of a plugin whose result is not what its contract says.
 
-    Parameters
-    ----------
-    origin : Origin
-    what : str
-        What it did, as the rest of a sentence after its name; no value of a record.
+    `what`: what it did, as the rest of a sentence after its name; no value of a record.
     """
     return PluginFailed(Problem(f"{origin}{step_said()} {what}", hint=_whom_to_tell(origin)))
 

@@ -65,22 +65,14 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 def frozen(value: Frozen) -> Frozen:
     """The same without a way to change it: arrays, mappings and sequences, also inside records of Maskwright.
 
-    Parameters
-    ----------
-    value : array, mapping, sequence, dataclass or anything else
-        Of Maskwright's records only those of data and plugins are looked into; anything else is returned as it is.
+    `value`: of Maskwright's records only those of data and plugins are looked into; anything else is returned as it is.
     """
     found: Frozen = _frozen(value, copied=False)
     return found
 
 
 def frozen_copy(value: Frozen) -> Frozen:
-    """As `frozen`, with arrays of its own, so that even who finds the memory behind them changes nothing else.
-
-    Parameters
-    ----------
-    value : array, mapping, sequence, dataclass or anything else
-    """
+    """As `frozen`, with arrays of its own, so that even who finds the memory behind them changes nothing else."""
     found: Frozen = _frozen(value, copied=True)
     return found
 

@@ -20,15 +20,7 @@ OBSERVERS = ("before_step", "after_step")
 
 
 def observers_in(hooks: Any, origins: Mapping[str, tuple[str, str]]) -> dict[str, tuple[Callable[..., None], ...]]:
-    """Observers by hook, in the order in which they are told, the last registered first.
-
-    Parameters
-    ----------
-    hooks : object
-        Pluggy's relay.
-    origins : mapping of module name to (distribution, version)
-        Of the registered modules.
-    """
+    """Observers by hook, in the order in which they are told, the last registered first."""
     return {
         hook: tuple(
             _observer(hook, each.function, tuple(each.argnames), origins[each.plugin_name])
@@ -39,12 +31,7 @@ def observers_in(hooks: Any, origins: Mapping[str, tuple[str, str]]) -> dict[str
 
 
 def refuse_wrappers(implementations: Any) -> None:
-    """Observers are plain functions: one that wraps the others could keep them from being told.
-
-    Raises
-    ------
-    PluginError
-    """
+    """Observers are plain functions: one that wraps the others could keep them from being told."""
     for each in implementations:
         if each.hookwrapper or each.wrapper:
             raise PluginError(f"{each.function.__name__} is a hook wrapper; hooks of plugins are plain functions")
@@ -53,22 +40,7 @@ def refuse_wrappers(implementations: Any) -> None:
 def tell(
     observers: tuple[Callable[..., None], ...], step: int, method: str, block: Block, masked: Masked | Removed | None
 ) -> None:
-    """Tell observers of a block before a step, and of what the step made of it.
-
-    Parameters
-    ----------
-    observers : tuple of callable
-    step : int
-    method : str
-    block : Block
-    masked : Masked, Removed or None
-        None before the step.
-
-    Raises
-    ------
-    PluginFailed
-        One of them failed, or tried to change what it was told of.
-    """
+    """Tell observers of a block before a step, and of what the step made of it."""
     # Heavy: plugins are listed without it.
     from maskwright.plugins.guarding.frozen import frozen_copy
 

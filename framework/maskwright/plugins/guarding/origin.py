@@ -20,16 +20,9 @@ _STEP: ContextVar[int | None] = ContextVar("maskwright_step", default=None)
 class Origin:
     """Where a plugin comes from.
 
-    Attributes
-    ----------
-    kind : str
-        As in `PluginInfo`, or ``observer``.
-    name : str
-        Of the plugin; of an observer, the hook that it implements.
-    distribution, version : str
-        Of the package; empty when they are not known.
-    module : str
-        Name of the Python package in which places of mistakes are looked for.
+    `kind`: as in `PluginInfo`, or ``observer``. `name`: of the plugin; of an observer, the hook that it implements.
+    `distribution`, `version`: of the package; empty when they are not known. `module`: name of the Python package in
+    which places of mistakes are looked for.
     """
 
     kind: str
@@ -49,26 +42,13 @@ class Origin:
 
 
 def origin_of(function: object, kind: str, name: str) -> Origin:
-    """Origin of a plugin's function; of one that no package offers, only its kind and name are known.
-
-    Parameters
-    ----------
-    function : callable
-        Guarded, or not.
-    kind, name : str
-        Of its plugin.
-    """
+    """Origin of a plugin's function; of one that no package offers, only its kind and name are known."""
     origin = getattr(function, "origin", None)
     return origin if isinstance(origin, Origin) else Origin(kind, name)
 
 
 def package_said(function: object) -> str:
-    """Return `` (p 1.2)``, the package of a plugin's function, where that is not Maskwright itself.
-
-    Parameters
-    ----------
-    function : callable
-    """
+    """Return `` (p 1.2)``, the package of a plugin's function, where that is not Maskwright itself."""
     origin = origin_of(function, "", "")
     known = origin.distribution and not origin.is_built_in
     return f" ({origin.distribution} {origin.version})" if known else ""

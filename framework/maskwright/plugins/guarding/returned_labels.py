@@ -13,21 +13,7 @@ if TYPE_CHECKING:
 
 
 def checked_labels(origin: Origin, arguments: tuple[Any, ...], labels: Any) -> NDArray[Any]:
-    """Labels of a partition that keep its contract, as an array of their own.
-
-    Parameters
-    ----------
-    origin : Origin
-        Whose they are.
-    arguments : (Block, k, params, rng)
-    labels : object
-        What it returned.
-
-    Raises
-    ------
-    PluginFailed
-        They are not one whole number 0..c-1 for each record, or a cluster has fewer than k records.
-    """
+    """Labels of a partition that keep its contract, as an array of their own."""
     import numpy as np
 
     block, k = arguments[0], int(arguments[1])

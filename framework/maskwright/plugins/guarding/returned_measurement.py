@@ -25,20 +25,7 @@ _Range = tuple[float | None, float | None]
 def checked_measurement(origin: Origin, measure: Measure, arguments: tuple[Any, ...], found: Any) -> Measurement:
     """A measurement that keeps the contract.
 
-    Parameters
-    ----------
-    origin : Origin
-        Whose it is.
-    measure : Measure
-        Its range is the one that thresholds rely on.
-    arguments : (Comparison, params, rng)
-    found : object
-        What it returned.
-
-    Raises
-    ------
-    PluginFailed
-        It is no measurement, or a number is infinite or out of range, or a name is that of no variable.
+    `measure`: its range is the one that thresholds rely on.
     """
     if not isinstance(found, Measurement):
         raise broke_contract(origin, f"returned a {type(found).__name__}, not a Measurement")

@@ -77,13 +77,7 @@ show_prints = _ShowPrints()
 
 @contextmanager
 def output_apart(origin: Origin) -> Iterator[None]:
-    """Keep what is printed inside away from standard output; the log has the number of lines, and nothing of them.
-
-    Parameters
-    ----------
-    origin : Origin
-        Whose function runs inside.
-    """
+    """Keep what is printed inside away from standard output; the log has the number of lines, and nothing of them."""
     with _LOCK:
         stream = sys.stdout
         apart = stream if isinstance(stream, _Apart) else _Apart(stream)

@@ -80,16 +80,7 @@ _OF_THREAD = threading.local()
 def finished_within(seconds: float, work: Callable[[], Any]) -> Any:
     """Result of a call that takes no longer.
 
-    Parameters
-    ----------
-    seconds : float
-    work : callable
-        Made in a thread of its own, the same for all calls of this thread, which knows the context of this one.
-
-    Raises
-    ------
-    TimeoutError
-        It takes longer; it is left behind.
+    `work`: made in a thread of its own, the same for all calls of this thread, which knows the context of this one.
     """
     companion: _Companion = getattr(_OF_THREAD, "companion", None) or _Companion()
     _OF_THREAD.companion = companion

@@ -48,13 +48,7 @@ _YIELD = ("batches", "written_batches", "documents")
 def guarded(plugin: AnyPlugin, kind: str, distribution: str, version: str) -> AnyPlugin:
     """The same plugin, each of whose functions is guarded.
 
-    Parameters
-    ----------
-    plugin : Source, EditReader, Partition, Method, Remover, Measure, Report, ...
-    kind : str
-        As in `PluginInfo`.
-    distribution, version : str
-        Of the package that offers it.
+    `distribution`, `version`: of the package that offers it.
     """
     origin = Origin(kind, plugin.name, distribution, version)
     return replace(plugin, **_WRAPPED[kind](plugin, origin))
@@ -186,21 +180,7 @@ def _gathering(gathering: Gathering, origin: Origin) -> Gathering:
 
 
 def checked_limits(origin: Origin, variables: tuple[Variable, ...], found: Any) -> tuple[Limit, ...]:
-    """Limits of a method, each of one of its variables.
-
-    Parameters
-    ----------
-    origin : Origin
-    variables : tuple of Variable
-        That it masks.
-    found : object
-        What it gave.
-
-    Raises
-    ------
-    PluginFailed
-        Something among them is no limit, or is of another variable, or no finite number.
-    """
+    """Limits of a method, each of one of its variables."""
     import math
 
     limits = tuple(found) if isinstance(found, (tuple, list)) else (found,)

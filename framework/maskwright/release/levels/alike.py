@@ -23,17 +23,8 @@ if TYPE_CHECKING:
 class Alike:
     """Records that are published alike.
 
-    Attributes
-    ----------
-    about : str
-        Which, and on what.
-    records : int
-    expected : int
-        k of the step, or the largest of all.
-    smallest : int
-        Records, or groups, of the smallest class.
-    below : int
-        Records in classes smaller than k.
+    `expected`: k of the step, or the largest of all. `smallest`: records, or groups, of the smallest class. `below`:
+    records in classes smaller than k.
     """
 
     about: str
@@ -54,29 +45,12 @@ def four_counts(
 ) -> tuple[Alike, ...]:
     """Count what is published alike.
 
-    Parameters
-    ----------
-    linked : LinkedData
-        Masked.
-    variable_groups : mapping of tuple of str to int
-        Variables of the lower level that steps mask together, or promise k of, and the k of each.
-    own_groups : mapping of tuple of str to int
-        The same of the upper level.
-    masked : sequence of str
-        Variables of the upper level that steps mask.
-    derived : sequence of str
-        Those that are derived besides.
-    below : sequence of str
-        Variables of the lower level that steps mask.
-    k : int
-        The largest: of what no step promises k of.
-
-    Returns
-    -------
-    tuple of Alike
-        Records of the lower level on each of their groups of variables, counted in groups; rows of the upper level on
-        each of theirs, where there are several, on its quasi-identifiers, and on all their own masked values; with
-        derived ones; whole groups, by the masked and derived values of their row and of their members.
+    `variable_groups`: variables of the lower level that steps mask together, or promise k of, and the k of each.
+    `own_groups`: the same of the upper level. `masked`: variables of the upper level that steps mask. `derived`: those
+    that are derived besides. `below`: variables of the lower level that steps mask. `k`: the largest: of what no step
+    promises k of. Returns records of the lower level on each of their groups of variables, counted in groups; rows of
+    the upper level on each of theirs, where there are several, on its quasi-identifiers, and on all their own masked
+    values; with derived ones; whole groups, by the masked and derived values of their row and of their members.
     """
     top, low = linked.levels
     assert low.groups is not None

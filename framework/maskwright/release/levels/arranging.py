@@ -28,13 +28,7 @@ if TYPE_CHECKING:
 class ArrangedLevels:
     """Masked levels as they are written.
 
-    Attributes
-    ----------
-    linked : LinkedData
-    order : mapping of level name to ndarray of shape (n,), int64
-        Where each record of a level stood in the level before.
-    old : mapping of level name to Column
-        Old keys of these records.
+    `order`: where each record of a level stood in the level before; shape (n,). `old`: old keys of these records.
     """
 
     linked: LinkedData
@@ -44,14 +38,10 @@ class ArrangedLevels:
     def write_map(self, path: Path, first_rows: NDArray[np.int64] | None = None) -> None:
         """Write which original record, under which old keys, each record is. Confidential.
 
-        Parameters
-        ----------
-        path : Path
-            CSV, a row for each record of the lowest level: for each level its record in the original file, counted
-            from 1, its old key and its new one.
-        first_rows : ndarray of shape (groups,), int64, optional
-            Where the levels are in one flat file: the first row of each group of the original, ascending. Groups are
-            counted then, as where they have records of their own.
+        `path`: CSV, a row for each record of the lowest level: for each level its record in the original file, counted
+        from 1, its old key and its new one. `first_rows`: where the levels are in one flat file: the first row of each
+        group of the original, ascending. Groups are counted then, as where they have records of their own; shape
+        (groups,).
         """
         lowest = self.linked.levels[-1]
         cells: dict[str, pa.Array] = {}
@@ -70,13 +60,8 @@ class ArrangedLevels:
 def arranged_levels(masked: LinkedData, original: LinkedData, seed: int) -> ArrangedLevels:
     """Masked levels under new keys, in the order in which they are published.
 
-    Parameters
-    ----------
-    masked : LinkedData
-        Record for record beside the original.
-    original : LinkedData
-        What is drawn depends on all of it: who knows or guesses the seed alone cannot draw it again.
-    seed : int
+    `masked`: record for record beside the original. `original`: what is drawn depends on all of it: who knows or
+    guesses the seed alone cannot draw it again.
     """
     stream = tuple(dataset_digest(level.data) for level in original)
     top, *lower = masked.levels
@@ -99,12 +84,7 @@ def arranged_levels(masked: LinkedData, original: LinkedData, seed: int) -> Arra
 
 
 def places_of(records: LinkedData, original: LinkedData) -> dict[str, NDArray[np.int64]]:
-    """Where each record of a level stands in the original, of which some may have been left out.
-
-    Parameters
-    ----------
-    records, original : LinkedData
-    """
+    """Where each record of a level stands in the original, of which some may have been left out."""
     found = {}
     for level, before in zip(records, original, strict=True):
         place = np.zeros(int(before.rows.max(initial=-1)) + 1, dtype=np.int64)

@@ -28,18 +28,8 @@ def nested_columns(
 ) -> tuple[dict[str, Readable], dict[str, Readable]]:
     """Whole columns of both levels of a file; those of the lower one hold the key of the group, too.
 
-    Parameters
-    ----------
-    path : Path
-    upper, lower : Dataset
-        Variables and layout of what was written; no records.
-    key : str
-        Variable of the upper level that tells groups apart.
-
-    Raises
-    ------
-    CannotTell
-        It is no XML, or has no such records.
+    `upper`, `lower`: variables and layout of what was written; no records. `key`: variable of the upper level that
+    tells groups apart.
     """
     group, member = (_local(each.layout.details["record"]) for each in (upper, lower))
     above, below = _Rows(upper), _Rows(lower)

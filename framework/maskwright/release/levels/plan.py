@@ -20,17 +20,9 @@ if TYPE_CHECKING:
 class PlannedBesides:
     """What the plans of the levels do not say.
 
-    Attributes
-    ----------
-    computed : tuple of StepRecord
-        Variables that steps name and that are computed across levels instead, by the numbers of the steps in the
-        pipeline.
-    grid : mapping of name to int or None
-        Published decimals of these.
-    taken : mapping of int to str
-        What steps that draw whole groups take, by their numbers.
-    published : tuple of str
-        Variables of the files that are published, in their order.
+    `computed`: variables that steps name and that are computed across levels instead, by the numbers of the steps in
+    the pipeline. `taken`: what steps that draw whole groups take, by their numbers. `published`: variables of the files
+    that are published, in their order.
     """
 
     computed: tuple[StepRecord, ...] = ()
@@ -49,17 +41,7 @@ def plan_of_levels(
 ) -> PlanRecord:
     """One plan of all levels.
 
-    Parameters
-    ----------
-    plans : mapping of level name to PlanRecord
-        Of all levels, the top first.
-    numbers : mapping of level name to sequence of int
-        Of the steps of each level in the pipeline.
-    bound : BoundEdits
-    across : AcrossLevels
-    records : int
-        Of the lowest level.
-    besides : PlannedBesides
+    `plans`: of all levels, the top first. `numbers`: of the steps of each level in the pipeline.
     """
     steps: dict[int, StepRecord] = {}
     own = (

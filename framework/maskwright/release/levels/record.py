@@ -35,17 +35,9 @@ if TYPE_CHECKING:
 class LevelPart:
     """What the record of a run takes of one level.
 
-    Attributes
-    ----------
-    record : RunRecord or None
-        Of the level as a file of its own; None where no step masks it.
-    plan : PlanRecord
-        Of the level as a file of its own.
-    numbers : tuple of int
-        Of its steps in the pipeline.
-    arrival, outcome : Outcome
-        Verdicts before and after, of all edits on records of this level.
-    level : LevelRecord
+    `record`: of the level as a file of its own; None where no step masks it. `plan`: of the level as a file of its own.
+    `numbers`: of its steps in the pipeline. `arrival`, `outcome`: verdicts before and after, of all edits on records of
+    this level.
     """
 
     record: RunRecord | None
@@ -69,23 +61,10 @@ def record_of_levels(
 ) -> RunRecord:
     """One record of all levels.
 
-    Parameters
-    ----------
-    parts : mapping of level name to LevelPart
-        The top first; at least one with a record.
-    bound : BoundEdits
-    across : AcrossLevels
-    alike : sequence of Alike
-    untouched : mapping of level name to sequence of VariableRecord
-        Variables that the records of the levels do not have: keys, derived ones, those of levels without steps.
-    moved : mapping of edit name to int
-        Records that were moved because of edits across levels.
-    infeasible : mapping of edit name to int
-        Records for which no values were found that satisfy an edit.
-    not_applicable : mapping of edit name to int
-        Records that an edit across levels is not about, because a cell that it reads was suppressed.
-    besides : PlannedBesides
-        As in `plan_of_levels`.
+    `parts`: the top first; at least one with a record. `untouched`: variables that the records of the levels do not
+    have: keys, derived ones, those of levels without steps. `moved`: records that were moved because of edits across
+    levels. `infeasible`: records for which no values were found that satisfy an edit. `not_applicable`: records that an
+    edit across levels is not about, because a cell that it reads was suppressed.
     """
     known = {name: part.record for name, part in parts.items() if part.record is not None}
     lowest = list(parts)[-1]

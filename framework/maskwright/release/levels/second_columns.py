@@ -61,28 +61,13 @@ class ComputedColumn:
         return ComputedColumn(self.values[rows])
 
     def days(self, _: str) -> tuple[NDArray[np.float64], Booleans]:
-        """Numbers are no dates.
-
-        Raises
-        ------
-        CannotTell
-        """
+        """Numbers are no dates."""
         raise CannotTell
 
 
 @dataclass(frozen=True, eq=False)
 class WrittenLevel:
-    """The records of one level as a written file shows them.
-
-    Attributes
-    ----------
-    name : str
-    declared : LevelDeclaration
-    records : int
-    columns : mapping of name to Readable
-        Keys included.
-    decimals : mapping of name to int or None
-    """
+    """The records of one level as a written file shows them."""
 
     name: str
     declared: LevelDeclaration
@@ -95,14 +80,8 @@ class WrittenLevel:
 class SecondColumns:
     """Columns of two levels, the upper one first, each computed when it is first asked for.
 
-    Attributes
-    ----------
-    upper, lower : WrittenLevel
-    opinion : Opinion
-        What cells are, beside their texts.
-    known : mapping of level name to mapping of name to LinkedColumn
-    rows_of_groups : TakenColumn per variable of the upper level, or empty
-        Of one flat file: what each row says of its group, to find rows that differ.
+    `opinion`: what cells are, beside their texts. `rows_of_groups`: of one flat file: what each row says of its group,
+    to find rows that differ.
     """
 
     upper: WrittenLevel
@@ -121,13 +100,7 @@ class SecondColumns:
             raise CannotTell
 
     def column(self, level: str, name: str) -> Readable:
-        """Column of a level.
-
-        Raises
-        ------
-        CannotTell
-            It cannot be computed a second time.
-        """
+        """Column of a level."""
         own = self._level(level)
         if name in own.columns:
             return own.columns[name]
@@ -344,11 +317,7 @@ def in_order(columns: Mapping[str, Readable], rows: Rows) -> dict[str, Readable]
 def with_meanings(opinion: Opinion, meanings: Mapping[str, str]) -> Opinion:
     """Opinion that knows of columns whose cells are those of a variable.
 
-    Parameters
-    ----------
-    opinion : Opinion
-    meanings : mapping of name to name
-        Computed columns, and the variables that they show.
+    `meanings`: computed columns, and the variables that they show.
     """
 
     def shown(known: Mapping[str, Any]) -> dict[str, Any]:

@@ -36,13 +36,7 @@ if TYPE_CHECKING:
 class WrittenTable:
     """A file that was written.
 
-    Attributes
-    ----------
-    path : Path
-    source : Source
-        One that `is_read_twice`.
-    table : Dataset
-        Its variables in order, and its layout; no records.
+    `table`: its variables in order, and its layout; no records.
     """
 
     path: Path
@@ -60,29 +54,10 @@ def second_look_at_levels(
 ) -> tuple[str, ...]:
     """Evaluate the edits of written files of levels a second time.
 
-    Parameters
-    ----------
-    tables : mapping of level name to WrittenTable
-        One flat file stands under the lower level; a nested one under both.
-    released : LinkedData
-        Where each record of a level stands in its file; no values.
-    bound : BoundEdits
-    found : mapping of level name to Outcome
-        Of the first evaluation.
-    reference : LinkedData
-        The original: its values for edits about what occurs there.
-    judged_elsewhere : collection of str
-        Names of edits that need no second opinion from here: an engine has the last word on them.
-
-    Returns
-    -------
-    tuple of str
-        Names of the edits that have no second opinion, though some are for them.
-
-    Raises
-    ------
-    EvaluationsDisagree
-        The two differ: on a verdict, or on the number of records.
+    `tables`: one flat file stands under the lower level; a nested one under both. `released`: where each record of a
+    level stands in its file; no values. `reference`: the original: its values for edits about what occurs there.
+    `judged_elsewhere`: names of edits that need no second opinion from here: an engine has the last word on them.
+    Returns names of the edits that have no second opinion, though some are for them.
     """
     try:
         columns = _columns(tables, released, bound)
@@ -191,24 +166,14 @@ def _taken(columns: Mapping[str, Readable], rows: NDArray[np.int64], records: in
 
 
 def _read_nested(tables: Mapping[str, WrittenTable], top: Level) -> dict[str, dict[str, Readable]]:
-    """Whole columns of a file with records inside each other.
-
-    Raises
-    ------
-    CannotTell
-    """
+    """Whole columns of a file with records inside each other."""
     upper, lower = (each.table for each in tables.values())
     above, below = nested_columns(tables[top.name].path, upper, lower, top.declared.key)
     return dict(zip(tables, (above, below), strict=True))
 
 
 def _read(written: WrittenTable) -> dict[str, Readable]:
-    """Whole columns of a file.
-
-    Raises
-    ------
-    CannotTell
-    """
+    """Whole columns of a file."""
     table, source = written.table, written.source
     details = table.layout.details if table.layout.format == source.name else {}
     numeric = {each.name for each in table.variables if each.is_numeric and not each.is_date}

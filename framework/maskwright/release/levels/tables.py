@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 def flat_table(linked: LinkedData, file: Dataset) -> Dataset:
     """One row for each record of the lowest level, with the variables of its groups.
 
-    Parameters
-    ----------
-    linked : LinkedData
-    file : Dataset
-        The original as it was read: the order of its columns, and how it is written.
+    `file`: the original as it was read: the order of its columns, and how it is written.
     """
     return joined_table(linked, file.names, file)
 
@@ -27,13 +23,7 @@ def flat_table(linked: LinkedData, file: Dataset) -> Dataset:
 def joined_table(linked: LinkedData, names: Sequence[str], file: Dataset) -> Dataset:
     """One row for each record of the lowest level, with these variables.
 
-    Parameters
-    ----------
-    linked : LinkedData
-    names : sequence of str
-        In their order; those that no level has are left out.
-    file : Dataset
-        How it is written.
+    `names`: in their order; those that no level has are left out.
     """
     top, lowest = linked.levels
     assert lowest.groups is not None
@@ -45,11 +35,7 @@ def joined_table(linked: LinkedData, names: Sequence[str], file: Dataset) -> Dat
 def linked_tables(linked: LinkedData, files: Mapping[str, Dataset]) -> dict[str, Dataset]:
     """A table of each level; the lower one holds the key of its group.
 
-    Parameters
-    ----------
-    linked : LinkedData
-    files : mapping of level name to Dataset
-        The originals as they were read.
+    `files`: the originals as they were read.
     """
     top, lowest = linked.levels
     assert lowest.groups is not None
@@ -65,11 +51,7 @@ def linked_tables(linked: LinkedData, files: Mapping[str, Dataset]) -> dict[str,
 def nested_tables(linked: LinkedData, files: Mapping[str, Dataset]) -> dict[str, Dataset]:
     """A table of each level for a file with records inside each other: where they stand says whose they are.
 
-    Parameters
-    ----------
-    linked : LinkedData
-    files : mapping of level name to Dataset
-        The originals as they were read.
+    `files`: the originals as they were read.
     """
     top, lowest = linked.levels
     tables = linked_tables(linked, files)

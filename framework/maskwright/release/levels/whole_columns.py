@@ -33,11 +33,7 @@ SPACE, MOST_ASCII = ord(" "), 0x7F
 class TakenColumn:
     """Cells of other records.
 
-    Attributes
-    ----------
-    column : Readable
-    rows : ndarray of shape (n,), int64
-        Of which record each cell is; negative: there is none.
+    `rows`: of which record each cell is; negative: there is none; shape (n,).
     """
 
     column: Readable
@@ -73,11 +69,7 @@ class TakenColumn:
 class Compared(NamedTuple):
     """Cells as numbers that are equal where the cells are.
 
-    Attributes
-    ----------
-    values : ndarray of shape (n,), float64 or int64
-    empty, zero : ndarray of shape (n,), bool
-        Cells that say nothing, and those that say 0.
+    `values`: shape (n,). `empty`, `zero`: cells that say nothing, and those that say 0; shape (n,).
     """
 
     values: NDArray[Any]
@@ -86,13 +78,7 @@ class Compared(NamedTuple):
 
 
 def whole_columns(blocks: Iterable[Block], names: Sequence[str]) -> dict[str, Readable]:
-    """Columns of a file, of its blocks.
-
-    Raises
-    ------
-    CannotTell
-        There are no blocks.
-    """
+    """Columns of a file, of its blocks."""
     found = WholeColumns(names)
     for block in blocks:
         found.add(block)
@@ -111,13 +97,7 @@ class WholeColumns:
             pieces.append(_alone(block[name]))
 
     def joined(self) -> dict[str, Readable]:
-        """All of them, once.
-
-        Raises
-        ------
-        CannotTell
-            There are no blocks.
-        """
+        """All of them, once."""
         if not all(self._pieces.values()):
             raise CannotTell
         return {name: _joined(self._pieces.pop(name)) for name in tuple(self._pieces)}
@@ -130,14 +110,7 @@ def parts(n: int) -> Iterator[Rows]:
 
 
 def comparable(columns: Sequence[Readable], counts: Sequence[int]) -> list[Compared]:
-    """Cells that can be compared with each other: as numbers where all are, else as texts without spaces around them.
-
-    Parameters
-    ----------
-    columns : sequence of Readable
-    counts : sequence of int
-        Records of each.
-    """
+    """Cells to compare with each other: as numbers where all are, else as texts without spaces around them."""
     try:
         return [_as_numbers(column, n) for column, n in zip(columns, counts, strict=True)]
     except CannotTell:
@@ -147,11 +120,7 @@ def comparable(columns: Sequence[Readable], counts: Sequence[int]) -> list[Compa
 def rows_unlike(column: Readable, others: Rows) -> Booleans:
     """Which records are not, byte for byte, what others of the same column are.
 
-    Parameters
-    ----------
-    column : Readable
-    others : ndarray of shape (n,), int64
-        For each record another one.
+    `others`: for each record another one; shape (n,).
     """
     unlike = np.ones(len(others), dtype=np.bool_)
     for part in parts(len(others)):
@@ -190,13 +159,7 @@ def _joined(pieces: list[Column]) -> Readable:
 
 
 def _as_numbers(column: Readable, n: int) -> Compared:
-    """Cells as numbers.
-
-    Raises
-    ------
-    CannotTell
-        Not all of them are, or nothing.
-    """
+    """Cells as numbers."""
     values = np.empty(n)
     for part in parts(n):
         values[part], odd = column.taken(part).numbers(0)

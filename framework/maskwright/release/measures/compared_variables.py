@@ -52,13 +52,7 @@ def released_variables(
     Besides the masked ones they are the quasi-identifiers and confidential variables that are published as they are: an
     intruder knows, and finds, those too.
 
-    Parameters
-    ----------
-    original, released : Dataset
-    masked : collection of str
-        Names of the variables that some step masks.
-    recoded : collection of str
-        Names of those that are published as categories.
+    `masked`: names of the variables that some step masks. `recoded`: names of those that are published as categories.
     """
     return tuple(
         column.name
@@ -76,11 +70,7 @@ def released_categories(original: Dataset, released: Dataset, masked: Collection
 
     Besides the masked ones they are the quasi-identifiers and confidential variables that are published as they are.
 
-    Parameters
-    ----------
-    original, released : Dataset
-    masked : collection of str
-        Names of the variables that some step masks.
+    `masked`: names of the variables that some step masks.
     """
     return tuple(
         column.name

@@ -36,14 +36,8 @@ OF_CATEGORIES = (
 class LeftOut:
     """What a measure, or a part of a score, does not look at.
 
-    Attributes
-    ----------
-    quasi_identifiers : tuple of str
-        That its risk leaves out, in file order.
-    masked : tuple of str
-        Masked variables that its loss leaves out.
-    blind : tuple of str
-        Names of measures of loss, itself or parts of it, that look at no masked variable at all.
+    `quasi_identifiers`: that its risk leaves out, in file order. `masked`: masked variables that its loss leaves out.
+    `blind`: names of measures of loss, itself or parts of it, that look at no masked variable at all.
     """
 
     quasi_identifiers: tuple[str, ...] = ()
@@ -67,14 +61,7 @@ def names_used(measure: Measure, params: BaseModel, given: Measurable) -> frozen
 def left_out(measure: Measure, params: BaseModel, given: Measurable, masked: Collection[str]) -> LeftOut:
     """What a measure leaves out; a score leaves out what any part of it does.
 
-    Parameters
-    ----------
-    measure : Measure
-    params : pydantic.BaseModel
-        Instance of ``measure.params``.
-    given : Measurable
-    masked : collection of str
-        Names of the variables that are not published as they were.
+    `masked`: names of the variables that are not published as they were.
     """
     if measure.components is not None:
         parts = [left_out(part, own, given, masked) for part, own in measure.components(params)]
@@ -161,14 +148,7 @@ def measure_doubts(
 ) -> Iterator[Doubt]:
     """Doubts about thresholds on measures that leave something out.
 
-    Parameters
-    ----------
-    requests : sequence of MeasureRequest
-    thresholds : mapping of str to float
-        By label, or by label and part.
-    given : Measurable
-    masked : collection of str
-        Names of the variables that steps mask.
+    `thresholds`: by label, or by label and part. `masked`: names of the variables that steps mask.
     """
     for request in requests:
         if not any(name in thresholds for name in judged_figures(request)):

@@ -51,37 +51,13 @@ def compute_measures(
 
     Files of different length, without `origin`, are given to the measures that compare files as files.
 
-    Parameters
-    ----------
-    requests : sequence of MeasureRequest
-    original, masked : Dataset
-        `masked` as it was read back.
-    edits : EditSet
-    plan : mapping
-        A plain record of the plan; empty without one.
-    seed : int
-    reporter : Reporter
-    variables : sequence of str, optional
-        To compare, categories among them; by default those of `compared_variables`.
-    asked : bool
-        Whether somebody asked for these measures. Then one that needs pairs of records is refused where there are
-        none; otherwise it has no value, and a note says why.
-    about, about_categories : tuple of str
-        Further notes of every measure, and in their stead those of a loss that looks at categories alone.
-    changed : collection of str, optional
-        Names of the variables that steps mask; by default those whose values differ.
-    before : bool
-        Whether measures that look at one file are computed on the original too.
-    drawn : bool
-        Whether a step draws records anew, so that they are not paired.
-
-    Raises
-    ------
-    InputError
-        Nothing to measure; measures asked for that need pairs, where there are none, or several levels; every one is
-        named.
-    PluginFailed
-        A measure fails, or breaks its contract.
+    `original`, `masked`: `masked` as it was read back. `plan`: a plain record of the plan; empty without one.
+    `variables`: to compare, categories among them; by default those of `compared_variables`. `asked`: whether somebody
+    asked for these measures. Then one that needs pairs of records is refused where there are none; otherwise it has no
+    value, and a note says why. `about`, `about_categories`: further notes of every measure, and in their stead those of
+    a loss that looks at categories alone. `changed`: names of the variables that steps mask; by default those whose
+    values differ. `before`: whether measures that look at one file are computed on the original too. `drawn`: whether a
+    step draws records anew, so that they are not paired.
     """
     if needing := [needs_levels(each.label, each.place) for each in requests if each.measure.of_levels]:
         raise InputError(needing)
@@ -134,20 +110,7 @@ def computed(
 ) -> Measurement:
     """What a measure finds; that it needs pairs is added to `unpaired`. One nobody asked for says why it cannot.
 
-    Parameters
-    ----------
-    request : MeasureRequest
-    comparison : Comparison
-    seed : int
-    unpaired : list of Problem
-        Added to.
-    before : bool
-        Whether a measure that looks at one file is computed on the original too.
-
-    Raises
-    ------
-    PluginFailed
-        The measure fails, or breaks its contract.
+    `before`: whether a measure that looks at one file is computed on the original too.
     """
     measure, comparison = request.measure, frozen(comparison)
     try:
@@ -191,11 +154,8 @@ def _by_kind(variables: Sequence[str], masked: Dataset) -> tuple[tuple[str, ...]
 def record_weights(original: Dataset) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
     """Weights of the records, and why there are none although some are declared.
 
-    Returns
-    -------
-    ndarray of shape (n,) or None
-        Of the one numeric variable of role weight; none may be missing, negative or infinite, and not all zero.
-    tuple of str
+    Returns of the one numeric variable of role weight; none may be missing, negative or infinite, and not all zero;
+    shape (n,).
     """
     named = [column for column in original if column.variable.role == "weight"]
     if not named:

@@ -40,13 +40,8 @@ def compared_levels(
 ) -> tuple[ComparedLevels, tuple[str, ...]]:
     """Both files as measures of groups get them, and notes on their weights.
 
-    Parameters
-    ----------
-    original, masked : LinkedData
-    origin : mapping of level name to ndarray of shape (m,), int64
-        Of levels whose masked records are not in the order of the originals.
-    changed : mapping of level name to collection of str, optional
-        Names of the variables that are masked; by default those whose values differ.
+    `origin`: of levels whose masked records are not in the order of the originals; shape (m,). `changed`: names of the
+    variables that are masked; by default those whose values differ.
     """
     variables: dict[str, tuple[str, ...]] = {}
     weights: dict[str, NDArray[np.float64]] = {}
@@ -66,12 +61,7 @@ def compared_levels(
 
 
 def measurable_levels(levels: ComparedLevels) -> Measurable:
-    """What measures of groups are given: the variables of all levels, with the roles of the original.
-
-    Parameters
-    ----------
-    levels : ComparedLevels
-    """
+    """What measures of groups are given: the variables of all levels, with the roles of the original."""
     names = levels.variable_names()
     variables = {
         name: replace(levels.masked[level].data[name].variable, role=levels.original[level].data[name].variable.role)
@@ -93,23 +83,7 @@ def compute_level_measures(
 ) -> dict[str, Measurement]:
     """Compute measures of groups and their members; each draws from a generator of its own label.
 
-    Parameters
-    ----------
-    requests : sequence of MeasureRequest
-        Of measures of levels.
-    levels : ComparedLevels
-    seed : int
-    reporter : Reporter
-    edits : EditSet, optional
-    about : tuple of str
-        Further notes of every measure.
-
-    Raises
-    ------
-    InputError
-        What a measure cannot do without is not there.
-    PluginFailed
-        A measure fails, or breaks its contract.
+    `about`: further notes of every measure.
     """
     levels = frozen(levels)
     given, top = measurable_levels(levels), levels.top
@@ -141,17 +115,7 @@ def with_group_linkage(
 ) -> dict[str, Measurement]:
     """Measurements of the lower level; those that link single records say what linking whole groups finds.
 
-    Parameters
-    ----------
-    found : mapping of label to Measurement
-    requests : sequence of MeasureRequest
-        Theirs.
-    of_groups : mapping of label to Measurement
-        Of groups and their members.
-    group_requests : sequence of MeasureRequest
-        Theirs.
-    levels : tuple of two str
-        Names of the upper and of the lower level.
+    `of_groups`: of groups and their members. `levels`: names of the upper and of the lower level.
     """
     top, low = levels
     said = f"with the key of its {top} an intruder has all other records of the level {low} that belong to it"

@@ -28,12 +28,7 @@ def with_usual_losses(pipeline: Pipeline, plan: Plan, registry: Registry) -> Pip
     Those are added of which no loss or score of the pipeline looks at any, so that no report is silent about what
     masking cost. An empty list, ``measure: []``, asks for none.
 
-    Parameters
-    ----------
-    pipeline : Pipeline
-    plan : Plan
-    registry : Registry
-        Plugins that names are looked up in.
+    `registry`: plugins that names are looked up in.
     """
     if "measure" in pipeline.settings and pipeline.settings["measure"] == []:
         return pipeline

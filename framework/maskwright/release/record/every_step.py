@@ -17,19 +17,7 @@ _HINT = "nothing was published; this is a mistake in Maskwright: please report i
 
 
 def require_every_step_planned(steps: Sequence[Step], plan: PlanRecord) -> None:
-    """Refuse a plan that lacks a step.
-
-    Parameters
-    ----------
-    steps : sequence of Step
-        Of the pipeline.
-    plan : PlanRecord
-
-    Raises
-    ------
-    StepNotDone
-        Each step that does nothing in the plan.
-    """
+    """Refuse a plan that lacks a step."""
     planned = {each.step for each in plan.steps if each.groups}
     _refuse(
         Problem(f"step {number} ({step.method.name}) is not in the plan", step.place, _HINT)
@@ -39,19 +27,7 @@ def require_every_step_planned(steps: Sequence[Step], plan: PlanRecord) -> None:
 
 
 def require_every_step_run(steps: Sequence[Step], record: RunRecord) -> None:
-    """Refuse to release what a step of the plan was not run on.
-
-    Parameters
-    ----------
-    steps : sequence of Step
-        Of the pipeline.
-    record : RunRecord
-
-    Raises
-    ------
-    StepNotDone
-        Each step that the plan lacks, or that was not run on variables for which it is planned.
-    """
+    """Refuse to release what a step of the plan was not run on."""
     require_every_step_planned(steps, record.plan)
     run = {(each.step, frozenset(each.variables)) for each in record.methods}
     _refuse(

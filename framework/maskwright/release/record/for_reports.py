@@ -16,10 +16,6 @@ def record_for_reports(record: RunRecord) -> Mapping[str, Any]:
     """Plain data of a record, read-only, in which null stands for the seed and for hashes of what was read.
 
     The text of the pipeline, which may say the seed, is empty.
-
-    Parameters
-    ----------
-    record : RunRecord
     """
     plain = record.to_json()
     settings = {name: each for name, each in plain["pipeline"]["settings"].items() if name != "seed"}

@@ -26,18 +26,7 @@ PUBLIC_DIGITS = 3
 
 
 def published_loss(value: float | None) -> float | None:
-    """A loss as it is published.
-
-    Parameters
-    ----------
-    value : float or None
-        None: not defined.
-
-    Returns
-    -------
-    float or None
-        With `PUBLIC_DIGITS` significant digits.
-    """
+    """A loss as it is published."""
     return None if value is None else float(f"{value:.{PUBLIC_DIGITS}g}")
 
 
@@ -135,12 +124,7 @@ def measure_record(
 ) -> MeasureRecord:
     """What the run record holds of a measurement; contributions of records stay out of it.
 
-    Parameters
-    ----------
-    request : MeasureRequest
-    found : Measurement
-    thresholds : mapping of str to float, optional
-        By label, or by label and part; in the unit of the measure.
+    `thresholds`: by label, or by label and part; in the unit of the measure.
     """
     threshold = thresholds.get(request.label)
     of_parts = {
@@ -212,12 +196,7 @@ def _params_record(params: BaseModel) -> dict[str, object]:
 def within(measure: Measure | MeasurePart, value: float, threshold: float) -> bool:
     """Whether a value is on the right side of its threshold; a value that is not defined never is.
 
-    Parameters
-    ----------
-    measure : Measure or MeasurePart
-        Says which side is better.
-    value, threshold : float
-        In the unit of the measure.
+    `measure`: says which side is better. `value`, `threshold`: in the unit of the measure.
     """
     if math.isnan(value):
         return False

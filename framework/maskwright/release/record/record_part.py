@@ -26,16 +26,9 @@ T = TypeVar("T")
 class Publication:
     """Marks a field that may be published with the data, and says how it stands in the public record.
 
-    Attributes
-    ----------
-    name : str or None
-        Its key, where that is another than in the run record.
-    shown : callable or None
-        What is published instead of the value.
-    opened : bool
-        Whether the public fields of this part stand in its place.
-    first : bool
-        Whether it stands before the fields of the same part that are not marked so.
+    `name`: its key, where that is another than in the run record. `shown`: what is published instead of the value.
+    `opened`: whether the public fields of this part stand in its place. `first`: whether it stands before the fields of
+    the same part that are not marked so.
     """
 
     name: str | None = None

@@ -368,12 +368,6 @@ class RunRecord(RecordPart):
 
 
 def run_record_schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of `run.json`; fields that may be published carry ``"public": true``.
-
-    Returns
-    -------
-    dict
-        Plain JSON data.
-    """
+    """JSON Schema (draft 2020-12) of `run.json`; fields that may be published carry ``"public": true``."""
     schema: dict[str, Any] = untitled(RunRecord.model_json_schema(ref_template="#/$defs/{model}"))
     return {"$schema": DIALECT, "title": "Maskwright run record", **schema}

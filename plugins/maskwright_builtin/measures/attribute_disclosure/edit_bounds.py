@@ -30,21 +30,11 @@ class EditBounds:
     changes); equalities are solved for the unknown variables first, so that two of them in two unknowns determine both.
     Strict inequalities count as closed. Conditions apply where the intervals decide them.
 
-    Parameters
-    ----------
-    edits : EditSet
-        Those of severity error that fire are taken as true of every original record.
-    low, high : mapping of name to ndarray of shape (m,), float64
-        Starting intervals: equal for a published value, infinite for an unknown one.
-
-    Attributes
-    ----------
-    low, high : dict of name to ndarray of shape (m,)
-        The intervals. Infinite both ways where edits contradict the published values: nothing is implied then.
-    contradicted : ndarray of shape (m,), bool
-        Those records.
-    unused : list of str
-        Names of edits with a part that implies nothing here: other conditions, texts, variables that are not numeric.
+    `edits`: those of severity error that fire are taken as true of every original record. `low`, `high`: starting
+    intervals: equal for a published value, infinite for an unknown one; shape (m,). `low`, `high`: the intervals.
+    Infinite both ways where edits contradict the published values: nothing is implied then; shape (m,). `contradicted`:
+    those records; shape (m,). `unused`: names of edits with a part that implies nothing here: other conditions, texts,
+    variables that are not numeric.
     """
 
     def __init__(

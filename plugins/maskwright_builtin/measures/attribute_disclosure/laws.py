@@ -181,13 +181,7 @@ FAMILIES = ("uniform", "normal", "lognormal", "weibull")
 def fit_law(values: NDArray[np.float64], copies: NDArray[np.int64], family: str) -> tuple[Law, float] | None:
     """Fit a family by maximum likelihood; with the law its Akaike criterion. None where the family does not apply.
 
-    Parameters
-    ----------
-    values : ndarray of shape (g,), float64
-        Distinct, ascending, at least two.
-    copies : ndarray of shape (g,), int64
-        How often each occurs.
-    family : {"uniform", "normal", "lognormal", "weibull"}
+    `values`: distinct, ascending, at least two; shape (g,). `copies`: how often each occurs; shape (g,).
     """
     n = float(copies.sum())
     if family == "uniform":

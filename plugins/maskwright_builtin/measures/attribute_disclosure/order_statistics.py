@@ -24,25 +24,10 @@ def posterior_intervals(
     The share of the law below the i-th smallest of n values has the beta distribution ``B(i, n - i + 1)``; cut off to
     the shares below `low` and `high` it is the posterior distribution.
 
-    Parameters
-    ----------
-    law : Law
-        Distribution of the single values.
-    low, high : ndarray of shape (r,), float64
-        Bounds known for certain, ``low < high``.
-    rank : ndarray of shape (r,), int64
-        i, from 1.
-    n : int
-    alpha : float
-        Between 0 and 1.
+    `law`: distribution of the single values. `low`, `high`: bounds known for certain, ``low < high``; shape (r,).
+    `rank`: i, from 1; shape (r,). `alpha`: between 0 and 1. Returns NaN where the law gives the bounds no probability
+    that could be told from 0; shape (r,).
 
-    Returns
-    -------
-    lower, upper : ndarray of shape (r,), float64
-        NaN where the law gives the bounds no probability that could be told from 0.
-
-    References
-    ----------
     Mateo-Sanz, doctoral thesis (in Catalan), chapter 3, formulas 3.4 to 3.8.
     """
     from maskwright_builtin.measures.attribute_disclosure.order_statistics_kernel import truncated_quantiles

@@ -150,15 +150,9 @@ def order_statistics_attack(
 class _Groups:
     """Records in the order of masked, then original values, and their groups of equal masked values.
 
-    Attributes
-    ----------
-    order : ndarray of shape (n,), int64
-    original : ndarray of shape (n,), float64
-        In that order, so that place r holds the value of rank r + 1 if the masking kept ranks.
-    values : ndarray of shape (g,), float64
-        Masked value of each group, ascending.
-    bounds : ndarray of shape (g + 1,), int64
-        Group j is ``order[bounds[j]:bounds[j + 1]]``.
+    `order`: shape (n,). `original`: in that order, so that place r holds the value of rank r + 1 if the masking kept
+    ranks; shape (n,). `values`: masked value of each group, ascending; shape (g,). `bounds`: group j is
+    ``order[bounds[j]:bounds[j + 1]]``; shape (g + 1,).
     """
 
     order: NDArray[np.int64]

@@ -121,16 +121,8 @@ def truncated_quantiles(
 ) -> None:
     """Two quantiles of each beta distribution ``B(a + 1, b + 1)`` cut off to ``[low, high]``.
 
-    Parameters
-    ----------
-    low, high : ndarray of shape (r,), float64
-        ``0 <= low < high <= 1``.
-    a, b : ndarray of shape (r,), float64
-        Not negative.
-    lower_share, upper_share : ndarray of shape (r,), float64
-        Between 0 and 1.
-    lower, upper : ndarray of shape (r,), float64
-        Output.
+    `low`, `high`: ``0 <= low < high <= 1``; shape (r,). `a`, `b`: not negative; shape (r,). `lower_share`,
+    `upper_share`: between 0 and 1; shape (r,). `lower`, `upper`: output; shape (r,).
     """
     cumulative = np.empty(PANELS + 1)
     for r in range(len(low)):

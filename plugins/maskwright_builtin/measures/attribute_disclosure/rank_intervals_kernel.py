@@ -21,19 +21,9 @@ def disclosed_by_rank(
 ) -> NDArray[np.int64]:
     """Count the intervals that hold the original value.
 
-    Parameters
-    ----------
-    original : ndarray of shape (n,), float64
-        NaN is in no interval.
-    masked : ndarray of shape (n,), float64
-        Ascending. The rank of equal values is that of the last of them.
-    below, above : ndarray of shape (w,), int64
-        Ranks to each side, ascending: each interval lies in the next.
-
-    Returns
-    -------
-    ndarray of shape (n,), int64
-        0 to w.
+    `original`: NaN is in no interval; shape (n,). `masked`: Ascending. The rank of equal values is that of the last of
+    them; shape (n,). `below`, `above`: ranks to each side, ascending: each interval lies in the next; shape (w,).
+    Returns 0 to w; shape (n,).
     """
     n, widths = masked.shape[0], below.shape[0]
     counts = np.empty(n, dtype=np.int64)

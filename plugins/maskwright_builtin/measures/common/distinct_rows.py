@@ -17,17 +17,8 @@ def distinct_rows(
 ) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
     """The different rows, in the order of their keys, with the sums of all other columns; and where each is.
 
-    Parameters
-    ----------
-    columns : mapping of name to ndarray of shape (n,)
-    keys : sequence of str
-        Columns by which rows are alike, the first the most significant.
-
-    Returns
-    -------
-    columns : mapping of name to ndarray of shape (c,)
-    of_row : ndarray of shape (n,), int64
-        Which of them each row is.
+    `columns`: shape (n,). `keys`: columns by which rows are alike, the first the most significant. Returns which of
+    them each row is; shape (c,).
     """
     n = len(columns[keys[0]])
     order = np.lexsort([columns[name] for name in reversed(keys)])

@@ -29,14 +29,8 @@ def pair_sums(
 ) -> PairSums:
     """Sums over the records of a part of products of powers of ``(values - center) / scale``.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, p), float64
-        NaN where missing.
-    center, scale : ndarray of shape (p,)
-        Near the mean and the standard deviation of the whole file.
-    to_fourth : bool
-        Whether moments above the second are wanted.
+    `values`: NaN where missing; shape (n, p). `center`, `scale`: near the mean and the standard deviation of the whole
+    file; shape (p,). `to_fourth`: whether moments above the second are wanted.
     """
     p = values.shape[1]
     names = POWERS if to_fourth else {name: each for name, each in POWERS.items() if sum(each) <= 2}
@@ -65,10 +59,7 @@ def pair_sums(
 def condensed_sums(parts: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[np.float64]]:
     """Sums over the records of some parts, added in their order; as `pair_sums` has them.
 
-    Parameters
-    ----------
-    parts : sequence of mapping
-        Of `pair_sums`, or of this function.
+    `parts`: of `pair_sums`, or of this function.
     """
     ends = {"low": (np.fmin, np.inf), "high": (np.fmax, -np.inf)}
     found: dict[str, NDArray[np.float64]] = {}
@@ -86,10 +77,7 @@ def condensed_sums(parts: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[np.f
 def moments_of_sums(parts: Sequence[Mapping[str, list[list[float]]]]) -> Moments:
     """Central moments of the whole file.
 
-    Parameters
-    ----------
-    parts : sequence of mapping
-        Of `pair_sums`, in the order of the parts.
+    `parts`: of `pair_sums`, in the order of the parts.
     """
     some = [{name: np.array(each) for name, each in part.items()} for part in parts]
     total = {name: np.sum([each[name] for each in some], axis=0) for name in some[0] if name not in ("low", "high")}
@@ -123,11 +111,7 @@ def statistics_of_sums(
 ) -> FileStatistics:
     """Means, covariances and correlations of the whole file.
 
-    Parameters
-    ----------
-    parts : sequence of mapping
-        Of `pair_sums` with this centre and scale, in the order of the parts.
-    center, scale : ndarray of shape (p,)
+    `parts`: of `pair_sums` with this centre and scale, in the order of the parts. `center`, `scale`: shape (p,).
     """
     found = moments_of_sums(parts)
     spreads = np.sqrt(found.second_first * found.second_other)

@@ -23,18 +23,10 @@ LARGEST = 1e100
 class Pairs:
     """Both files as numbers, checked.
 
-    Attributes
-    ----------
-    names : tuple of str, length p
-    original : ndarray of shape (n, p), float64
-        The whole original file, NaN where missing; Fortran order, as measures read column by column.
-    masked : ndarray of shape (m, p), float64
-        The masked file, likewise.
-    origin : ndarray of shape (m,), int64, or None
-        Original record of each masked record; None when record i comes from record i and m = n, or when pairs are not
-        required.
-    notes : tuple of str
-        Missing cells, counted by file.
+    `original`: the whole original file, NaN where missing; Fortran order, as measures read column by column; shape (n,
+    p). `masked`: the masked file, likewise; shape (m, p). `origin`: original record of each masked record; None when
+    record i comes from record i and m = n, or when pairs are not required; shape (m,). `notes`: missing cells, counted
+    by file.
     """
 
     names: tuple[str, ...]
@@ -59,23 +51,9 @@ def pair_records(
 ) -> Pairs:
     """Pair every masked record with the original it comes from (identity, or `Comparison.origin`).
 
-    Parameters
-    ----------
-    comparison : Comparison
-    rule : str
-        What the measure does with missing cells, as the end of a sentence; used in the notes.
-    required : bool
-        Whether the measure needs pairs. Without, files of different length are taken as they are.
-    wanted : sequence of str, optional
-        Variables whose numbers are needed, of those compared, all of which are checked; by default all. Each takes
-        16 bytes a record.
-
-    Raises
-    ------
-    InputError
-        No variables or records to compare, infinite or absurd values.
-    UnpairedRecords
-        Files that cannot be paired.
+    `rule`: what the measure does with missing cells, as the end of a sentence; used in the notes. `required`: whether
+    the measure needs pairs. Without, files of different length are taken as they are. `wanted`: variables whose numbers
+    are needed, of those compared, all of which are checked; by default all. Each takes 16 bytes a record.
     """
     names = tuple(comparison.variables)
     if not names:

@@ -22,12 +22,7 @@ class PartMoments:
     Put together with the formulas of Pébay (2008), Formulas for robust, one-pass parallel computation of covariances
     and arbitrary-order statistical moments, Sandia report SAND2008-6212, section 3.
 
-    Attributes
-    ----------
-    n : int
-    mean, second, third, fourth : float
-        Mean, and sums of powers of the differences from it.
-    low, high : float
+    `mean`, `second`, `third`, `fourth`: mean, and sums of powers of the differences from it.
     """
 
     n: int = 0

@@ -38,14 +38,8 @@ def told_of(
 ) -> list[Told]:
     """What a part tells of its values in some intervals, in all where there are none.
 
-    Parameters
-    ----------
-    column : ndarray of shape (n,), float64
-        NaN where missing.
-    intervals : sequence of (low, high) or None
-        Both ends belong to it.
-    points : int
-        Different values of an interval that are told, at most.
+    `column`: NaN where missing; shape (n,). `intervals`: both ends belong to it. `points`: different values of an
+    interval that are told, at most.
     """
     values = column[~np.isnan(column)]
     if intervals is None:
@@ -72,11 +66,7 @@ def _told(ordered: NDArray[np.float64], below: int, points: int) -> Told:
 def counted(column: NDArray[np.float64], borders: Sequence[float]) -> list[list[int]]:
     """How many values of a part are smaller than each border, and how many are no larger.
 
-    Parameters
-    ----------
-    column : ndarray of shape (n,), float64
-        NaN where missing.
-    borders : sequence of float
+    `column`: NaN where missing; shape (n,).
     """
     ordered = np.sort(column[~np.isnan(column)])
     return [np.searchsorted(ordered, borders, side=side).tolist() for side in ("left", "right")]
@@ -86,12 +76,7 @@ def counted(column: NDArray[np.float64], borders: Sequence[float]) -> list[list[
 class RankSearch:
     """Order statistics of one column, as far as they are known.
 
-    Attributes
-    ----------
-    found : mapping of int to float
-        Of each rank that is known, 0-based, its value.
-    open : tuple of (low, high, ranks)
-        Intervals in which others lie.
+    `found`: of each rank that is known, 0-based, its value. `open`: intervals in which others lie.
     """
 
     found: dict[int, float]
@@ -101,22 +86,14 @@ class RankSearch:
     def begun(cls, ranks: Sequence[int], parts: Sequence[list[Told]]) -> Self:
         """What the first round tells of some ranks.
 
-        Parameters
-        ----------
-        ranks : sequence of int
-            0-based; each has a value.
-        parts : sequence of list
-            Of `told_of` without intervals, for each part.
+        `ranks`: 0-based; each has a value. `parts`: of `told_of` without intervals, for each part.
         """
         return cls({}, ((-np.inf, np.inf, tuple(dict.fromkeys(int(rank) for rank in ranks))),)).closer(parts)
 
     def closer(self, parts: Sequence[list[Told]]) -> Self:
         """What is known after another round.
 
-        Parameters
-        ----------
-        parts : sequence of list
-            Of `told_of` with `intervals`, for each part.
+        `parts`: of `told_of` with `intervals`, for each part.
         """
         found, left = dict(self.found), dict[tuple[float, float], list[int]]()
         for place, (_, _, ranks) in enumerate(self.open):
@@ -156,10 +133,7 @@ def condensed(parts: Sequence[list[Told]]) -> list[Told]:
 
     How many values are smaller is then the most, and how many are no larger the least that there may be.
 
-    Parameters
-    ----------
-    parts : sequence of list
-        Of `told_of`, for each part.
+    `parts`: of `told_of`, for each part.
     """
     found: list[Told] = []
     for told in zip(*parts, strict=True):

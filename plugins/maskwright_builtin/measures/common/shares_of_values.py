@@ -13,12 +13,7 @@ if TYPE_CHECKING:
 
 
 def places_of_values(column: Column) -> dict[str, NDArray[np.int64]]:
-    """Records of each value that is there: its category, or the number as text.
-
-    Parameters
-    ----------
-    column : Column
-    """
+    """Records of each value that is there: its category, or the number as text."""
     there = np.flatnonzero(~column.missing)
     values = column.values[there]
     order = np.argsort(values, kind="stable")
@@ -32,12 +27,7 @@ def places_of_values(column: Column) -> dict[str, NDArray[np.int64]]:
 
 
 def counts_of_values(column: Column) -> dict[str, int]:
-    """How many records have each value; ``missing`` counts under a name that no value has.
-
-    Parameters
-    ----------
-    column : Column
-    """
+    """How many records have each value; ``missing`` counts under a name that no value has."""
     found = {f"={name}": len(rows) for name, rows in places_of_values(column).items()}
     gone = int(column.missing.sum())
     return found | ({"missing": gone} if gone else {})

@@ -24,14 +24,8 @@ MISSING_RULE = "for distances a missing cell stands at the original file's mean 
 class Comparable:
     """Columns of both files to take distances on.
 
-    Attributes
-    ----------
-    original, masked : ndarray of shape (n, d) and (m, d), float64
-        Without missing cells; Fortran order.
-    weight : ndarray of shape (d,)
-        Factor of each difference; 0 for a variable that is constant in the original file.
-    constant : list of str
-        Those variables.
+    `original`, `masked`: without missing cells; Fortran order; shape (n, d) and (m, d). `weight`: factor of each
+    difference; 0 for a variable that is constant in the original file; shape (d,).
     """
 
     original: NDArray[np.float64]
@@ -46,15 +40,8 @@ def comparable_values(comparison: Comparison, pairs: Pairs, used: Sequence[int],
     With `own`, each file is standardised by its own mean and standard deviation. A missing cell stands at the mean of
     its variable in the original file. A variable that is constant in the original file tells no records apart.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    pairs : Pairs
-        Of n original and m masked records, with p variables.
-    used : sequence of int
-        Positions of variables among the p.
-    own : bool, default False
-        Whether each file is standardised by itself.
+    `pairs`: of n original and m masked records, with p variables. `used`: positions of variables among the p. `own`:
+    whether each file is standardised by itself.
     """
     original = np.empty((len(pairs.original), len(used)), order="F")
     masked = np.empty((len(pairs.masked), len(used)), order="F")
@@ -91,12 +78,7 @@ def _in_grid_units(
 def grid_units(old: NDArray[np.float64], new: NDArray[np.float64], decimals: list[int | None]) -> float | None:
     """What makes both columns whole numbers of the finer declared grid; None where they do not lie on it.
 
-    Parameters
-    ----------
-    old, new : ndarray of shape (n,) and (m,), float64
-        NaN where missing.
-    decimals : list of int or None
-        Declared of both.
+    `old`, `new`: NaN where missing; shape (n,) and (m,).
     """
     places = [number for number in decimals if number is not None]
     if len(places) < len(decimals):

@@ -22,18 +22,11 @@ def interval_of_mean(credit: NDArray[np.float64]) -> tuple[float, float]:
     does not: rare events, small files. Shared credits, and means over scenarios or variables, vary less between
     records, and the interval is narrower.
 
-    Parameters
-    ----------
-    credit : ndarray of shape (n,), float64
-        Between 0 and 1; n at least 1.
+    `credit`: between 0 and 1; n at least 1; shape (n,).
 
-    Notes
-    -----
     Records are taken as independent draws from a large population. That they compete for each other's links is
     neglected. The interval holds the mean of the credits, whatever they are.
 
-    References
-    ----------
     Agresti and Coull (1998), Approximate is better than "exact" for interval estimation of binomial proportions, The
     American Statistician 52(2), 119-126.
     """
@@ -47,12 +40,7 @@ def interval_of_mean(credit: NDArray[np.float64]) -> tuple[float, float]:
 def interval_of_sums(total: float, squares: float, records: float) -> tuple[float, float]:
     """The same, where only sums are known.
 
-    Parameters
-    ----------
-    total, squares : float
-        Of the credits, and of their squares.
-    records : float
-        Or households.
+    `total`, `squares`: of the credits, and of their squares.
     """
     added = CRITICAL**2
     number = records + added
@@ -69,10 +57,7 @@ def _ends(centre: float, squares: float, number: float) -> tuple[float, float]:
 class MeanOverVariables:
     """What each record, or household, contributes to a mean over variables of means over records.
 
-    Parameters
-    ----------
-    records : int
-    households : ndarray of shape (records,), int64, or None
+    `households`: shape (records,).
     """
 
     def __init__(self, records: int, households: NDArray[np.int64] | None) -> None:
@@ -87,12 +72,8 @@ class MeanOverVariables:
     def add(self, share: NDArray[np.float64], there: NDArray[np.bool_]) -> None:
         """Add a variable.
 
-        Parameters
-        ----------
-        share : ndarray, float64
-            Between 0 and 1, of each record that has the variable, or of each household with such a record, in order.
-        there : ndarray of shape (records,), bool
-            The records that have it.
+        `share`: between 0 and 1, of each record that has the variable, or of each household with such a record, in
+        order. `there`: the records that have it; shape (records,).
         """
         self._variables += 1
         # A variable that few have counts as much as the others, so each of its records counts more.

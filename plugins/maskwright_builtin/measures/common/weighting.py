@@ -28,11 +28,7 @@ class WeightedParams(BaseModel, extra="forbid", frozen=True):
 class Weights:
     """Weights of the records of both files, scaled to mean 1.
 
-    Attributes
-    ----------
-    original : ndarray of shape (n,), float64
-    masked : ndarray of shape (m,), float64
-        Those of the originals of the masked records.
+    `original`: shape (n,). `masked`: those of the originals of the masked records; shape (m,).
     """
 
     original: NDArray[np.float64]
@@ -42,18 +38,7 @@ class Weights:
 def weights_of(comparison: Comparison, measure: str, *, weighted: bool) -> Weights | None:
     """Weights to use; None when every record counts once.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    measure : str
-        Its name, for the message.
-    weighted : bool
-        Whether weights are asked for.
-
-    Raises
-    ------
-    InputError
-        When weights are asked for and there are none.
+    `measure`: its name, for the message. `weighted`: whether weights are asked for.
     """
     if not weighted:
         return None
@@ -89,8 +74,6 @@ def effective_number(weights: NDArray[np.float64]) -> float:
     The variance of a weighted mean is that of a plain mean of so many records, when weights and values are unrelated.
     0 for no weight at all.
 
-    References
-    ----------
     Kish (1965), Survey Sampling, Wiley, section 11.7; Kish (1992), Weighting for unequal P_i, Journal of Official
     Statistics 8(2), 183-200.
     """

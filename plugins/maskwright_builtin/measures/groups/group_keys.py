@@ -56,11 +56,7 @@ def group_key_mistakes(params: GroupKeysParams, given: Measurable) -> Iterator[t
 def level_mistakes(named: dict[str, Sequence[str]], given: Measurable) -> Iterator[tuple[str, str]]:
     """Names that are of the other level, or named twice.
 
-    Parameters
-    ----------
-    named : dict of parameter to sequence of str
-        ``row`` or ``members`` stands at the end of the parameter.
-    given : Measurable
+    `named`: ``row`` or ``members`` stands at the end of the parameter.
     """
     top, lowest = given.levels
     for parameter, names in named.items():
@@ -73,20 +69,7 @@ def level_mistakes(named: dict[str, Sequence[str]], given: Measurable) -> Iterat
 
 
 def chosen_keys(levels: ComparedLevels, params: GroupKeysParams, measure: str) -> tuple[list[str], list[str]]:
-    """Names of the keys of the rows, and of those of the members.
-
-    Parameters
-    ----------
-    levels : ComparedLevels
-    params : GroupKeysParams
-    measure : str
-        Its name, for messages.
-
-    Raises
-    ------
-    InputError
-        There are none; one is named twice, or is of the other level.
-    """
+    """Names of the keys of the rows, and of those of the members."""
     row = levels.with_role(levels.top, "quasi_identifier") if params.row is None else params.row
     members = levels.with_role(levels.lowest, "quasi_identifier") if params.members is None else params.members
     if not row and not members:
@@ -97,12 +80,7 @@ def chosen_keys(levels: ComparedLevels, params: GroupKeysParams, measure: str) -
 
 
 def require_level(levels: ComparedLevels, level: str, names: Sequence[str], measure: str, parameter: str) -> None:
-    """Refuse variables that are not of a level, or are named twice.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse variables that are not of a level, or are named twice."""
     for name in names:
         if levels.level_of(name) != level:
             raise InputError(f"{measure}: {parameter}: {name} is no variable of the level {level}")
@@ -118,21 +96,8 @@ def group_classes(
 ) -> NDArray[np.int64]:
     """Class of each group by its row and the multiset of its members; groups of different size are never alike.
 
-    Parameters
-    ----------
-    row : sequence of ndarray of shape (count,), int64
-        Codes of each key of the groups, -1 where missing.
-    members : sequence of ndarray of shape (n,), int64
-        Codes of each key of the members.
-    groups : ndarray of shape (n,), int64
-        Group of each member, ascending.
-    count : int
-        Groups.
-
-    Returns
-    -------
-    ndarray of shape (count,), int64
-        Numbered 0..c-1.
+    `row`: codes of each key of the groups, -1 where missing; shape (count,). `members`: codes of each key of the
+    members; shape (n,). `groups`: group of each member, ascending; shape (n,). Returns numbered 0..c-1; shape (count,).
     """
     kind = classes_of(members) if members else np.zeros(len(groups), dtype=np.int64)
     ordered = kind[np.lexsort((kind, groups))]
@@ -188,10 +153,7 @@ SIZES = ("1", "2", "3", "4", "5", "6 and more")
 def by_size(values: NDArray[np.float64], sizes: NDArray[np.int64]) -> tuple[tuple[str, float], ...]:
     """Mean of a figure of groups by how many members they have; sizes that no group has are left out.
 
-    Parameters
-    ----------
-    values : ndarray of shape (g,), float64
-    sizes : ndarray of shape (g,), int64
+    `values`: shape (g,). `sizes`: shape (g,).
     """
     band = np.minimum(sizes, len(SIZES))
     return tuple(

@@ -18,18 +18,11 @@ if TYPE_CHECKING:
 class GroupValues:
     """Groups of one file as sets of points.
 
-    Attributes
-    ----------
-    own : ndarray of shape (g, r), float64
-        Values of the groups, without NaN.
-    members : ndarray of shape (n, p), float64
-        Values of members, without NaN; members of a group stand together, groups in their order.
-    starts : ndarray of shape (g + 1,), int64
-        Where the members of each group begin.
-    kinds : ndarray of shape (n,), int64
-        Members are assigned to members of their own kind only; numbered alike in both files.
-    composition : ndarray of shape (g,), int64
-        Groups of one composition have as many members of each kind; numbered alike in both files.
+    `own`: values of the groups, without NaN; shape (g, r). `members`: values of members, without NaN; members of a
+    group stand together, groups in their order; shape (n, p). `starts`: where the members of each group begin; shape (g
+    + 1,). `kinds`: members are assigned to members of their own kind only; numbered alike in both files; shape (n,).
+    `composition`: groups of one composition have as many members of each kind; numbered alike in both files; shape
+    (g,).
     """
 
     own: NDArray[np.float64]
@@ -59,18 +52,9 @@ def chance_of_link(
 ) -> NDArray[np.float64]:
     """Chance that each group is linked to its own counterpart among the groups of the same composition.
 
-    Parameters
-    ----------
-    queries, targets : GroupValues
-        Group i of the queries is the original of group i of the targets.
-    own_weights, weights : ndarray of shape (r,) and (p,), float64
-        Factors of differences.
-    progress : callable
-
-    Returns
-    -------
-    ndarray of shape (g,), float64
-        1 over the number of groups that are nearest, if the own one is among them; else 0.
+    `queries`, `targets`: group i of the queries is the original of group i of the targets. `own_weights`, `weights`:
+    factors of differences; shape (r,) and (p,). Returns 1 over the number of groups that are nearest, if the own one is
+    among them; else 0; shape (g,).
     """
     from maskwright_builtin.measures.groups.set_linkage_kernel import link_sets  # Numba, heavy
 

@@ -28,16 +28,9 @@ TIE = 1e-9
 class Sets(NamedTuple):
     """Groups of one size, those of one composition after each other.
 
-    Attributes
-    ----------
-    own : ndarray of shape (g, r), float64
-        Own values of the groups.
-    members : ndarray of shape (g, m, p), float64
-        Values of members, in the order of their kinds, and inside a kind of their values.
-    sorted : ndarray of shape (g, r + m p), float64
-        Own values, then each column of members in order of size inside each kind.
-    starts : ndarray of shape (c + 1,), int64
-        Where the groups of each composition begin.
+    `own`: own values of the groups; shape (g, r). `members`: values of members, in the order of their kinds, and inside
+    a kind of their values; shape (g, m, p). `sorted`: own values, then each column of members in order of size inside
+    each kind; shape (g, r + m p). `starts`: where the groups of each composition begin; shape (c + 1,).
     """
 
     own: NDArray[np.float64]
@@ -50,11 +43,7 @@ class Sets(NamedTuple):
 def least_assignment(cost: NDArray[np.float64], best: NDArray[np.float64]) -> float:
     """Smallest sum of costs of giving each of m members another one's place.
 
-    Parameters
-    ----------
-    cost : ndarray of shape (m, m), float64
-    best : ndarray of shape (2 ** m,), float64
-        Written.
+    `cost`: shape (m, m). `best`: written; shape (2 ** m,).
     """
     m = cost.shape[0]
     best[0] = 0.0
@@ -85,17 +74,8 @@ def set_distance(
 ) -> float:
     """Squared distance of two groups of the same composition.
 
-    Parameters
-    ----------
-    queries, targets : Sets
-    query, target : int
-    weights : ndarray of shape (p,), float64
-        Factor of each difference of members.
-    own_weights : ndarray of shape (r,), float64
-    kinds : ndarray of shape (m,), int64
-        Kind of each member, ascending.
-    cost, best : ndarray of shape (m, m) and (2 ** m,), float64
-        Written.
+    `weights`: factor of each difference of members; shape (p,). `own_weights`: shape (r,). `kinds`: kind of each
+    member, ascending; shape (m,). `cost`, `best`: written; shape (m, m) and (2 ** m,).
     """
     total = 0.0
     for j in range(len(own_weights)):
@@ -141,21 +121,11 @@ def link_sets(
 ) -> None:
     """Count for each query the targets that are as near as its own counterpart; none where another is nearer.
 
-    Parameters
-    ----------
-    queries, targets : Sets
-        Targets are distinct; both have the same compositions.
-    copies : ndarray of shape (t,), int64
-        How many groups are equal to each target.
-    counterpart : ndarray of shape (q,), int64
-        Target that is each query's own; -1 where that has another composition.
-    weights, own_weights : ndarray of shape (p,) and (r,), float64
-    factors : ndarray of shape (r + m p,), float64
-        Those weights, of the sorted columns.
-    kinds : ndarray of shape (c, m), int64
-        Of the members of each composition.
-    ties : ndarray of shape (q,), int64
-        Written: its own counterpart counts; 0 where it is not among the nearest.
+    `queries`, `targets`: targets are distinct; both have the same compositions. `copies`: how many groups are equal to
+    each target; shape (t,). `counterpart`: target that is each query's own; -1 where that has another composition;
+    shape (q,). `weights`, `own_weights`: shape (p,) and (r,). `factors`: those weights, of the sorted columns; shape (r
+    + m p,). `kinds`: of the members of each composition; shape (c, m). `ties`: Written: its own counterpart counts; 0
+    where it is not among the nearest; shape (q,).
     """
     m, d = queries.members.shape[1], queries.sorted.shape[1]
     cost, best = np.empty((m, m)), np.empty(1 << min(m, EXACT_MEMBERS))

@@ -21,10 +21,7 @@ MISSING_RULE = "a cell missing in either file is left out"
 def kinds_of_cells(original: NDArray[np.float64], masked: NDArray[np.float64]) -> tuple[NDArray[np.bool_], ...]:
     """Cells whose zero was kept, lost or made, and those that are present in both files; each of shape (n,).
 
-    Parameters
-    ----------
-    original, masked : ndarray of shape (n,), float64
-        Of one variable, paired; NaN where missing.
+    `original`, `masked`: of one variable, paired; NaN where missing; shape (n,).
     """
     there = ~(np.isnan(original) | np.isnan(masked))
     before, after = (original == 0.0) & there, (masked == 0.0) & there
@@ -39,15 +36,8 @@ def measured_zeros(
 ) -> Measurement:
     """The measure of counted cells.
 
-    Parameters
-    ----------
-    counts : mapping of name to sequence of float
-        Of each variable, zeros kept, lost and made, and compared cells; by weight where records have weights.
-    empty : sequence of str
-        Variables without a record that has a value in both files.
-    notes : sequence of str
-        On missing cells.
-    per_record : ndarray of shape (n_masked,), float64, optional
+    `counts`: of each variable, zeros kept, lost and made, and compared cells; by weight where records have weights.
+    `empty`: variables without a record that has a value in both files. `per_record`: shape (n_masked,).
     """
     said = list(notes)
     kept, lost, made, cells = (math.fsum(own[at] for own in counts.values()) for at in range(4))

@@ -41,16 +41,7 @@ class Cells:
 def discrepancy_of(
     old: FileStatistics, new: FileStatistics, params: DiscrepancyParams, names: tuple[str, ...], notes: list[str]
 ) -> Measurement:
-    """The measure, of the statistics of both files.
-
-    Parameters
-    ----------
-    old, new : FileStatistics
-    params : DiscrepancyParams
-    names : tuple of str
-    notes : list of str
-        Added to.
-    """
+    """The measure, of the statistics of both files."""
     cells = compared_cells(old, new, params, notes)
     if cells is None:
         notes.append("not defined: components need the correlation of every pair of variables, and a variable has none")

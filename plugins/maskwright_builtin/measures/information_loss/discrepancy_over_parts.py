@@ -25,14 +25,7 @@ Facts = dict[str, Any]
 
 
 def matrices_of_part(comparison: Comparison, params: DiscrepancyParams, asked: Mapping[str, Any] | None) -> Facts:
-    """Errors of the values of one part, or moments in the first round and products of variables in the second.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : DiscrepancyParams
-    asked : mapping or None
-    """
+    """Errors of the values of one part, or moments in the first round and products of variables in the second."""
     if params.of != "X" and asked is None:
         return moments_of_part(comparison, params, None)
     pairs = pair_records(comparison, MISSING_RULE, required=params.of == "X")
@@ -54,15 +47,7 @@ def matrices_of_part(comparison: Comparison, params: DiscrepancyParams, asked: M
 def discrepancy_of_parts(
     facts: Sequence[Mapping[str, Any]], params: DiscrepancyParams, asked: Mapping[str, Any] | None
 ) -> Measurement | Further:
-    """The measure `discrepancy` of a file in parts.
-
-    Parameters
-    ----------
-    facts : sequence of mapping
-        Of `matrices_of_part`.
-    params : DiscrepancyParams
-    asked : mapping or None
-    """
+    """The measure `discrepancy` of a file in parts."""
     if params.of == "X":
         return _of_values(facts, params)
     if asked is None:

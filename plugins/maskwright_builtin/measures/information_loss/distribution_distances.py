@@ -33,15 +33,7 @@ def mean_distance(
 ) -> Measurement:
     """A measure, from the distances of all variables.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Of the numeric variables compared.
-    per_variable : mapping of str to float
-        Of those that have values in both files.
-    others : mapping of str to float
-        Of categorical variables.
-    notes : sequence of str
+    `names`: of the numeric variables compared. `per_variable`: of those that have values in both files.
     """
     said = list(notes)
     without = [name for name in names if name not in per_variable]

@@ -18,14 +18,9 @@ RECORDS_AT_ONCE = 4096
 class FileStatistics:
     """First and second moments of the variables of a file.
 
-    Attributes
-    ----------
-    mean : ndarray of shape (p,)
-        Over the records that have the variable; NaN when there is none.
-    covariance : ndarray of shape (p, p)
-        Divisor n (or the sum of the weights), over the records that have both variables; variances on the diagonal.
-    correlation : ndarray of shape (p, p)
-        NaN where a variable is constant among the records that have both.
+    `mean`: over the records that have the variable; NaN when there is none; shape (p,). `covariance`: divisor n (or the
+    sum of the weights), over the records that have both variables; variances on the diagonal; shape (p, p).
+    `correlation`: NaN where a variable is constant among the records that have both; shape (p, p).
     """
 
     mean: NDArray[np.float64]
@@ -36,12 +31,7 @@ class FileStatistics:
 def file_statistics(values: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> FileStatistics:
     """First and second moments of the columns, accurate under large offsets.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, p), float64
-        NaN where missing.
-    weights : ndarray of shape (n,), optional
-        Not negative; their scale does not matter.
+    `values`: NaN where missing; shape (n, p). `weights`: not negative; their scale does not matter; shape (n,).
     """
     p = values.shape[1]
     center, scale = np.zeros(p), np.ones(p)

@@ -32,14 +32,7 @@ MOST_VALUES = 10_000
 
 
 def cells_of_part(comparison: Comparison, params: HellingerParams, asked: Mapping[str, Any] | None) -> Facts:
-    """Some original values and counts of categories of one part, then other values, then counts in cells.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : HellingerParams
-    asked : mapping or None
-    """
+    """Some original values and counts of categories of one part, then other values, then counts in cells."""
     pairs = pair_records(comparison, MISSING_RULE, required=False)
     files = pairs.original, pairs.masked
     if asked is None:
@@ -79,12 +72,7 @@ def condensed_cells(
 ) -> list[Facts]:
     """Values and counts of some neighbouring parts as those of one.
 
-    Parameters
-    ----------
-    facts : sequence of mapping
-        Of `cells_of_part`, or of this function.
-    params : HellingerParams
-    asked : mapping or None
+    `facts`: of `cells_of_part`, or of this function.
     """
     told = {name: condensed([each["told"][name] for each in facts]) for name in facts[0]["told"]}
     if asked is not None:
@@ -113,15 +101,7 @@ def _added(counts: Iterable[Sequence[Any]]) -> list[Any]:
 def hellinger_of_parts(
     facts: Sequence[Mapping[str, Any]], params: HellingerParams, asked: Mapping[str, Any] | None
 ) -> Measurement | Further:
-    """The measure `hellinger` of a file in parts.
-
-    Parameters
-    ----------
-    facts : sequence of mapping
-        Of `cells_of_part`.
-    params : HellingerParams
-    asked : mapping or None
-    """
+    """The measure `hellinger` of a file in parts."""
     if asked is None:
         known: Facts = {
             "notes": missing_notes(facts, MISSING_RULE), "names": list(facts[0]["numbers"]),

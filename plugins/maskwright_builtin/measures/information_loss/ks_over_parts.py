@@ -28,14 +28,7 @@ RANGES = 256
 
 
 def values_told(comparison: Comparison, params: WeightedParams, asked: object) -> Facts:  # noqa: ARG001
-    """Some values of one part, from which the ranges are made, and how many there are.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : WeightedParams
-    asked : None
-    """
+    """Some values of one part, from which the ranges are made, and how many there are."""
     pairs = pair_records(comparison, MISSING_RULE, required=False)
     files = pairs.original, pairs.masked
     return {
@@ -52,12 +45,7 @@ def condensed_values(
 ) -> list[Mapping[str, Any]]:
     """Values told by some neighbouring parts as those of one: 8 bytes each; what tasks say of ranges is little.
 
-    Parameters
-    ----------
-    facts : sequence of mapping
-        Of `values_told`, of this function, or of `rises_of_ranges`.
-    params : WeightedParams
-    asked : mapping or None
+    `facts`: of `values_told`, of this function, or of `rises_of_ranges`.
     """
     if asked is not None:
         return list(facts)
@@ -78,15 +66,7 @@ def values_by_range(
     asked: Mapping[str, Any] | None,
     part: PartOfFile,
 ) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
-    """Different values of one part, how often each file has them, and the task that gets their range.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : WeightedParams
-    asked : mapping
-    part : PartOfFile
-    """
+    """Different values of one part, how often each file has them, and the task that gets their range."""
     assert asked is not None
     pairs = pair_records(comparison, MISSING_RULE, required=False)
     pieces = []
@@ -108,14 +88,7 @@ def rises_of_ranges(
     params: WeightedParams,  # noqa: ARG001
     asked: Mapping[str, Any] | None,
 ) -> Facts:
-    """How far the original's distribution function gets above and below the masked one's within each range.
-
-    Parameters
-    ----------
-    columns : mapping of name to ndarray
-    params : WeightedParams
-    asked : mapping
-    """
+    """How far the original's distribution function gets above and below the masked one's within each range."""
     assert asked is not None
     found, _ = distinct_rows(columns, ("variable", "range", "value"))
     facts: Facts = {}
@@ -139,12 +112,7 @@ def distance_of_parts(
 ) -> Measurement | Further:
     """The measure `kolmogorov_smirnov` of a file in parts.
 
-    Parameters
-    ----------
-    facts : sequence of mapping
-        Of `values_told`, then of `rises_of_ranges`.
-    params : WeightedParams
-    asked : mapping or None
+    `facts`: of `values_told`, then of `rises_of_ranges`.
     """
     if asked is None:
         names, notes = list(facts[0]["numbers"]), missing_notes(facts, MISSING_RULE)

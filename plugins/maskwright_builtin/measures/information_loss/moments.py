@@ -27,21 +27,11 @@ RECORDS_AT_ONCE = 4096
 class Moments:
     """Moments ``mu_rs(i, j)`` of pairs of variables; on the diagonal those of one variable.
 
-    Attributes
-    ----------
-    n : ndarray of shape (p, p), float64
-        Records with both values; where they are weighted, their effective number.
-    mean : ndarray of shape (p,)
-    second_first, second_other : ndarray of shape (p, p)
-        ``mu_20`` and ``mu_02`` over the records with both values.
-    product : ndarray of shape (p, p)
-        ``mu_11``; the variance on the diagonal.
-    squares : ndarray of shape (p, p)
-        ``mu_22``; ``mu_4`` on the diagonal. NaN unless asked for, as the next three.
-    cubes : ndarray of shape (p, p)
-        ``mu_31(i, j)``; its transpose is ``mu_13``.
-    fourth_first, fourth_other : ndarray of shape (p, p)
-        ``mu_40`` and ``mu_04`` over the records with both values.
+    `n`: records with both values; where they are weighted, their effective number; shape (p, p). `mean`: shape (p,).
+    `second_first`, `second_other`: ``mu_20`` and ``mu_02`` over the records with both values; shape (p, p). `product`:
+    ``mu_11``; the variance on the diagonal; shape (p, p). `squares`: ``mu_22``; ``mu_4`` on the diagonal. NaN unless
+    asked for, as the next three; shape (p, p). `cubes`: ``mu_31(i, j)``; its transpose is ``mu_13``; shape (p, p).
+    `fourth_first`, `fourth_other`: ``mu_40`` and ``mu_04`` over the records with both values; shape (p, p).
     """
 
     n: NDArray[np.float64]
@@ -81,18 +71,10 @@ def moments(
 ) -> Moments:
     """Moments of ``(values - center) / scale``, in which each record counts once or by its weight.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, p), float64
-        NaN where missing; pairs of variables use the records where both are present.
-    center, scale : ndarray of shape (p,)
-        Near the mean and the standard deviation of `values`. The exact mean is removed in a second step, so `center`
-        only decides how accurate the moments are.
-    progress : callable
-    to_fourth : bool
-        Whether moments above the second are wanted.
-    weights : ndarray of shape (n,), float64, or None
-        All above 0; their scale does not matter.
+    `values`: NaN where missing; pairs of variables use the records where both are present; shape (n, p). `center`,
+    `scale`: near the mean and the standard deviation of `values`. The exact mean is removed in a second step, so
+    `center` only decides how accurate the moments are; shape (p,). `to_fourth`: whether moments above the second are
+    wanted. `weights`: all above 0; their scale does not matter; shape (n,).
     """
     p = values.shape[1]
     present = [~np.isnan(column) for column in values.T]

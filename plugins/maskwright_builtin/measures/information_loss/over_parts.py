@@ -37,14 +37,7 @@ PAIRS = "a cell missing in either file is left out, and the divisor of its varia
 
 
 def differences_of_part(comparison: Comparison, params: WeightedParams, asked: object) -> Facts:  # noqa: ARG001
-    """Squares and sizes of the differences of one part, with the moments of its originals.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : WeightedParams
-    asked : None
-    """
+    """Squares and sizes of the differences of one part, with the moments of its originals."""
     pairs = pair_records(comparison, PAIRS)
     found: Facts = {"missing": _missing(pairs), "variables": {}}
     for j, name in enumerate(pairs.names):
@@ -76,15 +69,7 @@ def squared_error_of_parts(
     params: WeightedParams,  # noqa: ARG001
     asked: object,  # noqa: ARG001
 ) -> Measurement:
-    """The measure `sse` of a file in parts.
-
-    Parameters
-    ----------
-    facts : sequence of mapping
-        Of `differences_of_part`.
-    params : WeightedParams
-    asked : None
-    """
+    """The measure `sse` of a file in parts."""
     notes = missing_notes(facts, PAIRS)
     per_variable: dict[str, float] = {}
     without_scale, without_pairs = [], []
@@ -110,15 +95,7 @@ def il1s_of_parts(
     params: WeightedParams,  # noqa: ARG001
     asked: object,  # noqa: ARG001
 ) -> Measurement:
-    """The measure `il1s` of a file in parts.
-
-    Parameters
-    ----------
-    facts : sequence of mapping
-        Of `differences_of_part`.
-    params : WeightedParams
-    asked : None
-    """
+    """The measure `il1s` of a file in parts."""
     notes = missing_notes(facts, PAIRS)
     per_variable: dict[str, float] = {}
     left_out: dict[str, list[str]] = {"no record has a value in both files": [], "changed although constant": []}
@@ -141,14 +118,7 @@ def _mean_of_variables(per_variable: Mapping[str, float], notes: Sequence[str]) 
 
 
 def zeros_of_part(comparison: Comparison, params: WeightedParams, asked: object) -> Facts:  # noqa: ARG001
-    """Zeros of one part that were kept, lost and made, and compared cells.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : WeightedParams
-    asked : None
-    """
+    """Zeros of one part that were kept, lost and made, and compared cells."""
     pairs = pair_records(comparison, MISSING_RULE)
     found: Facts = {"missing": _missing(pairs), "variables": {}}
     for j, name in enumerate(pairs.names):
@@ -162,15 +132,7 @@ def structural_zeros_of_parts(
     params: WeightedParams,  # noqa: ARG001
     asked: object,  # noqa: ARG001
 ) -> Measurement:
-    """The measure `structural_zeros` of a file in parts.
-
-    Parameters
-    ----------
-    facts : sequence of mapping
-        Of `zeros_of_part`.
-    params : WeightedParams
-    asked : None
-    """
+    """The measure `structural_zeros` of a file in parts."""
     zeros = {
         name: [sum(each["variables"][name][at] for each in facts) for at in range(4)] for name in facts[0]["variables"]
     }
@@ -182,14 +144,7 @@ OWN_FILE = "each moment uses the present values of its own file"
 
 
 def moments_of_part(comparison: Comparison, params: WeightedParams, asked: object) -> Facts:  # noqa: ARG001
-    """Moments of both files of one part.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : WeightedParams
-    asked : None
-    """
+    """Moments of both files of one part."""
     pairs = pair_records(comparison, OWN_FILE, required=False)
     both = {
         name: [PartMoments.of(file[:, j]).to_json() for file in (pairs.original, pairs.masked)]
@@ -203,15 +158,7 @@ def higher_moments_of_parts(
     params: WeightedParams,  # noqa: ARG001
     asked: object,  # noqa: ARG001
 ) -> Measurement:
-    """The measure `higher_moments` of a file in parts.
-
-    Parameters
-    ----------
-    facts : sequence of mapping
-        Of `moments_of_part`.
-    params : WeightedParams
-    asked : None
-    """
+    """The measure `higher_moments` of a file in parts."""
     notes = missing_notes(facts, OWN_FILE)
     per_variable: dict[str, list[float]] = {}
     without_scale, empty = [], []

@@ -27,14 +27,7 @@ Facts = dict[str, Any]
 def changes_of_part(
     comparison: Comparison, params: ThesisInformationLossParams, asked: Mapping[str, Any] | None
 ) -> Facts:
-    """Moments of one part in the first round, then relative changes and products of its variables.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : ThesisInformationLossParams
-    asked : mapping or None
-    """
+    """Moments of one part in the first round, then relative changes and products of its variables."""
     if asked is None:
         return moments_of_part(comparison, params, None)
     pairs, units = pair_records(comparison, MISSING_RULE), StandardUnits.from_json(asked["units"])
@@ -54,15 +47,7 @@ def information_loss_of_parts(
     params: ThesisInformationLossParams,  # noqa: ARG001
     asked: Mapping[str, Any] | None,
 ) -> Measurement | Further:
-    """The measure `pi` of a file in parts.
-
-    Parameters
-    ----------
-    facts : sequence of mapping
-        Of `changes_of_part`.
-    params : ThesisInformationLossParams
-    asked : mapping or None
-    """
+    """The measure `pi` of a file in parts."""
     if asked is None:
         return Further({"units": StandardUnits.of(facts).to_json(), "notes": missing_notes(facts, MISSING_RULE)})
     units, per_variable = StandardUnits.from_json(asked["units"]), {}

@@ -25,12 +25,7 @@ ROUNDING = 1e-12
 def averaged(losses: Mapping[str, NDArray[np.float64]], names: tuple[str, ...], notes: Sequence[str]) -> Measurement:
     """The measure, from the losses of all its statistics.
 
-    Parameters
-    ----------
-    losses : mapping of part to ndarray
-        Quantiles of shape (p, q), means and variances (p,), covariances and correlations (p, p).
-    names : tuple of str
-    notes : sequence of str
+    `losses`: quantiles of shape (p, q), means and variances (p,), covariances and correlations (p, p).
     """
     parts = {part: 100.0 * float(np.nanmean(losses[part])) for part in PARTS if not np.isnan(losses[part]).all()}
     return Measurement(
@@ -87,12 +82,7 @@ def _loss(
 def moment_losses(old: Moments, new: Moments) -> dict[str, NDArray[np.float64]]:
     """Losses of means and variances, shape (p,), and of the pairs, shape (p, p) with NaN on the diagonal.
 
-    Parameters
-    ----------
-    old : Moments
-        Of the original file, to the fourth.
-    new : Moments
-        Of the masked file, to the second.
+    `old`: of the original file, to the fourth. `new`: of the masked file, to the second.
     """
     n = np.diag(old.n)
     second, fourth = np.diag(old.product), np.diag(old.squares)
@@ -133,12 +123,8 @@ def quantile_losses(
 ) -> NDArray[np.float64]:
     """Losses of the quantiles of one variable; shape (q,).
 
-    Parameters
-    ----------
-    old, new : ndarray of shape (q,)
-        Of the original and of the masked file.
-    deviation : ndarray of shape (q,)
-        Asymptotic standard deviations of the original ones.
+    `old`, `new`: of the original and of the masked file; shape (q,). `deviation`: asymptotic standard deviations of the
+    original ones; shape (q,).
     """
     moved = np.abs(new - old)
     full = np.where(moved > 0.0, np.inf, 0.0)

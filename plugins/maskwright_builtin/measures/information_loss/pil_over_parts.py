@@ -39,14 +39,7 @@ def statistics_of_part(
     params: ProbabilisticInformationLossParams,  # noqa: ARG001
     asked: Mapping[str, Any] | None,
 ) -> Facts:
-    """Moments and some values of one part in the first round, then products of its variables and what is asked.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : ProbabilisticInformationLossParams
-    asked : mapping or None
-    """
+    """Moments and some values of one part in the first round, then products of its variables and what is asked."""
     pairs = pair_records(comparison, MISSING_RULE, required=False)
     files = pairs.original, pairs.masked
     if asked is None:
@@ -83,12 +76,7 @@ def condensed_statistics(
 ) -> list[Facts]:
     """Statistics of some neighbouring parts as those of one.
 
-    Parameters
-    ----------
-    facts : sequence of mapping
-        Of `statistics_of_part`, or of this function.
-    params : ProbabilisticInformationLossParams
-    asked : mapping or None
+    `facts`: of `statistics_of_part`, or of this function.
     """
     if asked is None:
         variables = {
@@ -118,15 +106,7 @@ def loss_of_parts(
     params: ProbabilisticInformationLossParams,
     asked: Mapping[str, Any] | None,
 ) -> Measurement | Further:
-    """The measure `pil` of a file in parts, or what it asks next.
-
-    Parameters
-    ----------
-    facts : sequence of mapping
-        Of `statistics_of_part`.
-    params : ProbabilisticInformationLossParams
-    asked : mapping or None
-    """
+    """The measure `pil` of a file in parts, or what it asks next."""
     if asked is None:
         known = _begun(facts, params)
         if isinstance(known, Measurement):

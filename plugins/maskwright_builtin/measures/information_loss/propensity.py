@@ -123,14 +123,7 @@ def propensity(comparison: Comparison, params: PropensityParams, rng: np.random.
 class _BothFiles:
     """Numbers and categories of both files.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Of the numbers, then of the categorical variables.
-    files : Files
-    categories : tuple of Categories
-    origin : ndarray of shape (m,), int64, or None
-    notes : tuple of str
+    `names`: of the numbers, then of the categorical variables. `origin`: shape (m,).
     """
 
     names: tuple[str, ...]

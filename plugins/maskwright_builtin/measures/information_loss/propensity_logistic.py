@@ -34,12 +34,8 @@ MOST_PARAMETERS = 4000
 class Factor:
     """Indicators of the levels of a categorical variable, or of the products of two.
 
-    Attributes
-    ----------
-    variables : tuple of int
-        Positions of one or two categorical variables.
-    parameter : ndarray of int64
-        Position of the parameter of each (pair of) level(s) among those of all factors; -1 for a level of reference.
+    `variables`: positions of one or two categorical variables. `parameter`: position of the parameter of each (pair of)
+    level(s) among those of all factors; -1 for a level of reference.
     """
 
     variables: tuple[int, ...]
@@ -60,13 +56,7 @@ class Factor:
 
 
 def factors_of(variables: Sequence[Categories], *, interactions: bool) -> tuple[Factor, ...]:
-    """Factors of categorical variables, and of their pairs.
-
-    Raises
-    ------
-    InputError
-        When they would have more parameters than can be fitted.
-    """
+    """Factors of categorical variables, and of their pairs."""
     chosen: list[tuple[int, ...]] = [(j,) for j in range(len(variables))]
     chosen += combinations(range(len(variables)), 2) if interactions else ()
     found: list[Factor] = []

@@ -32,14 +32,8 @@ LIMITS = TreeLimits(min_leaf=5, complexity=1e-3)
 class TreeFit:
     """What a tree finds.
 
-    Attributes
-    ----------
-    pmse : float
-    leaves : int
-    per_record : ndarray of shape (m,), float64
-        Of the masked records.
-    null : ndarray of shape (permutations,), float64
-        The same where files were exchanged at random.
+    `per_record`: of the masked records; shape (m,). `null`: the same where files were exchanged at random; shape
+    (permutations,).
     """
 
     pmse: float
@@ -58,18 +52,9 @@ def tree_fit(
 ) -> TreeFit:
     """Grow a tree on both files together, and one on each of some permutations.
 
-    Parameters
-    ----------
-    files : Files
-        n original and m masked records.
-    sizes : sequence of int
-        Categories of each categorical variable.
-    paired : ndarray of shape (m,), int64, or None
-        Original of each masked record, each once; None where pairs are not known. A permutation exchanges the two
-        records of a pair with probability 1/2, or all records of both files.
-    permutations : int
-    rng : numpy.random.Generator
-    progress : callable
+    `files`: n original and m masked records. `sizes`: categories of each categorical variable. `paired`: original of
+    each masked record, each once; None where pairs are not known. A permutation exchanges the two records of a pair
+    with probability 1/2, or all records of both files; shape (m,).
     """
     n, m = len(files.values[0]), len(files.values[1])
     weights = None if files.weights is None else np.concatenate(files.weights)

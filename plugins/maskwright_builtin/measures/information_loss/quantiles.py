@@ -20,13 +20,8 @@ ROUNDING = 1e-12
 class Quantiles:
     """Quantiles of one column and how far sampling moves them.
 
-    Attributes
-    ----------
-    values : ndarray of shape (q,)
-    half_window : float
-        The h of the density estimate: range / 1000.
-    sd : ndarray of shape (q,)
-        Asymptotic standard deviation of each quantile.
+    `values`: shape (q,). `half_window`: the h of the density estimate: range / 1000. `sd`: asymptotic standard
+    deviation of each quantile; shape (q,).
     """
 
     values: NDArray[np.float64]
@@ -50,17 +45,9 @@ def quantiles_with_error(
     rank ``(1 - 1 / n_e) W j / 100``, and its variance ``q (1 - q) / n_e (2 h W / weight)**2`` with `weight` that of
     the values in the open interval. With equal weights both are the figures without.
 
-    Parameters
-    ----------
-    column : ndarray of shape (n,)
-        Without missing values, in any order.
-    step : int
-        Percent.
-    window : float, optional
-        The h in the variance, when it is not the column's own (see ``bandwidth: last-column`` of pil); the count
-        always uses the column's own.
-    weights : ndarray of shape (n,), optional
-        All above 0.
+    `column`: without missing values, in any order; shape (n,). `window`: the h in the variance, when it is not the
+    column's own (see ``bandwidth: last-column`` of pil); the count always uses the column's own. `weights`: all above
+    0; shape (n,).
     """
     shares = np.arange(step, 100, step) / 100.0
     if weights is None:
@@ -84,14 +71,7 @@ def quantiles(
 ) -> NDArray[np.float64]:
     """Quantiles as `quantiles_with_error` defines them; without weights of values that are sorted already.
 
-    Parameters
-    ----------
-    ordered : ndarray of shape (n,), float64
-        Without missing values; sorted, unless there are weights.
-    step : int
-        Percent.
-    weights : ndarray of shape (n,), float64, optional
-        All above 0.
+    `ordered`: without missing values; sorted, unless there are weights; shape (n,). `weights`: all above 0; shape (n,).
     """
     if weights is None:
         return ordered[ranks_of_quantiles(ordered.size, step)]
@@ -100,27 +80,14 @@ def quantiles(
 
 
 def ranks_of_quantiles(n: int, step: int) -> NDArray[np.int64]:
-    """Place, 0-based, of each quantile among n sorted values.
-
-    Parameters
-    ----------
-    n : int
-    step : int
-        Percent.
-    """
+    """Place, 0-based, of each quantile among n sorted values."""
     return np.asarray((n - 1) * np.arange(step, 100, step) // 100, dtype=np.int64)
 
 
 def relative_spread(n: int, inside: NDArray[np.int64], step: int) -> NDArray[np.float64]:
     """Asymptotic standard deviation of each quantile of n values, in widths of its window.
 
-    Parameters
-    ----------
-    n : int
-    inside : ndarray of shape (q,), int64
-        Values in the window.
-    step : int
-        Percent.
+    `inside`: values in the window; shape (q,).
     """
     shares = np.arange(step, 100, step) / 100.0
     # A window narrower than the spacing of binary64 at the quantile would hold nothing, not even the quantile.

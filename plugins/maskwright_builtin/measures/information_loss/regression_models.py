@@ -52,20 +52,7 @@ def models_of(
 ) -> list[tuple[int, tuple[int, ...]]]:
     """Outcome and predictors of each model, by position: the models given, or each variable on all the others.
 
-    Parameters
-    ----------
-    models : sequence of str
-    names : tuple of str
-        Of the variables compared.
-    empty : sequence of int
-        Those without a value in one of the files.
-    notes : list of str
-        Added to.
-
-    Raises
-    ------
-    InputError
-        A model names another variable.
+    `empty`: those without a value in one of the files.
     """
     if models:
         return [_positions(*parsed(model), names) for model in models]
@@ -94,13 +81,8 @@ class ModelMoments:
 def overlaps_of(original: ModelMoments, masked: ModelMoments, predictors: tuple[int, ...], reach: float) -> Overlaps:
     """Overlap of the intervals of the coefficients of one model.
 
-    Parameters
-    ----------
-    original, masked : ModelMoments
-    predictors : tuple of int
-        Positions of its predictors among the variables compared.
-    reach : float
-        Half an interval, in standard errors.
+    `predictors`: positions of its predictors among the variables compared. `reach`: half an interval, in standard
+    errors.
     """
     files = original, masked
     kept = _independent(files[0].products[:-1, :-1])
@@ -122,12 +104,7 @@ def overlaps_of(original: ModelMoments, masked: ModelMoments, predictors: tuple[
 def model_moments(values: NDArray[np.float64], columns: list[int], weights: NDArray[np.float64] | None) -> ModelMoments:
     """Moments of the records that have all variables of a model.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, p), float64
-    columns : list of int
-        Predictors, then the outcome.
-    weights : ndarray of shape (n,), float64, or None
+    `values`: shape (n, p). `weights`: shape (n,).
     """
     block = values[:, columns]
     there = ~np.isnan(block).any(axis=1)
@@ -205,12 +182,7 @@ def mean_overlap(
 ) -> Measurement:
     """The measure, from the overlaps of all models.
 
-    Parameters
-    ----------
-    of_models : sequence of (int, Overlaps)
-        Position of the outcome, and what was found, in the order of the models.
-    names : tuple of str
-    notes : sequence of str
+    `of_models`: position of the outcome, and what was found, in the order of the models.
     """
     said = list(notes)
     parts: dict[str, float] = {}

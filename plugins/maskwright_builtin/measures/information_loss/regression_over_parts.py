@@ -32,14 +32,7 @@ Facts = dict[str, Any]
 
 
 def models_of_part(comparison: Comparison, params: RegressionOverlapParams, asked: Mapping[str, Any] | None) -> Facts:
-    """Moments of one part in the first round, then products of the variables of each model.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : RegressionOverlapParams
-    asked : mapping or None
-    """
+    """Moments of one part in the first round, then products of the variables of each model."""
     if asked is None:
         return moments_of_part(comparison, params, None)
     pairs = pair_records(comparison, MISSING_RULE, required=False)
@@ -61,15 +54,7 @@ def _sums(values: NDArray[np.float64]) -> Facts:
 def overlap_of_parts(
     facts: Sequence[Mapping[str, Any]], params: RegressionOverlapParams, asked: Mapping[str, Any] | None
 ) -> Measurement | Further:
-    """The measure `regression_overlap` of a file in parts.
-
-    Parameters
-    ----------
-    facts : sequence of mapping
-        Of `models_of_part`.
-    params : RegressionOverlapParams
-    asked : mapping or None
-    """
+    """The measure `regression_overlap` of a file in parts."""
     if asked is None:
         units, notes = StandardUnits.of(facts), missing_notes(facts, MISSING_RULE)
         models = models_of(params.models, units.names, units.empty, notes)

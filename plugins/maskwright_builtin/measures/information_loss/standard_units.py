@@ -19,15 +19,9 @@ if TYPE_CHECKING:
 class StandardUnits:
     """Mean and standard deviation of each original variable, from the first round.
 
-    Attributes
-    ----------
-    names : tuple of str
-    center, scale : ndarray of shape (p,)
-        0 and 1 where a variable has no value.
-    deviation : ndarray of shape (p,)
-        With divisor n - 1; 0 of constants, and where there is no value.
-    present : ndarray of shape (2, p), int64
-        Values in the original and in the masked file.
+    `center`, `scale`: 0 and 1 where a variable has no value; shape (p,). `deviation`: with divisor n - 1; 0 of
+    constants, and where there is no value; shape (p,). `present`: values in the original and in the masked file; shape
+    (2, p).
     """
 
     names: tuple[str, ...]

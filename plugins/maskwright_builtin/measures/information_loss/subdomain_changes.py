@@ -32,12 +32,7 @@ def scales(deviations: Sequence[float], notes: list[str]) -> NDArray[np.float64]
 def changes(old: FileStatistics, new: FileStatistics, scale: NDArray[np.float64]) -> NDArray[np.float64]:
     """Change of the means in the first row, of the covariances in the others; shape (1 + p, p), NaN if not defined.
 
-    Parameters
-    ----------
-    old, new : FileStatistics
-        Of one subdomain of both files.
-    scale : ndarray of shape (p,)
-        Of the whole original file.
+    `old`, `new`: of one subdomain of both files. `scale`: of the whole original file; shape (p,).
     """
     means = np.abs(new.mean - old.mean) / scale
     covariances = np.abs(new.covariance - old.covariance) / np.outer(scale, scale)
@@ -49,14 +44,7 @@ def summary(
 ) -> Measurement:
     """The measure, from the changes of all subdomains.
 
-    Parameters
-    ----------
-    gathered : mapping of label to list of ndarray of shape (1 + p, p)
-    small : int
-        Subdomains left out.
-    names : tuple of str
-    notes : list of str
-        Added to.
+    `gathered`: shape (1 + p, p).
     """
     if small:
         notes.append(f"left out, fewer than {SMALLEST} records in one of the files: {small} subdomains")

@@ -34,14 +34,7 @@ MOST_SUBDOMAINS = 1_000
 
 
 def subdomains_of_part(comparison: Comparison, params: SubdomainParams, asked: Mapping[str, Any] | None) -> Facts:
-    """Moments of one part in the first round, then products of variables in each subdomain.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : SubdomainParams
-    asked : mapping or None
-    """
+    """Moments of one part in the first round, then products of variables in each subdomain."""
     if asked is None:
         return moments_of_part(comparison, params, None)
     pairs = pair_records(comparison, MISSING_RULE, required=False)
@@ -68,15 +61,7 @@ def subdomains_of_part(comparison: Comparison, params: SubdomainParams, asked: M
 def subdomain_changes_of_parts(
     facts: Sequence[Mapping[str, Any]], params: SubdomainParams, asked: Mapping[str, Any] | None
 ) -> Measurement | Further:
-    """The measure `subdomains` of a file in parts.
-
-    Parameters
-    ----------
-    facts : sequence of mapping
-        Of `subdomains_of_part`.
-    params : SubdomainParams
-    asked : mapping or None
-    """
+    """The measure `subdomains` of a file in parts."""
     if asked is None:
         return Further({"units": StandardUnits.of(facts).to_json(), "notes": missing_notes(facts, MISSING_RULE)})
     units, notes = StandardUnits.from_json(asked["units"]), list(asked["notes"])

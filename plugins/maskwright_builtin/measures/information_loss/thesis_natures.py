@@ -29,14 +29,7 @@ def mean_of_natures(
 ) -> Measurement:
     """The measure `pi`.
 
-    Parameters
-    ----------
-    per_variable : mapping of str to float
-        PI1 of each variable that can be compared.
-    old, new : FileStatistics
-    names : sequence of str
-    about : sequence of str
-        Notes.
+    `per_variable`: PI1 of each variable that can be compared.
     """
     notes = list(about)
     without = [name for name in names if name not in per_variable]

@@ -18,12 +18,6 @@ def terms(original: NDArray[np.float64], masked: NDArray[np.float64], error: Err
 
     ``(a - a')**2``, ``abs(a - a')``, or ``abs(a - a') / abs(a)``. For the last, a = 0 changed to something else counts
     1, and unchanged 0.
-
-    Parameters
-    ----------
-    original, masked : ndarray of one shape, float64
-        NaN where missing.
-    error : {"mean_square", "mean_absolute", "mean_variation"}
     """
     result = original - masked
     if error == "mean_square":

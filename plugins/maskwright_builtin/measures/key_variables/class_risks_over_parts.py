@@ -44,19 +44,8 @@ def individual_risk_of(
 ) -> Measurement:  # fmt: skip
     """The measure `individual_risk`, however its classes were counted.
 
-    Parameters
-    ----------
-    expected, largest : float
-        Sum of the risks, and the largest one.
-    above : mapping of float to int
-        Records with a larger risk than each bound.
-    records : int
-    keys : tuple of str
-    parts : mapping of str to float
-        Other parts.
-    notes : sequence of str
-        Behind that on the keys.
-    table : MeasureTable
+    `expected`, `largest`: sum of the risks, and the largest one. `above`: records with a larger risk than each bound.
+    `notes`: behind that on the keys.
     """
     shares = {f"share_above_{bound_name(bound)}": 100.0 * count / records for bound, count in above.items()}
     people = f"{expected:,.{1 if expected < 1000 else 0}f} ({100.0 * expected / records:.2g} %)"
@@ -80,16 +69,8 @@ def k_map_of(
 ) -> Measurement:
     """The measure `k_map`, however people were counted.
 
-    Parameters
-    ----------
-    fewest : float
-        People who are like the record that fewest are like.
-    below, records, k : int
-        Records that fewer than k people are like, and all.
-    risk : float
-        Sum of 100 / people over records.
-    keys : tuple of str
-    notes : sequence of str
+    `fewest`: people who are like the record that fewest are like. `below`, `records`, `k`: records that fewer than k
+    people are like, and all. `risk`: sum of 100 / people over records.
     """
     return Measurement(
         fewest,
@@ -117,15 +98,7 @@ def people_of_part(
     asked: Facts | None,
     part: PartOfFile,
 ) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
-    """Classes of one part, with their records and the people they stand for, by the task that counts them.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : KeySetsParams
-    asked : mapping
-    part : PartOfFile
-    """
+    """Classes of one part, with their records and the people they stand for, by the task that counts them."""
     assert asked is not None
     weights, _ = positive_weights(comparison.masked_weights())
     return weighted_classes(comparison, asked, part, np.ones(len(comparison.masked)) if weights is None else weights)
@@ -134,14 +107,7 @@ def people_of_part(
 def risks_of_classes(
     columns: Mapping[str, NDArray[np.generic]], params: IndividualRiskParams, asked: Facts | None
 ) -> Facts:
-    """Sums over the classes of one task for `individual_risk`.
-
-    Parameters
-    ----------
-    columns : mapping of name to ndarray
-    params : IndividualRiskParams
-    asked : mapping
-    """
+    """Sums over the classes of one task for `individual_risk`."""
     facts = {}
     for name, records, people in classes_by_set(columns, asked):
         fraction, cut = sampling_fraction(records, people)
@@ -161,12 +127,7 @@ def individual_risk_of_parts(
 ) -> Measurement | Further:
     """The measure `individual_risk` of a file in parts; `outlying_records` asks for a median, and is left out.
 
-    Parameters
-    ----------
-    facts : sequence of mapping
-        Of `keys_of_part`, then of `risks_of_classes`.
-    params : IndividualRiskParams
-    asked : mapping or None
+    `facts`: of `keys_of_part`, then of `risks_of_classes`.
     """
     if asked is None:
         return classes_wanted(facts)
@@ -187,14 +148,7 @@ def individual_risk_of_parts(
 
 
 def people_of_classes(columns: Mapping[str, NDArray[np.generic]], params: KMapParams, asked: Facts | None) -> Facts:
-    """Sums over the classes of one task for `k_map`.
-
-    Parameters
-    ----------
-    columns : mapping of name to ndarray
-    params : KMapParams
-    asked : mapping
-    """
+    """Sums over the classes of one task for `k_map`."""
     return {
         name: {
             "fewest": float(people.min()) if len(people) else None,
@@ -208,12 +162,7 @@ def people_of_classes(columns: Mapping[str, NDArray[np.generic]], params: KMapPa
 def k_map_of_parts(facts: Sequence[Facts], params: KMapParams, asked: Facts | None) -> Measurement | Further:
     """The measure `k_map` of a file in parts.
 
-    Parameters
-    ----------
-    facts : sequence of mapping
-        Of `keys_of_part`, then of `people_of_classes`.
-    params : KMapParams
-    asked : mapping or None
+    `facts`: of `keys_of_part`, then of `people_of_classes`.
     """
     if asked is None:
         return classes_wanted(facts)

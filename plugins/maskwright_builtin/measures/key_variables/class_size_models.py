@@ -14,19 +14,10 @@ if TYPE_CHECKING:
 def zayatz(sizes: NDArray[np.int64], population: float) -> float:
     """Probability that a sample unique is unique in the population.
 
-    Parameters
-    ----------
-    sizes : ndarray of shape (j + 1,), int64
-        ``sizes[j]`` classes of the sample have j records; some have one.
-    population : float
-        N.
+    `sizes`: ``sizes[j]`` classes of the sample have j records; some have one; shape (j + 1,).
 
-    Notes
-    -----
     By Bayes, with the sizes of the classes of the sample for those of the population, of which far more are large.
 
-    References
-    ----------
     Zayatz (1991), Estimation of the percent of unique population elements on a microdata file using the sample, U.S.
     Bureau of the Census, research report 91/08.
     """
@@ -52,22 +43,9 @@ def zayatz(sizes: NDArray[np.int64], population: float) -> float:
 def pitman(sizes: NDArray[np.int64], population: float) -> tuple[float, float, float]:
     """Fit Pitman's sampling formula by maximum likelihood.
 
-    Parameters
-    ----------
-    sizes : ndarray of shape (j + 1,), int64
-        ``sizes[j]`` classes of the sample have j records; some have one, and some have more.
-    population : float
-        N.
+    `sizes`: ``sizes[j]`` classes of the sample have j records; some have one, and some have more; shape (j + 1,).
+    Returns theta > -alpha, 0 < alpha < 1; expected in the population, at most N.
 
-    Returns
-    -------
-    theta, alpha : float
-        theta > -alpha, 0 < alpha < 1.
-    uniques : float
-        Expected in the population, at most N.
-
-    References
-    ----------
     Hoshino (2001), Applying Pitman's sampling formula to microdata disclosure risk assessment, Journal of Official
     Statistics 17(4), 499-520.
     """

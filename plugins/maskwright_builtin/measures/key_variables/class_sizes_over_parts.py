@@ -31,16 +31,8 @@ def k_anonymity_of(
 ) -> Measurement:  # fmt: skip
     """The measure `k_anonymity`, however its classes were counted.
 
-    Parameters
-    ----------
-    smallest, below, records, k : int
-        Size of the smallest class, records in classes smaller than k, and all.
-    keys : tuple of str
-    what : str
-        Of which the size of a class is the number: ``record``, ``household`` or ``vessel record``.
-    parts : mapping of str to float
-        ``classes`` and ``mean_risk``.
-    sizes : MeasureTable
+    `smallest`, `below`, `records`, `k`: size of the smallest class, records in classes smaller than k, and all. `what`:
+    of which the size of a class is the number: ``record``, ``household`` or ``vessel record``.
     """
     what += "" if smallest == 1 else "s"
     return Measurement(
@@ -56,15 +48,7 @@ def k_anonymity_of(
 def uniqueness_of(
     alone: int, records: int, keys: tuple[str, ...], parts: Mapping[str, float], notes: Sequence[str]
 ) -> Measurement:
-    """The measure `uniqueness`, however its classes were counted.
-
-    Parameters
-    ----------
-    alone, records : int
-    keys : tuple of str
-    parts : mapping of str to float
-    notes : sequence of str
-    """
+    """The measure `uniqueness`, however its classes were counted."""
     return Measurement(
         100.0 * alone / records,
         parts=parts,
@@ -79,14 +63,7 @@ def light_records(count: int) -> str:
 
 
 def keys_of_part(comparison: Comparison, params: KeySetsParams, asked: object) -> Facts:  # noqa: ARG001
-    """Records of one part, which keys there are, and whether there are weights.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : KeySetsParams
-    asked : None
-    """
+    """Records of one part, which keys there are, and whether there are weights."""
     weights = comparison.masked_weights()
     for keys in sets_of_keys(comparison, params, "measure").values():
         for name in keys:
@@ -106,15 +83,7 @@ def classes_of_part(
     asked: Mapping[str, Any] | None,
     part: PartOfFile,
 ) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
-    """Classes of one part, with their records and weights of at least 1, by the task that counts them.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : KeySetsParams
-    asked : mapping
-    part : PartOfFile
-    """
+    """Classes of one part, with their records and weights of at least 1, by the task that counts them."""
     assert asked is not None
     weights = comparison.masked_weights()
     usable = np.ones(len(comparison.masked)) if weights is None else np.where(weights >= 1.0, weights, 1.0)
@@ -126,13 +95,7 @@ def weighted_classes(
 ) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
     """Classes of one part, with their records and the sums of their weights, by the task that counts them.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    asked : mapping
-    part : PartOfFile
-    usable : ndarray of shape (n,), float64
-        The weight of each record.
+    `usable`: the weight of each record; shape (n,).
     """
     pieces = []
     for number, keys in enumerate(asked["keys"].values()):
@@ -149,11 +112,7 @@ def classes_by_set(
 ) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float64]]]:
     """Of each set of keys the records of its classes in one task, and the sums of their weights.
 
-    Parameters
-    ----------
-    columns : mapping of name to ndarray
-        Of the parts, as `weighted_classes` gives them.
-    asked : mapping
+    `columns`: of the parts, as `weighted_classes` gives them.
     """
     assert asked is not None
     found, _ = distinct_rows(columns, ("set", "one", "other"))
@@ -167,14 +126,7 @@ def counted_classes(
     params: KeySetsParams,  # noqa: ARG001
     asked: Mapping[str, Any] | None,
 ) -> Facts:
-    """How many classes there are of each size, and what their weights say, in one task.
-
-    Parameters
-    ----------
-    columns : mapping of name to ndarray
-    params : KeySetsParams
-    asked : mapping
-    """
+    """How many classes there are of each size, and what their weights say, in one task."""
     assert asked is not None
     facts: Facts = {}
     for name, records, weight in classes_by_set(columns, asked):
@@ -188,18 +140,7 @@ def counted_classes(
 
 
 def classes_wanted(facts: Sequence[Mapping[str, Any]]) -> Further:
-    """What the second round asks for: the classes of each part.
-
-    Parameters
-    ----------
-    facts : sequence of mapping
-        Of `keys_of_part`.
-
-    Raises
-    ------
-    InputError
-        Some parts have weights that cannot be used.
-    """
+    """What the second round asks for: the classes of each part."""
     if len({each["weighted"] for each in facts}) > 1:
         raise InputError("the weights are missing, negative or infinite in some of the parts: mend them, or give them "
                          "another role")  # fmt: skip
@@ -230,12 +171,7 @@ def k_anonymity_of_parts(
 ) -> Measurement | Further:
     """The measure `k_anonymity` of a file in parts.
 
-    Parameters
-    ----------
-    facts : sequence of mapping
-        Of `keys_of_part`, then of `counted_classes`.
-    params : KAnonymityParams
-    asked : mapping or None
+    `facts`: of `keys_of_part`, then of `counted_classes`.
     """
     if asked is None:
         return classes_wanted(facts)
@@ -258,12 +194,7 @@ def uniqueness_of_parts(
 ) -> Measurement | Further:
     """The measure `uniqueness` of a file in parts.
 
-    Parameters
-    ----------
-    facts : sequence of mapping
-        Of `keys_of_part`, then of `counted_classes`.
-    params : KeySetsParams
-    asked : mapping or None
+    `facts`: of `keys_of_part`, then of `counted_classes`.
     """
     if asked is None:
         return classes_wanted(facts)

@@ -176,8 +176,6 @@ def risk_for_rate(risk: NDArray[np.float64], rate: float) -> float:
 def outlying(risk: NDArray[np.float64], deviations: float = 2.0) -> NDArray[np.bool_]:
     """Records whose risk is above 0.1 and above the median by so many median absolute deviations.
 
-    References
-    ----------
     Templ, Kowarik and Meindl (2015), Journal of Statistical Software 67(4): the benchmark of sdcMicro.
     """
     median = float(np.median(risk))
@@ -188,10 +186,7 @@ def outlying(risk: NDArray[np.float64], deviations: float = 2.0) -> NDArray[np.b
 def household_risk(risk: NDArray[np.float64], households: NDArray[np.int64]) -> NDArray[np.float64]:
     """Risk that at least one member is recognised, by household 0..c-1; 0 for one without records.
 
-    Parameters
-    ----------
-    risk : ndarray of shape (n,), float64
-    households : ndarray of shape (n,), int64
+    `risk`: shape (n,). `households`: shape (n,).
     """
     with np.errstate(divide="ignore"):
         spared = np.log1p(-risk)

@@ -31,14 +31,8 @@ class KeysParams(BaseModel, extra="forbid", frozen=True):
 class KeyClasses:
     """The classes of records with equal keys; a missing cell is a value of its own.
 
-    Attributes
-    ----------
-    keys : tuple of str
-    of_record : ndarray of shape (m,), int64
-        Class 0..c-1 of each masked record.
-    size : ndarray of shape (c,), int64
-        Records in each class, or households where households are declared.
-    households : ndarray of shape (m,), int64, or None
+    `of_record`: class 0..c-1 of each masked record; shape (m,). `size`: records in each class, or households where
+    households are declared; shape (c,). `households`: shape (m,).
     """
 
     keys: tuple[str, ...]
@@ -66,20 +60,7 @@ def key_mistakes(params: KeysParams, given: Measurable) -> Iterator[tuple[str, s
 
 
 def chosen_keys(comparison: Comparison, params: KeysParams, measure: str) -> tuple[str, ...]:
-    """Names of the key variables of the masked file.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : KeysParams
-    measure : str
-        Its name, for messages.
-
-    Raises
-    ------
-    InputError
-        There are none, or one is named twice.
-    """
+    """Names of the key variables of the masked file."""
     roles = {
         variable.name: variable.role for variable in (*comparison.masked.variables, *comparison.original.variables)
     }
@@ -102,19 +83,8 @@ def key_codes(
 ) -> list[NDArray[np.int64]]:
     """Codes 0, 1, ... of each key in the masked file, -1 where missing.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    keys : tuple of str
-    measure : str
-        Its name, for messages.
-    pooled : bool, default False
-        Whether all missing cells have -1; otherwise missing codes that are published apart are values of their own.
-
-    Raises
-    ------
-    InputError
-        Variables that a file does not have, no records.
+    `pooled`: whether all missing cells have -1; otherwise missing codes that are published apart are values of their
+    own.
     """
     if not len(comparison.masked):
         raise InputError(f"{measure}: there is nothing to measure: the masked file has no records")
@@ -122,31 +92,12 @@ def key_codes(
 
 
 def classes_on(comparison: Comparison, keys: tuple[str, ...], measure: str) -> KeyClasses:
-    """Classes of the masked file on some keys.
-
-    Raises
-    ------
-    InputError
-        Variables that a file does not have, no records.
-    """
+    """Classes of the masked file on some keys."""
     of_record = classes_of(key_codes(comparison, keys, measure))
     households = comparison.masked_households()
     return KeyClasses(keys, of_record, class_sizes(of_record, households), households)
 
 
 def key_classes(comparison: Comparison, params: KeysParams, measure: str) -> KeyClasses:
-    """Classes of the masked file.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : KeysParams
-    measure : str
-        Its name, for messages.
-
-    Raises
-    ------
-    InputError
-        No key variables, variables that a file does not have, no records.
-    """
+    """Classes of the masked file."""
     return classes_on(comparison, chosen_keys(comparison, params, measure), measure)

@@ -76,40 +76,15 @@ def worst_of_sets(
 ) -> Measurement:
     """Measure on the keys or, where there are sets of them, on each set.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : KeySetsParams
-    measure : str
-        Its name, for messages.
-    of_keys : callable
-        The measurement on some keys; its contributions of records are the larger the worse.
-    direction : {"lower", "higher"}
-        Which value is better.
-
-    Returns
-    -------
-    Measurement
-        Of the worst set, with the value of each set among its parts, and each record's worst contribution.
-
-    Raises
-    ------
-    InputError
+    `of_keys`: the measurement on some keys; its contributions of records are the larger the worse. Returns of the worst
+    set, with the value of each set among its parts, and each record's worst contribution.
     """
     found = {name: of_keys(keys) for name, keys in sets_of_keys(comparison, params, measure).items()}
     return found[""] if params.key_sets is None else worst_of(found, direction)
 
 
 def worst_of(found: Mapping[str, Measurement], direction: Literal["lower", "higher"]) -> Measurement:
-    """Measurement of several sets of keys.
-
-    Parameters
-    ----------
-    found : mapping of name to Measurement
-        Of each set.
-    direction : {"lower", "higher"}
-        Which value is better.
-    """
+    """Measurement of several sets of keys."""
     worst = (max if direction == "lower" else min)(found, key=lambda name: found[name].value)
     contributions = [each.per_record for each in found.values() if each.per_record is not None]
     return Measurement(
@@ -123,19 +98,7 @@ def worst_of(found: Mapping[str, Measurement], direction: Literal["lower", "high
 
 
 def sets_of_keys(comparison: Comparison, params: KeySetsParams, measure: str) -> dict[str, tuple[str, ...]]:
-    """Names of the key variables of each set; of the only one, under an empty name.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : KeySetsParams
-    measure : str
-        Its name, for messages.
-
-    Raises
-    ------
-    InputError
-    """
+    """Names of the key variables of each set; of the only one, under an empty name."""
     if params.key_sets is None:
         return {"": chosen_keys(comparison, params, measure)}
     if params.keys is not None:

@@ -33,18 +33,9 @@ AT_ONCE = 1 << 20
 class KeyTable:
     """The sample as a table of counts over all combinations of the keys.
 
-    Attributes
-    ----------
-    levels : tuple of int
-        Values of each key; a missing cell is one more.
-    codes : ndarray of shape (q, c), int64
-        Of the c cells that hold a record.
-    count : ndarray of shape (c,), int64
-        Their records, f.
-    weight : ndarray of shape (c,), float64
-        Sum of the weights of their records.
-    fraction : ndarray of shape (c,), float64
-        Mean of the inverse weights of their records: the sampling fraction in the cell.
+    `levels`: values of each key; a missing cell is one more. `codes`: of the c cells that hold a record; shape (q, c).
+    `count`: their records, f; shape (c,). `weight`: sum of the weights of their records; shape (c,). `fraction`: mean
+    of the inverse weights of their records: the sampling fraction in the cell; shape (c,).
     """
 
     levels: tuple[int, ...]
@@ -79,14 +70,9 @@ class KeyTable:
 class Fitted:
     """A fitted model.
 
-    Attributes
-    ----------
-    pairs : tuple of pairs of int
-        Keys whose interactions it has.
-    expected : ndarray of shape (c,), float64
-        People of the population expected in each cell that holds a record (lambda).
-    b, standard_error : float or None
-        The statistic of underfitting; None where the whole table was not looked at.
+    `pairs`: keys whose interactions it has. `expected`: people of the population expected in each cell that holds a
+    record (lambda); shape (c,). `b`, `standard_error`: the statistic of underfitting; None where the whole table was
+    not looked at.
     """
 
     pairs: tuple[Pair, ...]
@@ -107,22 +93,9 @@ def main_effects(table: KeyTable) -> Fitted:
 def fit(table: KeyTable, pairs: Sequence[Pair], sweeps: int = MOST_SWEEPS) -> tuple[Fitted, NDArray[np.float64]]:
     """Fit main effects and the interactions of some pairs, by iterative proportional fitting on the whole table.
 
-    Parameters
-    ----------
-    table : KeyTable
-        Of at most `LARGEST_TABLE` cells.
-    pairs : sequence of pairs of int
-    sweeps : int
-        At most so many.
+    `table`: of at most `LARGEST_TABLE` cells. Returns people of the population expected in each cell of the whole
+    table; shape (cells,).
 
-    Returns
-    -------
-    Fitted
-    ndarray of shape (cells,), float64
-        People of the population expected in each cell of the whole table.
-
-    References
-    ----------
     Skinner and Shlomo (2008), Assessing identification risk in survey microdata using log-linear models, Journal of the
     American Statistical Association 103, 989-1001.
     """
@@ -166,13 +139,8 @@ def underfitting(table: KeyTable, expected: NDArray[np.float64], places: NDArray
     Above 0, the model lacks interactions and overstates the risk; below 0, it has too many. Only the sign is to be
     relied on.
 
-    Parameters
-    ----------
-    table : KeyTable
-    expected : ndarray of shape (cells,), float64
-        People of the population expected in each cell.
-    places : ndarray of shape (c,), int64
-        The cells that hold a record.
+    `expected`: people of the population expected in each cell; shape (cells,). `places`: the cells that hold a record;
+    shape (c,).
     """
     whole = table.all_fraction
     b = variance = 0.0
@@ -201,11 +169,7 @@ def _terms(
 def search(table: KeyTable, progress: Progress) -> Fitted:
     """Add the interaction that brings B, in standard errors, nearest 0, until none brings it nearer.
 
-    Parameters
-    ----------
-    table : KeyTable
-        Of at most `LARGEST_SEARCHED` cells.
-    progress : callable
+    `table`: of at most `LARGEST_SEARCHED` cells.
     """
     every = list(itertools.combinations(range(len(table.levels)), 2))
     chosen: tuple[Pair, ...] = ()
@@ -235,10 +199,7 @@ def remaining(expected: NDArray[np.float64], fraction: NDArray[np.float64]) -> N
 def first_risk(outside: NDArray[np.float64]) -> NDArray[np.float64]:
     """Mean of 1 / F for a sample unique, with F - 1 Poisson.
 
-    Parameters
-    ----------
-    outside : ndarray of shape (c,), float64
-        v, the mean.
+    `outside`: v, the mean; shape (c,).
     """
     positive = outside > 0.0
     return np.where(positive, -np.expm1(-outside) / np.where(positive, outside, 1.0), 1.0)
@@ -247,15 +208,8 @@ def first_risk(outside: NDArray[np.float64]) -> NDArray[np.float64]:
 def matching_risk(count: NDArray[np.int64], outside: NDArray[np.float64]) -> NDArray[np.float64]:
     """Mean of 1 / F for a cell with f records in the sample and F - f, Poisson with mean v, outside it.
 
-    Parameters
-    ----------
-    count : ndarray of shape (c,), int64
-        f, at least 1.
-    outside : ndarray of shape (c,), float64
-        v.
+    `count`: f, at least 1; shape (c,). `outside`: v; shape (c,).
 
-    Notes
-    -----
     The integral of t^(f - 1) exp(-v (1 - t)) over t from 0 to 1, which is 1F1(1; f + 1; -v) / f.
     """
     from scipy.special import hyp1f1  # plugins are listed without SciPy

@@ -16,11 +16,8 @@ if TYPE_CHECKING:
 def fit_pair(table: NDArray[np.float64], totals: NDArray[np.float64]) -> None:
     """Scale a table so that it has given totals over two keys.
 
-    Parameters
-    ----------
-    table : ndarray of shape (a, c, b, d, e), float64
-        The table with the keys before, the first of the two, those between, the second, and those after. Written.
-    totals : ndarray of shape (c, d), float64
+    `table`: the table with the keys before, the first of the two, those between, the second, and those after. Written;
+    shape (a, c, b, d, e). `totals`: shape (c, d).
     """
     outer, first, middle, second, inner = table.shape
     factor = np.zeros((first, second))

@@ -34,20 +34,9 @@ LARGEST_NUMBER = 1 << 62
 class DifferentRows:
     """The different rows of some keys, those that several records have before those of one record.
 
-    Attributes
-    ----------
-    codes : ndarray of shape (q, d), int32
-        0 where missing.
-    missing : ndarray of shape (d,), int64
-        One bit for each key.
-    levels : tuple of int
-        Codes of each key.
-    several : int
-        Rows that several records have.
-    record : ndarray of shape (d - several,), int64
-        The record of each row that one record has.
-    pairs : int
-        Rows that two records have.
+    `codes`: 0 where missing; shape (q, d). `missing`: one bit for each key; shape (d,). `several`: rows that several
+    records have. `record`: the record of each row that one record has; shape (d - several,). `pairs`: rows that two
+    records have.
     """
 
     codes: NDArray[np.int32]
@@ -62,18 +51,10 @@ class DifferentRows:
 class MinimalSampleUniques:
     """What was found, in the order of ``DifferentRows.record``; u rows of one record each.
 
-    Attributes
-    ----------
-    sets : tuple of tuples of int
-        Sets of keys that were searched, smaller ones first.
-    unique : ndarray of shape (len(sets),), int64
-        Records that are alone on each set.
-    minimal : ndarray of shape (len(sets),), int64
-        Records that are alone on it, and on none of its subsets.
-    score : ndarray of shape (u,), float64
-        Sum of the weights of the record's minimal sets.
-    by_key : ndarray of shape (q, u), float64
-        Sum of the weights of those that hold each key.
+    `sets`: sets of keys that were searched, smaller ones first. `unique`: records that are alone on each set; shape
+    (len(sets). `minimal`: records that are alone on it, and on none of its subsets; shape (len(sets). `score`: sum of
+    the weights of the record's minimal sets; shape (u,). `by_key`: sum of the weights of those that hold each key;
+    shape (q, u).
     """
 
     sets: tuple[Keys, ...]
@@ -96,18 +77,9 @@ def count_sets(keys: int, largest: int) -> int:
 def score_weights(keys: int, largest: int) -> list[float]:
     """Weight of a minimal set of 1, 2, ... `largest` keys.
 
-    Parameters
-    ----------
-    keys, largest : int
-        q and M, with 1 <= M <= q.
+    `keys`, `largest`: q and M, with 1 <= M <= q. Returns the product of q - i for i from k to M; for M = q up to q - 1,
+    which is (q - k)!.
 
-    Returns
-    -------
-    list of float
-        The product of q - i for i from k to M; for M = q up to q - 1, which is (q - k)!.
-
-    References
-    ----------
     Elliot, Manning, Mayes, Gurd and Bane (2005), SUDA: a program for detecting special uniques, Joint UNECE/Eurostat
     work session on statistical data confidentiality, Geneva.
     """
@@ -118,10 +90,7 @@ def score_weights(keys: int, largest: int) -> list[float]:
 def different_rows(codes: Sequence[NDArray[np.int64]]) -> DifferentRows:
     """Gather records with equal keys; a missing cell is told from every value.
 
-    Parameters
-    ----------
-    codes : sequence of ndarray of shape (n,), int64
-        Codes 0, 1, ... of each key, -1 where missing; at most `MOST_KEYS`.
+    `codes`: codes 0, 1, ... of each key, -1 where missing; at most `MOST_KEYS`; shape (n,).
     """
     of_record = classes_of(codes)
     size = np.bincount(of_record)
@@ -145,19 +114,9 @@ def minimal_sample_uniques(rows: DifferentRows, largest: int, progress: Progress
     A record that is alone on a set is alone on every larger one. So a set is minimal for a record that is alone on it
     and on no set with one key less; and who is alone on such a set equals nobody on the larger one, and is left out.
 
-    Parameters
-    ----------
-    rows : DifferentRows
-    largest : int
-    progress : callable
-
-    Notes
-    -----
     The marks of two neighbouring levels are held, one bit for each set and record that is alone on all keys: 62 MB for
     a million of them and eight keys, 860 MB for fourteen. Each processor has a table of up to 16 MB besides.
 
-    References
-    ----------
     Manning, Haglin and Keane (2008), A recursive search algorithm for statistical disclosure assessment, Data Mining
     and Knowledge Discovery 16, 165-196, for SUDA2; the search by levels over tables of counts is ours.
     """

@@ -57,29 +57,12 @@ def alone_on(
 ) -> int:
     """Mark the rows of one record that no other row equals on some keys.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (q, d), int32
-        Of d different rows; those that several records have come first. 0 where missing.
-    missing : ndarray of shape (d,), int64
-        One bit for each key.
-    keys, levels : ndarray of shape (s,), int64
-        Keys of the set, and how many codes each has.
-    mask : int
-        Bits of the keys of the set in `missing`: a row that misses one of them equals nothing.
-    several : int
-        How many rows several records have.
-    slots : int
-        Places in the table of counts: one for each combination; or a power of two, at least twice d, negated.
-    known : ndarray of shape (d - several,), bool
-        Rows that are alone on fewer of these keys already: nothing equals them, and they are not marked again.
-    found : ndarray of shape (d - several,), bool
-        False; written.
-
-    Returns
-    -------
-    int
-        How many are marked.
+    `codes`: of d different rows; those that several records have come first. 0 where missing; shape (q, d). `missing`:
+    one bit for each key; shape (d,). `keys`, `levels`: keys of the set, and how many codes each has; shape (s,).
+    `mask`: bits of the keys of the set in `missing`: a row that misses one of them equals nothing. `several`: how many
+    rows several records have. `slots`: places in the table of counts: one for each combination; or a power of two, at
+    least twice d, negated. `known`: rows that are alone on fewer of these keys already: nothing equals them, and they
+    are not marked again; shape (d - several,). `found`: False; written; shape (d - several,).
     """
     rows = codes.shape[1]
     numbers = np.full(max(-slots, 1), FREE)

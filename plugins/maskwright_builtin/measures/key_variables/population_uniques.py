@@ -61,14 +61,8 @@ class PopulationUniquesParams(KeySetsParams, FractionParams, extra="forbid", fro
 class _Estimate:
     """What a model says.
 
-    Attributes
-    ----------
-    unique : ndarray of shape (c,), float64
-        Chance that a cell's one record is alone in the population; 0 where it has more.
-    risk : ndarray of shape (c,), float64
-        Chance of a correct match with a record of the cell.
-    parts : dict of str to float
-    notes : tuple of str
+    `unique`: chance that a cell's one record is alone in the population; 0 where it has more; shape (c,). `risk`:
+    chance of a correct match with a record of the cell; shape (c,).
     """
 
     unique: NDArray[np.float64]

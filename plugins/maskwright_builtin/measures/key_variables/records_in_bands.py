@@ -33,13 +33,8 @@ def risk_table(
 ) -> MeasureTable:
     """Records in bands of risk.
 
-    Parameters
-    ----------
-    risk : ndarray of shape (n,), float64
-        Of each record, 0 to 1.
-    title : str
-    records : ndarray of shape (n,), int64, optional
-        How many records have each of these risks, where `risk` are those of classes.
+    `risk`: of each record, 0 to 1; shape (n,). `records`: how many records have each of these risks, where `risk` are
+    those of classes; shape (n,).
     """
     return _table("risk_bands", title, "risk", risk, RISK_BANDS, records)
 
@@ -49,14 +44,8 @@ def size_table(
 ) -> MeasureTable:
     """Records in bands of the size of their class.
 
-    Parameters
-    ----------
-    sizes : ndarray of shape (n,), int64
-        Of the class of each record.
-    what : str
-        What the size of a class counts.
-    records : ndarray of shape (n,), int64, optional
-        How many records are in classes of each of these sizes, where `sizes` are different ones.
+    `sizes`: of the class of each record; shape (n,). `what`: what the size of a class counts. `records`: how many
+    records are in classes of each of these sizes, where `sizes` are different ones; shape (n,).
     """
     title = f"Records by how many {what} share their keys"
     return _table("class_sizes", title, "class size", sizes, SIZE_BANDS, records)

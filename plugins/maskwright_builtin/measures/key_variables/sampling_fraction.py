@@ -26,16 +26,7 @@ class FractionParams(BaseModel, extra="forbid", frozen=True):
 def sampling_fraction(comparison: Comparison, params: FractionParams) -> tuple[float, tuple[str, ...]]:
     """Sampling fraction of the masked records, and what a reader should know of it.
 
-    Returns
-    -------
-    float
-        Above 0, at most 1.
-    tuple of str
-
-    Raises
-    ------
-    UnpairedRecords
-        When weights are declared and used, and records are not paired.
+    Returns above 0, at most 1.
     """
     if params.sampling_fraction is not None:
         return params.sampling_fraction, ()

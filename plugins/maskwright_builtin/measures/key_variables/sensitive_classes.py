@@ -26,16 +26,8 @@ def l_diversity_of(
 ) -> Measurement:  # fmt: skip
     """The measure `l_diversity`.
 
-    Parameters
-    ----------
-    by_variable : mapping of str to float
-        Smallest diversity of each sensitive variable that has a value.
-    homogeneous, records : int
-        Records in classes with one value, and all.
-    keys : tuple of str
-    compared : sequence of str
-        Names of the numeric variables compared.
-    notes : sequence of str
+    `by_variable`: smallest diversity of each sensitive variable that has a value. `homogeneous`, `records`: records in
+    classes with one value, and all. `compared`: names of the numeric variables compared.
     """
     least = min(by_variable.values())
     return Measurement(
@@ -53,16 +45,8 @@ def t_closeness_of(
 ) -> Measurement:
     """The measure `t_closeness`.
 
-    Parameters
-    ----------
-    by_variable : mapping of str to float
-        Largest distance of each sensitive variable that has a value.
-    mean : float
-        Over records.
-    keys : tuple of str
-    compared : sequence of str
-        Names of the numeric variables compared.
-    notes : sequence of str
+    `by_variable`: largest distance of each sensitive variable that has a value. `compared`: names of the numeric
+    variables compared.
     """
     largest = max(by_variable.values())
     return Measurement(
@@ -97,12 +81,8 @@ def diversity_of_classes(
 def moved(of_class: NDArray[np.int64], value: NDArray[np.int64], share: NDArray[np.float64]) -> NDArray[np.float64]:
     """Half the sum of the differences of shares, for each class that occurs, in order.
 
-    Parameters
-    ----------
-    of_class, value : ndarray of shape (r,), int64
-        Ordered by class, then by value.
-    share : ndarray of shape (v,)
-        Of each value in the whole file.
+    `of_class`, `value`: ordered by class, then by value; shape (r,). `share`: of each value in the whole file; shape
+    (v,).
     """
     present, of_class, size = np.unique(of_class, return_inverse=True, return_counts=True)
     begins = np.ones(len(value), dtype=np.bool_)
@@ -121,12 +101,8 @@ def moved_along(
     From one value of the class to its next, the class's cumulative share stands still while the file's rises; sums of
     the file's are looked up, so that time does not grow with the number of different values times that of classes.
 
-    Parameters
-    ----------
-    of_class, value : ndarray of shape (r,), int64
-        Ordered by class, then by value.
-    share_of_value : ndarray of shape (v,)
-        Of each value in the whole file.
+    `of_class`, `value`: ordered by class, then by value; shape (r,). `share_of_value`: of each value in the whole file;
+    shape (v,).
     """
     cumulative = np.cumsum(share_of_value)
     count = len(cumulative)

@@ -36,15 +36,7 @@ MOST_VALUES = 10_000
 
 
 def sensitive_of_part(measure: str, comparison: Comparison, params: SensitiveParams, asked: object) -> Facts:  # noqa: ARG001
-    """Which keys and sensitive variables there are, and how many records of one part have each value.
-
-    Parameters
-    ----------
-    measure : str
-    comparison : Comparison
-    params : SensitiveParams
-    asked : None
-    """
+    """Which keys and sensitive variables there are, and how many records of one part have each value."""
     keys = chosen_keys(comparison, params, measure)
     for name in keys:
         comparison.published_keys(name)
@@ -77,15 +69,7 @@ def values_of_part(
     asked: Mapping[str, Any] | None,
     part: PartOfFile,
 ) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
-    """Classes of one part with the sensitive values in them, by the task that looks at the class.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : SensitiveParams
-    asked : mapping
-    part : PartOfFile
-    """
+    """Classes of one part with the sensitive values in them, by the task that looks at the class."""
     assert asked is not None
     one, other = class_hashes(comparison.masked, asked["keys"])
     rows: dict[str, NDArray[np.generic]] = {"one": one, "other": other}
@@ -118,14 +102,7 @@ def _classes(columns: Mapping[str, NDArray[np.generic]]) -> tuple[NDArray[np.int
 def least_of_classes(
     columns: Mapping[str, NDArray[np.generic]], params: LDiversityParams, asked: Mapping[str, Any] | None
 ) -> Facts:
-    """Smallest diversity of each sensitive variable in the classes of one task.
-
-    Parameters
-    ----------
-    columns : mapping of name to ndarray
-    params : LDiversityParams
-    asked : mapping
-    """
+    """Smallest diversity of each sensitive variable in the classes of one task."""
     assert asked is not None
     of_class, sizes = _classes(columns)
     least, by_variable = np.full(len(sizes), np.inf), {}
@@ -142,14 +119,7 @@ def farthest_of_classes(
     params: SensitiveParams,  # noqa: ARG001
     asked: Mapping[str, Any] | None,
 ) -> Facts:
-    """Largest distance of each sensitive variable in the classes of one task, and their sum over records.
-
-    Parameters
-    ----------
-    columns : mapping of name to ndarray
-    params : SensitiveParams
-    asked : mapping
-    """
+    """Largest distance of each sensitive variable in the classes of one task, and their sum over records."""
     assert asked is not None
     of_class, sizes = _classes(columns)
     farthest, by_variable = np.full(len(sizes), -np.inf), {}
@@ -197,12 +167,7 @@ def l_diversity_of_parts(
 ) -> Measurement | Further:
     """The measure `l_diversity` of a file in parts.
 
-    Parameters
-    ----------
-    facts : sequence of mapping
-        Of `sensitive_of_part`, then of `least_of_classes`.
-    params : LDiversityParams
-    asked : mapping or None
+    `facts`: of `sensitive_of_part`, then of `least_of_classes`.
     """
     if asked is None:
         return _begun(facts)
@@ -224,12 +189,7 @@ def t_closeness_of_parts(
 ) -> Measurement | Further:
     """The measure `t_closeness` of a file in parts.
 
-    Parameters
-    ----------
-    facts : sequence of mapping
-        Of `sensitive_of_part`, then of `farthest_of_classes`.
-    params : SensitiveParams
-    asked : mapping or None
+    `facts`: of `sensitive_of_part`, then of `farthest_of_classes`.
     """
     if asked is None:
         return _begun(facts)

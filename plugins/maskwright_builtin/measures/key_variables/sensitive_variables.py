@@ -58,19 +58,7 @@ def _both(name: str) -> str:
 def sensitive_names(comparison: Comparison, params: SensitiveParams, classes: KeyClasses, measure: str) -> list[str]:
     """Names of the sensitive variables.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : SensitiveParams
-    classes : KeyClasses
-        Their keys cannot be sensitive too.
-    measure : str
-        Its name, for messages.
-
-    Raises
-    ------
-    InputError
-        None declared, or a key among them.
+    `classes`: their keys cannot be sensitive too.
     """
     confidential = [variable.name for variable in comparison.masked.variables if variable.role == "confidential"]
     names = list(params.sensitive or [name for name in confidential if name not in classes.keys])
@@ -87,23 +75,9 @@ def values_by_class(
 ) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.int64], bool, int]]:
     """For each sensitive variable its values with the classes they are in, ordered by class, then by value.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    names : list of str
-        The sensitive variables.
-    classes : KeyClasses
-
-    Yields
-    ------
-    name : str
-    of_class, value : ndarray of shape (r,), int64
-        Class, and rank of the value among the variable's different values (category codes keep their order). A
-        household counts once for each value it has in a class.
-    ordered : bool
-        Whether the ranks mean anything: not for nominal variables.
-    missing : int
-        Records without a value, left out.
+    Returns class, and rank of the value among the variable's different values (category codes keep their order). A
+    household counts once for each value it has in a class; whether the ranks mean anything: not for nominal variables;
+    records without a value, left out; shape (r,).
     """
     for name in names:
         column = comparison.masked[name]

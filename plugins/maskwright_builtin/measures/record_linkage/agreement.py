@@ -28,20 +28,9 @@ def same_cell_subsets(
     Records are joined by their cells, one variable at a time; a record that has no partner on some variables has none
     on more of them and is dropped. Time is a join for each set, memory O(n).
 
-    Parameters
-    ----------
-    queries, targets : ndarray of shape (q, d) and (t, d), int64
-        Cell of each value, 0, 1, ...; a missing cell, -1, agrees with nothing.
-    progress : callable
-
-    Yields
-    ------
-    pattern : int
-        The set of variables: bit j for variable j. Every set once; sets that no pair agrees on may be left out.
-    chosen : ndarray of shape (c,), int64
-        The queries with at least one partner.
-    partners : ndarray of shape (c,), int64
-        Their numbers of partners.
+    `queries`, `targets`: cell of each value, 0, 1, ...; a missing cell, -1, agrees with nothing; shape (q, d) and (t,
+    d). Returns the set of variables: bit j for variable j. Every set once; sets that no pair agrees on may be left out;
+    the queries with at least one partner; their numbers of partners.
     """
     d = queries.shape[1]
     sizes = [int(max(queries[:, j].max(initial=0), targets[:, j].max(initial=0))) + 1 for j in range(d)]
@@ -98,11 +87,8 @@ def same_cell_patterns(queries: NDArray[np.int64], targets: NDArray[np.int64], p
     Pairs that agree at least on a set are counted by joins; inclusion and exclusion (the Moebius inversion over
     supersets) makes the exact patterns of them, in whole numbers.
 
-    Parameters
-    ----------
-    queries, targets : ndarray of shape (q, d) and (t, d), int64
-        Cell of each value, 0, 1, ...; a missing cell, -1, agrees with nothing.
-    progress : callable
+    `queries`, `targets`: cell of each value, 0, 1, ...; a missing cell, -1, agrees with nothing; shape (q, d) and (t,
+    d).
     """
     d = queries.shape[1]
     counts = np.zeros(2**d, dtype=np.int64)
@@ -120,14 +106,9 @@ def best_same_cell(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Best rank among the patterns of each query's pairs, and how many targets have it; each of shape (q,).
 
-    Parameters
-    ----------
-    queries, targets : ndarray of shape (q, d) and (t, d), int64
-        Cell of each value, 0, 1, ...; a missing cell, -1, agrees with nothing.
-    ranks : ndarray of shape (2**d,), int64
-        Of each pattern; one more agreement must rank strictly higher. The best pattern that some target agrees with at
-        least is then one that it has exactly.
-    progress : callable
+    `queries`, `targets`: cell of each value, 0, 1, ...; a missing cell, -1, agrees with nothing; shape (q, d) and (t,
+    d). `ranks`: of each pattern; one more agreement must rank strictly higher. The best pattern that some target agrees
+    with at least is then one that it has exactly; shape (2**d,).
     """
     best = np.full(len(queries), ranks[0])
     ties = np.full(len(queries), len(targets), dtype=np.int64)
@@ -146,18 +127,8 @@ def within_patterns(
 
     Every pair is visited.
 
-    Parameters
-    ----------
-    queries, targets : ndarray of shape (q, d) and (t, d), float64
-        NaN where missing, which agrees with nothing.
-    reach : ndarray of shape (d,), float64
-        Largest difference of values that agree.
-    progress : callable
-
-    Returns
-    -------
-    ndarray of shape (2**d,), int64
-        Bit j of a place is set where variable j agrees.
+    `queries`, `targets`: NaN where missing, which agrees with nothing; shape (q, d) and (t, d). `reach`: largest
+    difference of values that agree; shape (d,). Returns bit j of a place is set where variable j agrees; shape (2**d,).
     """
     from maskwright_builtin.measures.record_linkage.agreement_kernel import count_patterns
 
@@ -185,15 +156,9 @@ def best_within(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Best rank among the patterns of each query's pairs, and how many targets have it; as `best_same_cell`.
 
-    Parameters
-    ----------
-    queries, targets : ndarray of shape (q, d) and (t, d), float64
-        NaN where missing, which agrees with nothing.
-    reach : ndarray of shape (d,), float64
-        Largest difference of values that agree.
-    ranks : ndarray of shape (2**d,), int64
-        Rank of each pattern, not negative; the best is the largest.
-    progress : callable
+    `queries`, `targets`: NaN where missing, which agrees with nothing; shape (q, d) and (t, d). `reach`: largest
+    difference of values that agree; shape (d,). `ranks`: rank of each pattern, not negative; the best is the largest;
+    shape (2**d,).
     """
     from maskwright_builtin.measures.record_linkage.agreement_kernel import best_patterns
 

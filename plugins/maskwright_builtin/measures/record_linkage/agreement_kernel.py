@@ -41,14 +41,8 @@ def count_patterns(
 ) -> None:
     """Add the pairs of each pattern to `counts`, shape (2**d,); `columns` are the targets, shape (d, t).
 
-    Parameters
-    ----------
-    queries : ndarray of shape (q, d), float64
-    columns : ndarray of shape (d, t), float64
-        The targets, C order.
-    reach : ndarray of shape (d,), float64
-    counts : ndarray of shape (2**d,), int64
-        Added to.
+    `queries`: shape (q, d). `columns`: the targets, C order; shape (d, t). `reach`: shape (d,). `counts`: added to;
+    shape (2**d,).
     """
     pattern = np.empty(TILE, np.int32)
     for begin in range(0, columns.shape[1], TILE):
@@ -70,16 +64,8 @@ def best_patterns(
 ) -> None:
     """Fill in the best rank among each query's patterns, and how many targets have it.
 
-    Parameters
-    ----------
-    queries : ndarray of shape (q, d), float64
-    columns : ndarray of shape (d, t), float64
-        The targets, C order.
-    reach : ndarray of shape (d,), float64
-    ranks : ndarray of shape (2**d,), int64
-        Rank of each pattern, not negative.
-    best, ties : ndarray of shape (q,), int64
-        Written.
+    `queries`: shape (q, d). `columns`: the targets, C order; shape (d, t). `reach`: shape (d,). `ranks`: rank of each
+    pattern, not negative; shape (2**d,). `best`, `ties`: written; shape (q,).
     """
     pattern = np.empty(TILE, np.int32)
     for i in range(queries.shape[0]):

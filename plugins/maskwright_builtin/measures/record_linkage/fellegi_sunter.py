@@ -22,15 +22,9 @@ SMALLEST = 1e-12
 class Classes:
     """Matches and non-matches, as EM found them.
 
-    Attributes
-    ----------
-    m, u : ndarray of shape (d,)
-        Probability of agreeing on each variable for a matching and for a non-matching pair.
-    prior : float
-        Probability that a pair matches.
-    converged : bool
-    error : ndarray of shape (d,)
-        Standard error of `m` if pairs were independent; infinite where the file does not determine it.
+    `m`, `u`: probability of agreeing on each variable for a matching and for a non-matching pair; shape (d,). `prior`:
+    probability that a pair matches. `error`: standard error of `m` if pairs were independent; infinite where the file
+    does not determine it; shape (d,).
     """
 
     m: NDArray[np.float64]
@@ -47,16 +41,9 @@ class Classes:
 def fit_classes(counts: NDArray[np.int64], prior: float, *, estimate_prior: bool) -> Classes:
     """Fit two classes to the counts of agreement patterns by EM.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (2**d,), int64
-        Pairs with each pattern, bit j for variable j.
-    prior : float
-        Probability that a pair matches; with `estimate_prior`, where it starts.
-    estimate_prior : bool
+    `counts`: pairs with each pattern, bit j for variable j; shape (2**d,). `prior`: probability that a pair matches;
+    with `estimate_prior`, where it starts.
 
-    References
-    ----------
     Jaro (1989), Journal of the American Statistical Association 84(406), 414-420; Winkler (1988).
     """
     d = int(np.log2(len(counts)))

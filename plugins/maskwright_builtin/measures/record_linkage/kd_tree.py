@@ -33,18 +33,12 @@ APART = 3
 class Tree(NamedTuple):
     """Distinct records in a k-d tree.
 
-    Attributes
-    ----------
-    leaves : ndarray of shape (leaves, d, WIDTH), float64
-        Coordinates of each leaf's records side by side; NaN, neither nearer nor tied, where it has fewer than WIDTH.
-    bounds : ndarray of shape (leaves + 1,), int64
-        Where each leaf's records begin and end, in the order of the leaves.
-    copies, lowest : ndarray of shape (c,), int64
-        How many records are equal to this one, and the lowest of their positions; in the order of the leaves.
-    low, high : ndarray of shape (groups, d, WIDTH), float64
-        Boxes of the children of every group: the groups of leaves, then the groups of those, up to the root.
-    levels : ndarray of shape (h + 1,), int64
-        Where each level's groups begin; the last entry is their number, the last group is the root.
+    `leaves`: coordinates of each leaf's records side by side; NaN, neither nearer nor tied, where it has fewer than
+    WIDTH; shape (leaves, d, WIDTH). `bounds`: where each leaf's records begin and end, in the order of the leaves;
+    shape (leaves + 1,). `copies`, `lowest`: how many records are equal to this one, and the lowest of their positions;
+    in the order of the leaves; shape (c,). `low`, `high`: boxes of the children of every group: the groups of leaves,
+    then the groups of those, up to the root; shape (groups, d, WIDTH). `levels`: where each level's groups begin; the
+    last entry is their number, the last group is the root; shape (h + 1,).
     """
 
     leaves: NDArray[np.float64]
@@ -59,18 +53,8 @@ class Tree(NamedTuple):
 def build_tree(targets: NDArray[np.float64], weight: NDArray[np.float64]) -> tuple[Tree, NDArray[np.int64]]:
     """Cut records into a tree.
 
-    Parameters
-    ----------
-    targets : ndarray of shape (t, d), float64
-        Finite; t, d >= 1.
-    weight : ndarray of shape (d,), positive
-        Factor of each difference.
-
-    Returns
-    -------
-    tree : Tree
-    places : ndarray of shape (t,), int64
-        Place of each record in the order of the leaves.
+    `targets`: Finite; t, d >= 1; shape (t, d). `weight`: factor of each difference; shape (d,). Returns place of each
+    record in the order of the leaves; shape (t,).
     """
     rows, copies, lowest, row_of = _distinct_rows(targets)
     depth = max(0, math.ceil(math.log2(len(rows) / WIDTH)))
@@ -153,20 +137,8 @@ def _order_by_leaf(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Cut points into ``2 ** depth`` leaves of nearly equal size.
 
-    Parameters
-    ----------
-    points : ndarray of shape (c, d), float64
-    weight : ndarray of shape (d,)
-        Makes the sides comparable.
-    depth : int
-        Number of cuts; ``2 ** depth <= c``.
-
-    Returns
-    -------
-    order : ndarray of shape (c,), int64
-        Points by leaf.
-    bounds : ndarray of shape (2 ** depth + 1,), int64
-        Leaf i holds ``order[bounds[i]:bounds[i + 1]]``.
+    `points`: shape (c, d). `weight`: makes the sides comparable; shape (d,). `depth`: number of cuts; ``2 ** depth <=
+    c``. Returns points by leaf; leaf i holds ``order[bounds[i]:bounds[i + 1]]``; shape (c,).
     """
     order, keys = np.arange(len(points)), np.empty(len(points))
     bounds = np.zeros(2**depth + 1, dtype=np.int64)
@@ -196,13 +168,8 @@ def _cut(
 ) -> None:
     """Cut the points of the leaves from `first` to `last`, a power of two, until `smallest` leaves are together.
 
-    Parameters
-    ----------
-    points, weight, order, bounds
-        As in `_order_by_leaf`; of `bounds` those of `first` and `last` are known, the others are written.
-    first, last, smallest : int
-    keys : ndarray of shape (c,)
-        Scratch.
+    `points`, `weight`, `order`, `bounds`: as in `_order_by_leaf`; of `bounds` those of `first` and `last` are known,
+    the others are written. `keys`: scratch; shape (c,).
     """
     step = last - first
     while step > smallest:
@@ -229,21 +196,12 @@ def search(  # noqa: C901, PLR0912, PLR0915 - calls and small arrays inside a ke
 ) -> None:
     """Count for each query the records strictly nearer than its limit and those exactly at it.
 
-    Parameters
-    ----------
-    queries : ndarray of shape (q, d), float64
-    limits : ndarray of shape (q,), float64
-        Squared distances ``sum(((query - point) * weight) ** 2)`` summed in column order. With `enough` 0 they follow
-        the nearest record found, and end as its squared distance.
-    leaf : ndarray of shape (q,), int64
-        One near the query, which may hold `enough` records that are nearer; it is looked at first.
-    enough : int
-        A query's search ends when this many records are nearer; 0: search for the nearest records themselves.
-    weight : ndarray of shape (d,), positive
-    tree : Tree
-    found : ndarray of shape (3, q), int64
-        Written: records nearer than the limit; records at the limit, and the lowest of their positions. The last two
-        are 0 and -1 where `enough` records are nearer.
+    `queries`: shape (q, d). `limits`: squared distances ``sum(((query - point) * weight) ** 2)`` summed in column
+    order. With `enough` 0 they follow the nearest record found, and end as its squared distance; shape (q,). `leaf`:
+    one near the query, which may hold `enough` records that are nearer; it is looked at first; shape (q,). `enough`: a
+    query's search ends when this many records are nearer; 0: search for the nearest records themselves. `weight`: shape
+    (d,). `found`: Written: records nearer than the limit; records at the limit, and the lowest of their positions. The
+    last two are 0 and -1 where `enough` records are nearer; shape (3, q).
     """
     # Taken out of the tuple once: the compiler cannot know that they stay the same.
     leaves, bounds, copies, lowest, low, high, levels = tree

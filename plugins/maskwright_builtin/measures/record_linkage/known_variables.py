@@ -101,20 +101,7 @@ def not_compared(chosen: Sequence[str], compared: Sequence[str]) -> Iterator[str
 
 
 def scenarios_of(params: KnownVariablesParams, comparison: Comparison, measure: str) -> list[Scenario]:
-    """Scenarios as positions among `Comparison.variables`.
-
-    Parameters
-    ----------
-    params : KnownVariablesParams
-    comparison : Comparison
-    measure : str
-        Its name, for messages.
-
-    Raises
-    ------
-    InputError
-        Unknown variables, more known variables than there are, too many subsets; it names the `measure`.
-    """
+    """Scenarios as positions among `Comparison.variables`."""
     names = comparison.variables
     if isinstance(params.scenarios, list):
         if params.known is not None:
@@ -139,21 +126,7 @@ def scenarios_of(params: KnownVariablesParams, comparison: Comparison, measure: 
 
 
 def positions(chosen: Sequence[str], comparison: Comparison, measure: str) -> tuple[int, ...]:
-    """Positions of named variables among those compared.
-
-    Parameters
-    ----------
-    chosen : sequence of str
-        Names of variables.
-    comparison : Comparison
-    measure : str
-        Its name, for messages.
-
-    Raises
-    ------
-    InputError
-        For a name that is not in the file, with the nearest one, or is not among the numeric variables compared.
-    """
+    """Positions of named variables among those compared."""
     names = comparison.variables
     for name in chosen:
         # Looking up a variable that is not in the file raises the error that names the nearest one.
@@ -181,16 +154,8 @@ def added_by_variable(
     all orders in which the variables can become known. Both sum to the risk when all are known. Empty for scenarios
     that are not of one of these shapes.
 
-    Parameters
-    ----------
-    scenarios : sequence of Scenario
-    percents : sequence of float
-        Risk in each scenario, in percent.
-    names : sequence of str
-        Of the variables compared, by position.
+    `percents`: risk in each scenario, in percent. `names`: of the variables compared, by position.
 
-    References
-    ----------
     Shapley (1953), A value for n-person games, Contributions to the Theory of Games 2, 307-317.
     """
     risk = {frozenset(one.columns): percent for one, percent in zip(scenarios, percents, strict=True)}

@@ -70,15 +70,8 @@ def chance_of_link(
 
     A link is correct when it reaches a record of the same household.
 
-    Parameters
-    ----------
-    original, masked : ndarray of shape (n, d) and (m, d), float64
-    weight : ndarray of shape (d,)
-    origin : ndarray of shape (m,), int64
-    household : ndarray of shape (n,), int64
-        Of each original record; ``arange(n)`` when none are declared: each record is a household of its own.
-    params : LinkageParams
-    progress : callable
+    `original`, `masked`: shape (n, d) and (m, d). `weight`: shape (d,). `origin`: shape (m,). `household`: of each
+    original record; ``arange(n)`` when none are declared: each record is a household of its own; shape (n,).
     """
     if params.direction == "masked_to_original":
         queries, targets, households, target_households = masked, original, household[origin], household
@@ -101,12 +94,8 @@ def _records(values: NDArray[Number], chosen: NDArray[np.int64]) -> NDArray[Numb
 def chance_of_own(nearer: NDArray[np.int64], ties: NDArray[np.int64], nearest: int) -> NDArray[np.float64]:
     """Chance that a record is linked to its own counterpart; shape (q,).
 
-    Parameters
-    ----------
-    nearer, ties : ndarray of shape (q,), int64
-        Records strictly nearer than its counterpart, and those exactly as near, it among them.
-    nearest : int
-        Links of each record.
+    `nearer`, `ties`: records strictly nearer than its counterpart, and those exactly as near, it among them; shape
+    (q,).
     """
     return _chance(nearer, ties, np.ones(len(ties), dtype=np.int64), nearest)
 

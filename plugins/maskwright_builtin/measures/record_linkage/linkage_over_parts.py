@@ -43,14 +43,7 @@ def units_of_part(
     params: DistanceRecordLinkageParams,
     asked: Mapping[str, Any] | None,  # noqa: ARG001
 ) -> Facts:
-    """Moments of the known variables of one part, and whether they are on their grid.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : DistanceRecordLinkageParams
-    asked : None
-    """
+    """Moments of the known variables of one part, and whether they are on their grid."""
     pairs = pair_records(comparison, MISSING_RULE)
     scenarios = scenarios_of(params, comparison, "distance_record_linkage")
     variables: Facts = {}
@@ -70,15 +63,7 @@ def units_of_part(
 def rows_of_part(
     comparison: Comparison, params: DistanceRecordLinkageParams, asked: Mapping[str, Any] | None, part: PartOfFile
 ) -> tuple[Rows, NDArray[np.int64]]:
-    """The sampled records of one part; once all are known, how many of its records are as near to each as its own.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : DistanceRecordLinkageParams
-    asked : mapping
-    part : PartOfFile
-    """
+    """The sampled records of one part; once all are known, how many of its records are as near to each as its own."""
     assert asked is not None
     files = _standard(comparison, asked)
     if "rows" not in asked:
@@ -126,14 +111,7 @@ def counted_links(
     params: DistanceRecordLinkageParams,
     asked: Mapping[str, Any] | None,
 ) -> Facts:
-    """Chances that the sampled records of one task are linked, summed.
-
-    Parameters
-    ----------
-    columns : mapping of name to ndarray
-    params : DistanceRecordLinkageParams
-    asked : mapping
-    """
+    """Chances that the sampled records of one task are linked, summed."""
     assert asked is not None
     found, _ = distinct_rows(columns, ("query", "scenario"))
     chance = chance_of_own(found["nearer"].astype(np.int64), found["ties"].astype(np.int64), params.nearest)
@@ -152,12 +130,7 @@ def linkage_of_parts(
 ) -> Measurement | Further:
     """The measure `distance_record_linkage` of a file in parts.
 
-    Parameters
-    ----------
-    facts : sequence of mapping
-        Of `units_of_part`, then of `counted_links`.
-    params : DistanceRecordLinkageParams
-    asked : mapping or None
+    `facts`: of `units_of_part`, then of `counted_links`.
     """
     del params
     if asked is None:

@@ -43,21 +43,8 @@ def measure_linkage(
 ) -> Measurement:
     """Percent linked, mean over scenarios, as `distance_record_linkage` documents it.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : LinkageParams
-    measure : str
-        For messages.
-    own : bool
-        Standardise each file by its own mean and standard deviation.
-    space : callable, optional
-        From the known columns of both files, paired row by row, to the coordinates whose Euclidean distance is meant.
-
-    Raises
-    ------
-    InputError
-        Unknown variables, more known variables than there are, too many subsets.
+    `own`: standardise each file by its own mean and standard deviation. `space`: from the known columns of both files,
+    paired row by row, to the coordinates whose Euclidean distance is meant.
     """
     scenarios = scenarios_of(params, comparison, measure)
     used = sorted({j for scenario in scenarios for j in scenario.columns})

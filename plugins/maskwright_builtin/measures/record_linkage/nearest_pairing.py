@@ -31,19 +31,8 @@ PAIRING_DESCRIPTION = (
 def pairs_of(comparison: Comparison, rule: str, pairing: Pairing, wanted: Sequence[str] | None = None) -> Pairs:
     """Pair records as `pair_records`, or each masked record with its nearest original.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    rule : str
-        What the measure does with missing cells, for the notes.
-    pairing : {"identity", "nearest"}
-    wanted : sequence of str, optional
-        Variables whose numbers are needed, of those compared; by default all.
-
-    Raises
-    ------
-    InputError
-        As `pair_records`.
+    `rule`: what the measure does with missing cells, for the notes. `wanted`: variables whose numbers are needed, of
+    those compared; by default all.
     """
     pairs = pair_records(comparison, rule, wanted=wanted)
     if pairing == "identity":
@@ -61,8 +50,6 @@ def nearest_originals(comparison: Comparison, pairs: Pairs) -> NDArray[np.int64]
     Squared differences over the variance of the original variable are summed; of equally near records the first
     counts. A missing cell stands at the mean of its variable in the original file.
 
-    References
-    ----------
     Mateo-Sanz, doctoral thesis (in Catalan), Appendix A: found by recomputing its tables; the text does not say it.
     """
     values = comparable_values(comparison, pairs, range(pairs.p))

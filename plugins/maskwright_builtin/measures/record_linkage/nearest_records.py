@@ -21,14 +21,9 @@ QUERIES_AT_ONCE = 4096
 class Nearness:
     """What was found for each query.
 
-    Attributes
-    ----------
-    nearer : ndarray of shape (q,), int64
-        Records strictly nearer than the limit; counting stops at `enough`.
-    ties : ndarray of shape (q,), int64
-        Records exactly at the limit; 0 where enough records are nearer.
-    first : ndarray of shape (q,), int64
-        The lowest position among the records at the limit; -1 where enough records are nearer.
+    `nearer`: records strictly nearer than the limit; counting stops at `enough`; shape (q,). `ties`: records exactly at
+    the limit; 0 where enough records are nearer; shape (q,). `first`: the lowest position among the records at the
+    limit; -1 where enough records are nearer; shape (q,).
     """
 
     nearer: NDArray[np.int64]
@@ -43,11 +38,7 @@ def squared_distances(
 
     Summed in column order, the same operations as the search, so that equal distances are equal to the last bit.
 
-    Parameters
-    ----------
-    queries, targets : ndarray of shape (q, d), float64
-    weight : ndarray of shape (d,), float64
-        Of each coordinate, before squaring.
+    `queries`, `targets`: shape (q, d). `weight`: of each coordinate, before squaring; shape (d,).
     """
     total = np.zeros(len(queries))
     for j in range(queries.shape[1]):
@@ -68,19 +59,10 @@ def count_nearer(
 ) -> Nearness:
     """Count the targets nearer than a limit to each query, and those exactly at it. Memory is O(n d).
 
-    Parameters
-    ----------
-    queries, targets : ndarray of shape (q, d) and (t, d), float64
-        Without missing values.
-    weight : ndarray of shape (d,)
-        Factor of each difference, usually 1 / standard deviation; 0 leaves the variable out.
-    limits : ndarray of shape (q,), float64
-        `squared_distances` to compare with, usually that to the query's own counterpart.
-    near : ndarray of shape (q,), int64
-        A target near the query; decides only the order of work.
-    enough : int
-        At least 1: a search ends when this many targets are nearer.
-    progress : callable
+    `queries`, `targets`: without missing values; shape (q, d) and (t, d). `weight`: factor of each difference, usually
+    1 / standard deviation; 0 leaves the variable out; shape (d,). `limits`: `squared_distances` to compare with,
+    usually that to the query's own counterpart; shape (q,). `near`: a target near the query; decides only the order of
+    work; shape (q,). `enough`: at least 1: a search ends when this many targets are nearer.
     """
     return _searched(queries, targets, weight, limits, near, enough, progress)
 
@@ -94,14 +76,8 @@ def find_nearest(
 ) -> NDArray[np.int64]:
     """Position of the target nearest to each query, the lowest of those exactly as near; shape (q,).
 
-    Parameters
-    ----------
-    queries, targets : ndarray of shape (q, d) and (t, d), float64
-    weight : ndarray of shape (d,), float64
-        Of each coordinate, before squaring.
-    guess : ndarray of shape (q,), int64
-        Position of a target that may be the nearest, which makes the search short.
-    progress : callable
+    `queries`, `targets`: shape (q, d) and (t, d). `weight`: of each coordinate, before squaring; shape (d,). `guess`:
+    position of a target that may be the nearest, which makes the search short; shape (q,).
     """
     limits = squared_distances(queries, targets[guess], weight)
     return _searched(queries, targets, weight, limits, guess, 0, progress).first

@@ -63,14 +63,9 @@ def reached(
 ) -> NDArray[np.float64]:
     """Chance that each record, or each household, is reached; shape (u,).
 
-    Parameters
-    ----------
-    chance : ndarray of shape (m,), float64
-        Of each masked record.
-    households : ndarray of shape (m,), int64, or None
-        Household of each masked record; None when none are declared.
-    household : {"any", "all"}
-        Whether any of its records must be reached, or all; their chances are taken as independent.
+    `chance`: of each masked record; shape (m,). `households`: household of each masked record; None when none are
+    declared; shape (m,). `household`: whether any of its records must be reached, or all; their chances are taken as
+    independent.
     """
     if households is None:
         return chance

@@ -27,12 +27,7 @@ class Component(BaseModel, extra="forbid", frozen=True):
 
 
 def resolved(component: Component) -> tuple[Measure, BaseModel]:
-    """Measure and parameters of a component; ValueError says what is wrong with them.
-
-    Parameters
-    ----------
-    component : Component
-    """
+    """Measure and parameters of a component; ValueError says what is wrong with them."""
     try:
         measure = find_measure(component.measure)
     except MaskwrightError as error:
@@ -50,12 +45,7 @@ def resolved(component: Component) -> tuple[Measure, BaseModel]:
 
 
 def score_of(found: Iterable[tuple[Component, float, Sequence[str]]]) -> Measurement:
-    """Weighted sum of the values of components, in their order.
-
-    Parameters
-    ----------
-    found : iterable of (component, value, notes)
-    """
+    """Weighted sum of the values of components, in their order."""
     parts: dict[str, float] = {}
     notes: list[str] = []
     total = 0.0

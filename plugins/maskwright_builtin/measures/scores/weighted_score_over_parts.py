@@ -25,27 +25,13 @@ ROWS = "rows"
 
 
 def partial(comparison: Comparison, params: WeightedScoreParams, asked: Asked) -> Facts:
-    """What the component whose turn it is wants to know of one part.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : WeightedScoreParams
-    asked : mapping or None
-    """
+    """What the component whose turn it is wants to know of one part."""
     merging, own = _at_work(params, asked)
     return merging.partial(comparison, own, _asked_of(asked))
 
 
 def merged(facts: Sequence[Facts], params: WeightedScoreParams, asked: Asked) -> Measurement | Further:
-    """The score, or what a component asks.
-
-    Parameters
-    ----------
-    facts : sequence of mapping
-    params : WeightedScoreParams
-    asked : mapping or None
-    """
+    """The score, or what a component asks."""
     merging, own = _at_work(params, asked)
     found = merging.merged(facts, own, _asked_of(asked))
     done = [] if asked is None else list(asked["done"])
@@ -59,14 +45,7 @@ def merged(facts: Sequence[Facts], params: WeightedScoreParams, asked: Asked) ->
 
 
 def condensed(facts: Sequence[Facts], params: WeightedScoreParams, asked: Asked) -> Sequence[Facts]:
-    """Facts of some neighbouring parts in less room, where the component whose turn it is can say them so.
-
-    Parameters
-    ----------
-    facts : sequence of mapping
-    params : WeightedScoreParams
-    asked : mapping or None
-    """
+    """Facts of some neighbouring parts in less room, where the component whose turn it is can say them so."""
     merging, own = _at_work(params, asked)
     return facts if merging.condensed is None else merging.condensed(facts, own, _asked_of(asked))
 
@@ -74,15 +53,7 @@ def condensed(facts: Sequence[Facts], params: WeightedScoreParams, asked: Asked)
 def rows(
     comparison: Comparison, params: WeightedScoreParams, asked: Asked, part: PartOfFile
 ) -> tuple[Mapping[str, NDArray[np.generic]], NDArray[np.int64]]:
-    """Rows of one part that the component whose turn it is asks for.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : WeightedScoreParams
-    asked : mapping or None
-    part : PartOfFile
-    """
+    """Rows of one part that the component whose turn it is asks for."""
     merging, own = _at_work(params, asked)
     assert merging.rows is not None
     return merging.rows(comparison, own, _asked_of(asked), part)
@@ -91,11 +62,7 @@ def rows(
 def counted(columns: Mapping[str, NDArray[np.generic]], params: WeightedScoreParams, asked: Asked) -> Facts:
     """What the component whose turn it is says of the rows that one task got.
 
-    Parameters
-    ----------
-    columns : mapping of name to ndarray of shape (n,)
-    params : WeightedScoreParams
-    asked : mapping or None
+    `columns`: shape (n,).
     """
     merging, own = _at_work(params, asked)
     assert merging.counted is not None
@@ -103,12 +70,7 @@ def counted(columns: Mapping[str, NDArray[np.generic]], params: WeightedScorePar
 
 
 def refused(params: WeightedScoreParams) -> str | None:
-    """Why such a score cannot be had over parts: a component that cannot.
-
-    Parameters
-    ----------
-    params : WeightedScoreParams
-    """
+    """Why such a score cannot be had over parts: a component that cannot."""
     for component in params.components:
         measure, own = resolved(component)
         if measure.merging is None:

@@ -22,13 +22,7 @@ _STEPS = 50
 
 @dataclass(frozen=True)
 class Fitted:
-    """A family with its parameters.
-
-    Attributes
-    ----------
-    family : str
-    law : scipy frozen distribution
-    """
+    """A family with its parameters."""
 
     family: FamilyName
     law: Any
@@ -36,10 +30,7 @@ class Fitted:
     def distance(self, ascending: NDArray[np.float64]) -> float:
         """Kolmogorov-Smirnov statistic: largest gap between the distribution functions of the law and of the values.
 
-        Parameters
-        ----------
-        ascending : ndarray of shape (m,), float64
-            Sorted.
+        `ascending`: sorted; shape (m,).
         """
         m = len(ascending)
         last = np.append(np.flatnonzero(np.diff(ascending)), m - 1)
@@ -60,15 +51,8 @@ class Fitted:
 def fit(family: FamilyName, values: NDArray[np.float64]) -> Fitted | None:
     """Fit one family; None where it does not apply to these values.
 
-    Parameters
-    ----------
-    family : str
-        One of `family_names.FAMILIES`.
-    values : ndarray of shape (m,), float64
-        At least two different ones.
+    `values`: at least two different ones; shape (m,).
 
-    Notes
-    -----
     Maximum likelihood, except for beta (on the range of the values), logistic, extreme value (of maxima) and
     chi-squared, which match moments. Gamma, lognormal, Pareto, Weibull and chi-squared need positive values,
     exponential values of at least 0, Poisson whole numbers of at least 0.

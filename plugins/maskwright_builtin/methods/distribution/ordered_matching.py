@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 def matched_by_rank(values: NDArray[np.float64], ascending: NDArray[np.float64]) -> NDArray[np.float64]:
     """Give each value the one of its rank; equal values rank in the order of the records.
 
-    Parameters
-    ----------
-    values : ndarray of shape (m,), float64
-    ascending : ndarray of shape (m,), float64
-        The new values, sorted.
+    `values`: shape (m,). `ascending`: the new values, sorted; shape (m,).
     """
     matched = np.empty_like(values)
     matched[stable_order(values)] = ascending

@@ -26,20 +26,8 @@ SLACK = 1e-12
 class Sensitive:
     """A bound on the values of a sensitive variable in each class.
 
-    Attributes
-    ----------
-    name : str
-    kind : int
-        Of `criterion_by_class`.
-    bound : float
-        Least diversity, or largest distance.
-    c : float
-        Of recursive diversity.
-    rows, values : ndarray of shape (m,), int32
-        Leaf row and value of each pair that occurs.
-    counts : ndarray of shape (m,), int64
-    shares : ndarray of shape (v,), float64
-        Of the values in the file.
+    `bound`: least diversity, or largest distance. `rows`, `values`: leaf row and value of each pair that occurs; shape
+    (m,). `counts`: shape (m,). `shares`: of the values in the file; shape (v,).
     """
 
     name: str
@@ -70,12 +58,7 @@ class Sensitive:
         return np.asarray(found < self.bound - SLACK * (self.kind == ENTROPY), dtype=np.bool_)
 
     def refuse_impossible(self) -> None:
-        """Stop where not even all records together are as diverse as is asked for.
-
-        Raises
-        ------
-        InputError
-        """
+        """Stop where not even all records together are as diverse as is asked for."""
         if self.kind in (EQUAL, ORDERED) or not len(self.rows):
             return
         whole = float(self.by_class(np.zeros(int(self.rows.max()) + 1, dtype=np.int32), 1)[0])
@@ -92,15 +75,7 @@ def sensitive(
 ) -> Sensitive:
     """Bound on a sensitive variable; records without a value are left out.
 
-    Parameters
-    ----------
-    name : str
-    kind : int
-    bound, c : float
-    values : ndarray of shape (n,)
-        NaN where missing.
-    of_record : ndarray of shape (n,), int32
-        Leaf row of each record.
+    `values`: NaN where missing; shape (n,). `of_record`: leaf row of each record; shape (n,).
     """
     present = ~np.isnan(values)
     distinct, codes = np.unique(values[present], return_inverse=True)
@@ -116,16 +91,8 @@ def sensitive(
 class Criteria:
     """Bounds on every class.
 
-    Parameters
-    ----------
-    k : int
-        Records, or households where they are given.
-    k_map : LeastPeople or None
-    bounds : sequence of Sensitive
-    households : ndarray of shape (n,), int64, or None
-    of_record : ndarray of shape (n,), int32
-        Leaf row of each record.
-    risk : LargestRisk, optional
+    `k`: records, or households where they are given. `households`: shape (n,). `of_record`: leaf row of each record;
+    shape (n,).
     """
 
     def __init__(
@@ -218,11 +185,7 @@ class Criteria:
     def reached(self, rows: Rows, emptied: NDArray[np.bool_]) -> dict[str, int | float]:
         """What the published classes have of people and of risk, where that is bounded, for the notes of a run.
 
-        Parameters
-        ----------
-        rows : Rows
-        emptied : ndarray of shape (c,), bool
-            The emptied records are left out.
+        `emptied`: the emptied records are left out; shape (c,).
         """
         kept, notes = ~emptied & (rows.counts > 0), dict[str, int | float]()
         if self.k_map is not None and kept.any():

@@ -180,13 +180,7 @@ def _refuse(block: Block, params: GeneralisationParams, names: Sequence[str]) ->
 
 
 def _criteria(block: Block, params: GeneralisationParams, rows: Rows, *, weighted: bool) -> Criteria:
-    """The bounds on every class, as far as they can be held at all.
-
-    Raises
-    ------
-    InputError
-        A diversity that all records together do not have, a population that is none of these records or too small.
-    """
+    """The bounds on every class, as far as they can be held at all."""
     bounds = tuple(bounds_of(block, params.l, params.t, rows.of_leaf))
     for each in bounds:
         each.refuse_impossible()

@@ -23,12 +23,7 @@ LOOKED_AT_FIRST = 10_000
 def given_away(block: Block, levels: Mapping[int, int]) -> Iterator[str]:
     """Say which keys another tells below the level on which they are published.
 
-    Parameters
-    ----------
-    block : Block
-        Before anything is emptied.
-    levels : mapping of position to int
-        Level on which each key is published.
+    `levels`: level on which each key is published.
     """
     for j, level in levels.items():
         variable = block.variables[j]

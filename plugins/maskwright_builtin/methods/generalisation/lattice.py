@@ -18,10 +18,7 @@ MOST_NODES = 100_000
 class Lattice:
     """Nodes of a lattice, numbered in lexicographic order.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        How many levels each key has.
+    `sizes`: how many levels each key has.
     """
 
     def __init__(self, sizes: Sequence[int]) -> None:

@@ -25,23 +25,11 @@ class Key:
     Codes of a level are 0, 1, ..., the last of them for missing cells: one for each missing code that is published
     apart, and the very last for what suppressed cells have.
 
-    Attributes
-    ----------
-    variable : Variable
-    levels : tuple of int
-        Levels of the hierarchy that may be published, rising.
-    height : int
-        The highest level of the hierarchy.
-    maps : tuple of ndarray of shape (leaves + missing,), int32
-        For each of these levels, the code of each leaf.
-    spans : tuple of ndarray
-        For each level, the share of the domain that each code leaves open; 0 for a missing cell.
-    counts : tuple of ndarray, int64
-        For each level, the records of each code.
-    leaves : ndarray of shape (leaves + missing,), int64
-        The records of each leaf.
-    missing : int
-        How many codes of each level are for missing cells.
+    `levels`: levels of the hierarchy that may be published, rising. `height`: the highest level of the hierarchy.
+    `maps`: for each of these levels, the code of each leaf; shape (leaves + missing,). `spans`: for each level, the
+    share of the domain that each code leaves open; 0 for a missing cell. `counts`: for each level, the records of each
+    code. `leaves`: the records of each leaf; shape (leaves + missing,). `missing`: how many codes of each level are for
+    missing cells.
     """
 
     variable: Variable
@@ -69,17 +57,9 @@ class Key:
 class Rows:
     """Distinct rows of codes.
 
-    Attributes
-    ----------
-    codes : ndarray of shape (r, q), int32
-    counts : ndarray of shape (r,), int64
-        Records.
-    amounts : ndarray of shape (r, m), float64
-        Sums over them of what is asked for: sampling weights, people of a population file.
-    of_leaf : ndarray, int32
-        Place of each leaf row, or for the leaf rows of each record.
-    blanks : ndarray of shape (q,), int32
-        Code of a missing cell in each key.
+    `codes`: shape (r, q). `counts`: records; shape (r,). `amounts`: sums over them of what is asked for: sampling
+    weights, people of a population file; shape (r, m). `of_leaf`: place of each leaf row, or for the leaf rows of each
+    record. `blanks`: code of a missing cell in each key; shape (q,).
     """
 
     codes: NDArray[np.int32]
@@ -113,23 +93,9 @@ def key_of(
 ) -> tuple[Key, NDArray[np.int32]]:
     """Levels of a key, and the leaf code of each record.
 
-    Parameters
-    ----------
-    variable : Variable
-    values : ndarray of shape (n + people,)
-        Those of a population file after those of the records.
-    missing : ndarray of shape (n + people,), bool
-    kinds : ndarray of shape (n + people,), int64
-        Of missing cells; 0 what suppressed cells have.
-    asked : pair of int, or None
-        Lowest and highest level that may be published.
-    n : int
-        Records: `Key.counts` are of them.
-
-    Raises
-    ------
-    InputError
-        The hierarchy does not have these levels.
+    `values`: those of a population file after those of the records; shape (n + people,). `missing`: shape (n +
+    people,). `kinds`: of missing cells; 0 what suppressed cells have; shape (n + people,). `asked`: lowest and highest
+    level that may be published. `n`: Records: `Key.counts` are of them.
     """
     hierarchy = variable.hierarchy
     raised = 0 if hierarchy is None else hierarchy.raised
@@ -181,17 +147,8 @@ def keys_and_rows(
 ) -> tuple[tuple[Key, ...], Rows]:
     """Keys of a block, and its distinct rows on the lowest level of each; `of_leaf` is for records.
 
-    Parameters
-    ----------
-    block : Block
-    positions : sequence of int
-        Of the keys.
-    asked : mapping of name to pair of int
-        Lowest and highest level of some keys.
-    weights : ndarray of shape (n,), float64, optional
-        Summed as the first of `Rows.amounts`.
-    population : Population, optional
-        Its people are counted as the last of `Rows.amounts`, also those whom no record is like.
+    `asked`: lowest and highest level of some keys. `weights`: summed as the first of `Rows.amounts`; shape (n,).
+    `population`: its people are counted as the last of `Rows.amounts`, also those whom no record is like.
     """
     people = 0 if population is None else len(population)
     found = []

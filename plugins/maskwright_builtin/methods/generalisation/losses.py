@@ -19,14 +19,7 @@ LossName = Literal["entropy", "lm", "discernibility", "height"]
 class CellLoss:
     """A loss that is a sum over cells: of each key's level, and more for cells that are emptied.
 
-    Parameters
-    ----------
-    name : {"entropy", "lm", "height"}
-    keys : sequence of Key
-    n : int
-        Records.
-    worth : sequence of float
-        How much each key counts.
+    `worth`: how much each key counts.
     """
 
     def __init__(self, name: LossName, keys: Sequence[Key], n: int, worth: Sequence[float]) -> None:

@@ -99,10 +99,7 @@ def protect(block: Block, params: MondrianParams, rng: np.random.Generator) -> M
 def banded(variable: Variable, ends: NDArray[np.float64]) -> Variable:
     """Variable whose categories are the bands between these smallest and largest values.
 
-    Parameters
-    ----------
-    variable : Variable
-    ends : ndarray of shape (bands, 2)
+    `ends`: shape (bands, 2).
     """
     if variable.is_numeric:
         bands = tuple(Band(lower=low, upper=high, upper_inclusive=True) for low, high in ends.tolist())

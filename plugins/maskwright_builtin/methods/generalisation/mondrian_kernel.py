@@ -22,22 +22,10 @@ def mondrian_classes(
 ) -> NDArray[np.int64]:
     """Cut the records again and again until no side of a cut would have k of them.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n, q), int64
-        Rank of each value among the different ones of its key.
-    values : ndarray, float64
-        The different values of each key, rising, one key after the other.
-    starts : ndarray of shape (q + 1,), int64
-        Where in `values` those of each key begin.
-    ranges : ndarray of shape (q,), float64
-        Range of each key in the file; 0 for a constant.
-    k : int
-
-    Returns
-    -------
-    ndarray of shape (n,), int64
-        Class of each record, 0, 1, ...
+    `codes`: rank of each value among the different ones of its key; shape (n, q). `values`: the different values of
+    each key, rising, one key after the other. `starts`: where in `values` those of each key begin; shape (q + 1,).
+    `ranges`: range of each key in the file; 0 for a constant; shape (q,). Returns class of each record, 0, 1, ; shape
+    (n,).
     """
     n, q = codes.shape
     records = np.arange(n)

@@ -23,12 +23,8 @@ if TYPE_CHECKING:
 class Population:
     """Keys of people, coded as those of the records of a block.
 
-    Attributes
-    ----------
-    variables : tuple of Variable
-        The keys of the block; categories that only people have follow its own.
-    columns : tuple of ndarray of shape (people,), float64
-        NaN where missing.
+    `variables`: the keys of the block; categories that only people have follow its own. `columns`: NaN where missing;
+    shape (people,).
     """
 
     variables: tuple[Variable, ...]
@@ -43,18 +39,7 @@ class Population:
 
 
 def read_population(path: Path, keys: Sequence[Variable]) -> Population:
-    """Read the keys of a population file, as they are declared for the file that is masked.
-
-    Parameters
-    ----------
-    path : Path
-    keys : sequence of Variable
-
-    Raises
-    ------
-    InputError
-        The file has not one of the keys, or values of it that are not in its hierarchy.
-    """
+    """Read the keys of a population file, as they are declared for the file that is masked."""
     found = read(path, variables={key.name: _as_declared(key) for key in keys})
     for key in keys:
         if key.name not in found:

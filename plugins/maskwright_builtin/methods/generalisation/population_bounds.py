@@ -40,14 +40,9 @@ class RiskBound(BaseModel, extra="forbid", frozen=True):
 class LeastPeople:
     """k-map: a least number of people of the population in every class.
 
-    Attributes
-    ----------
-    least : float
-    column : int
-        Of `Rows.amounts`: people, or sampling weights.
-    is_counted : bool
-        Whether people are counted, in a file of the population. Then those are counted who have what a class shows,
-        whatever stands in its missing keys, and show all of it themselves.
+    `column`: of `Rows.amounts`: people, or sampling weights. `is_counted`: whether people are counted, in a file of the
+    population. Then those are counted who have what a class shows, whatever stands in its missing keys, and show all of
+    it themselves.
     """
 
     least: float
@@ -83,13 +78,8 @@ class LeastPeople:
 class LargestRisk:
     """A bound on the individual risk of records, as the measure `individual_risk` has it with its defaults.
 
-    Attributes
-    ----------
-    bound : float
-    most_above : int
-        Records that may be published with a larger risk.
-    column : int or None
-        Of `Rows.amounts`: sampling weights; None: the file is the population.
+    `most_above`: records that may be published with a larger risk. `column`: of `Rows.amounts`: sampling weights; None:
+    the file is the population.
     """
 
     bound: float

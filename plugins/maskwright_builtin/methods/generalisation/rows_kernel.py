@@ -23,27 +23,10 @@ def rolled_up(
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float64], NDArray[np.int32]]:
     """Join rows that are equal once each code is replaced by a coarser one.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (r, q), int32
-    counts : ndarray of shape (r,), int64
-    amounts : ndarray of shape (r, m), float64
-        What else is summed: weights, people.
-    maps : ndarray, int32
-        Coarser code of each code, one key after the other.
-    starts : ndarray of shape (q,), int64
-        Where in `maps` that of each key begins.
-    most : int
-        Stop when there are more distinct rows: one more is returned then, and `of_row` is not complete.
-
-    Returns
-    -------
-    codes : ndarray of shape (c, q), int32
-        Distinct rows, in the order in which they are met.
-    counts : ndarray of shape (c,), int64
-    amounts : ndarray of shape (c, m), float64
-    of_row : ndarray of shape (r,), int32
-        Place of each row among them.
+    `codes`: shape (r, q). `counts`: shape (r,). `amounts`: what else is summed: weights, people; shape (r, m). `maps`:
+    coarser code of each code, one key after the other. `starts`: where in `maps` that of each key begins; shape (q,).
+    `most`: stop when there are more distinct rows: one more is returned then, and `of_row` is not complete. Returns
+    distinct rows, in the order in which they are met; place of each row among them; shape (c, q).
     """
     r, q = codes.shape
     size = 16
@@ -106,17 +89,8 @@ def rolled_up(
 def owners_of_classes(of_class: NDArray[np.int32], owner: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
     """Count the different owners (households) of the entries of each class.
 
-    Parameters
-    ----------
-    of_class : ndarray of shape (m,), int32
-        Class of each entry.
-    owner : ndarray of shape (m,), int64
-        Owner of each entry, not falling.
-    classes : int
-
-    Returns
-    -------
-    ndarray of shape (classes,), int64
+    `of_class`: class of each entry; shape (m,). `owner`: owner of each entry, not falling; shape (m,). Returns shape
+    (classes,).
     """
     counts = np.zeros(classes, dtype=np.int64)
     last = np.full(classes, -1, dtype=np.int64)

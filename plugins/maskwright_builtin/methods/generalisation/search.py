@@ -55,16 +55,9 @@ WIDTH = 8
 class Evaluated:
     """What a node is found to be.
 
-    Attributes
-    ----------
-    node : tuple of int
-    passes : bool
-        Whether there are not too many outliers, by the criteria that are monotone.
-    fulfils : bool
-        Whether it may be published: by all criteria, and the emptied records as a class of their own.
-    loss : float
-    bound : float
-        Which no node above has a lower loss than.
+    `passes`: whether there are not too many outliers, by the criteria that are monotone. `fulfils`: whether it may be
+    published: by all criteria, and the emptied records as a class of their own. `bound`: which no node above has a
+    lower loss than.
     """
 
     node: Node
@@ -84,18 +77,7 @@ class Found:
 
 
 class Evaluator:
-    """Evaluates nodes, each from the smallest known set of rows below it.
-
-    Parameters
-    ----------
-    keys : sequence of Key
-    rows : Rows
-        Leaf rows.
-    criteria : Criteria
-    loss : CellLoss or Discernibility
-    most_emptied : int
-        Outliers that may be.
-    """
+    """Evaluates nodes, each from the smallest known set of rows below it."""
 
     def __init__(
         self,
@@ -227,16 +209,7 @@ def _with_blank(rows: Rows, failing: NDArray[np.bool_]) -> NDArray[np.bool_]:
 def best_node(evaluator: Evaluator, lattice: Lattice, progress: Progress) -> Found | None:
     """Find the node of the lowest loss that fulfils the criteria; of equal ones the first in lexicographic order.
 
-    Parameters
-    ----------
-    evaluator : Evaluator
-    lattice : Lattice
-    progress : callable
-
-    Returns
-    -------
-    Found or None
-        None: no node fulfils them, or none was found in a lattice of over `MOST_NODES` nodes.
+    Returns None: no node fulfils them, or none was found in a lattice of over `MOST_NODES` nodes.
     """
     if lattice.count > MOST_NODES:
         return _best_of_beam(evaluator, lattice, progress)

@@ -57,13 +57,7 @@ def bounds_of(
 ) -> Iterator[Sensitive]:
     """Bounds on sensitive variables.
 
-    Parameters
-    ----------
-    block : Block
-        The sensitive variables are among its companions.
-    diversity, closeness : mapping of name to bound
-    of_record : ndarray of shape (n,), int32
-        Leaf row of each record.
+    `block`: the sensitive variables are among its companions. `of_record`: leaf row of each record; shape (n,).
     """
     for name, least in diversity.items():
         asked = Diversity(distinct=least) if isinstance(least, int) else least

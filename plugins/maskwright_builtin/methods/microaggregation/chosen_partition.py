@@ -21,13 +21,7 @@ PartitionName = Annotated[str | dict[str, dict[str, Any]], AfterValidator(_one_p
 
 
 def chosen_partition(chosen: str | dict[str, dict[str, Any]]) -> tuple[Partition, BaseModel]:
-    """Return the partition plugin that a parameter names, and its parameters.
-
-    Raises
-    ------
-    InputError
-        When there is no such partition, or its parameters are wrong.
-    """
+    """Return the partition plugin that a parameter names, and its parameters."""
     name, given = (chosen, {}) if isinstance(chosen, str) else next(iter(chosen.items()))
     partition = find_partition(name)
     try:

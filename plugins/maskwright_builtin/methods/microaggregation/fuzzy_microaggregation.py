@@ -181,21 +181,7 @@ def protect(block: Block, params: FuzzyMicroaggregationParams, rng: np.random.Ge
 
 
 def iterations(block: Block, params: FuzzyMicroaggregationParams, rng: np.random.Generator) -> Iterator[Iteration]:
-    """Centroids after each update, and the records as they would be drawn from these.
-
-    Parameters
-    ----------
-    block : Block
-        Without missing cells.
-    params : FuzzyMicroaggregationParams
-        With one start.
-    rng : numpy.random.Generator
-
-    Raises
-    ------
-    InputError
-        As `protect`; missing cells, or several starts.
-    """
+    """Centroids after each update, and the records as they would be drawn from these."""
     if block.missing.any() or params.starts != 1:
         raise InputError("iterations are those of one start, on records without missing cells")
     c = _centroids(block, params)

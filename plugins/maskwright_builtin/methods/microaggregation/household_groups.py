@@ -23,20 +23,8 @@ def with_enough_households(
     Round after round, the groups with fewest households first, each that is short of k is joined with the group whose
     centroid is nearest to its own, unless it was joined by another one in the same round.
 
-    Parameters
-    ----------
-    labels : ndarray of shape (n,), int64
-        Groups 0..c-1.
-    households : ndarray of shape (n,), int64
-        At least k different ones.
-    points : ndarray of shape (n, q), float64
-        Standardised records.
-    k : int
-
-    Returns
-    -------
-    ndarray of shape (n,), int64
-        Groups 0..d-1, d <= c.
+    `labels`: groups 0..c-1; shape (n,). `households`: at least k different ones; shape (n,). `points`: standardised
+    records; shape (n, q). Returns groups 0..d-1, d <= c; shape (n,).
     """
     from scipy.spatial import cKDTree  # heavy: plugins are listed without it
 

@@ -97,13 +97,7 @@ def _by_record(block: Block, params: AdditiveNoiseParams, rng: np.random.Generat
 
 
 def moments_of_some(block: Block, params: AdditiveNoiseParams) -> dict[str, Any]:  # noqa: ARG001 - the contract
-    """Exact moments of each variable, of the cells that some records have.
-
-    Parameters
-    ----------
-    block : Block
-    params : AdditiveNoiseParams
-    """
+    """Exact moments of each variable, of the cells that some records have."""
     columns = (block.values[~block.missing[:, j], j : j + 1] for j in range(block.p))
     return {
         "spreads": {
@@ -113,13 +107,7 @@ def moments_of_some(block: Block, params: AdditiveNoiseParams) -> dict[str, Any]
 
 
 def moments_of_all(facts: Sequence[Mapping[str, Any]], params: AdditiveNoiseParams) -> dict[str, Any]:  # noqa: ARG001
-    """The same of all records.
-
-    Parameters
-    ----------
-    facts : sequence of mapping
-    params : AdditiveNoiseParams
-    """
+    """The same of all records."""
     found: dict[str, ExactMoments] = {}
     for each in facts:
         for name, said in each["spreads"].items():

@@ -37,11 +37,7 @@ def corrected(original: NDArray[np.float64], noisy: NDArray[np.float64], correct
     Proceedings of the section on survey research methods, American Statistical Association, 303-308; with the factor
     from the sample at hand, so that the moments are exact, not only expected.
 
-    Parameters
-    ----------
-    original, noisy : ndarray of shape (m,), float64
-        m >= 2, each with some spread.
-    correction : {"none", "mean", "mean_and_variance"}
+    `original`, `noisy`: m >= 2, each with some spread; shape (m,).
     """
     if correction == "none":
         return noisy

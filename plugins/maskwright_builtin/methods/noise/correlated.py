@@ -120,13 +120,7 @@ def _corrected(
 
 
 def moments_of_some(block: Block, params: CorrelatedNoiseParams) -> dict[str, Any]:  # noqa: ARG001 - the contract
-    """Exact moments of some records, for each pattern of missing cells.
-
-    Parameters
-    ----------
-    block : Block
-    params : CorrelatedNoiseParams
-    """
+    """Exact moments of some records, for each pattern of missing cells."""
     patterns, places = np.unique(block.missing, axis=0, return_inverse=True)
     found = []
     for number, pattern in enumerate(patterns):
@@ -138,13 +132,7 @@ def moments_of_some(block: Block, params: CorrelatedNoiseParams) -> dict[str, An
 
 
 def moments_of_all(facts: Sequence[Mapping[str, Any]], params: CorrelatedNoiseParams) -> dict[str, Any]:  # noqa: ARG001
-    """The same of all records.
-
-    Parameters
-    ----------
-    facts : sequence of mapping
-    params : CorrelatedNoiseParams
-    """
+    """The same of all records."""
     found: dict[tuple[str, ...], ExactMoments] = {}
     for each in facts:
         for names, said in each["patterns"]:

@@ -24,20 +24,9 @@ GONE = -1
 class Stratum:
     """Records among which one matrix moves, and the cells of all records that are alike.
 
-    Attributes
-    ----------
-    records : ndarray of shape (m,), int64
-        Rows of the block.
-    codes : ndarray of shape (m,), int64
-        Cell of each, 0..c-1.
-    variables : tuple of Variable, length v
-        That all these records have a value of.
-    cells : ndarray of shape (c, v), int64
-        Categories of each cell.
-    counts : ndarray of shape (c,), int64
-        Records of each cell, at least 1.
-    within : tuple of float or None
-        Values of the variables that its records are alike in; None where missing.
+    `records`: rows of the block; shape (m,). `codes`: cell of each, 0..c-1; shape (m,). `variables`: that all these
+    records have a value of. `cells`: categories of each cell; shape (c, v). `counts`: records of each cell, at least 1;
+    shape (c,). `within`: values of the variables that its records are alike in; None where missing.
     """
 
     records: NDArray[np.int64]
@@ -55,11 +44,7 @@ class Stratum:
     def among(self, cells: NDArray[np.int64], counts: NDArray[np.int64]) -> Stratum:
         """The same records, with the cells of all that are alike.
 
-        Parameters
-        ----------
-        cells : ndarray of shape (d, v), int64
-            In lexicographic order, those of these records among them.
-        counts : ndarray of shape (d,), int64
+        `cells`: in lexicographic order, those of these records among them; shape (d, v). `counts`: shape (d,).
         """
         places = {tuple(cell): place for place, cell in enumerate(cells.tolist())}
         own = np.array([places[tuple(cell)] for cell in self.cells.tolist()], dtype=np.int64)
@@ -86,13 +71,7 @@ class Stratum:
 def strata_of(block: Block, positions: Sequence[int], within: Sequence[str]) -> Iterator[Stratum]:
     """Records with the same values of the `within` variables and the same cells missing, where any has a value.
 
-    Parameters
-    ----------
-    block : Block
-    positions : sequence of int
-        Of the variables that are changed together.
-    within : sequence of str
-        Companions of the block.
+    `positions`: of the variables that are changed together.
     """
     table = np.where(block.missing[:, positions], GONE, block.values[:, positions]).astype(np.int64)
     combination = numbered_together(list(table.T))
@@ -126,17 +105,8 @@ def _first(codes: NDArray[np.int64]) -> NDArray[np.int64]:
 def joined(distances: NDArray[np.float64], counts: NDArray[np.int64], least: int) -> NDArray[np.int64]:
     """Classes of cells with at least `least` records: the smallest joins the nearest, until there is none smaller.
 
-    Parameters
-    ----------
-    distances : ndarray of shape (c, c), float64
-        Of classes, the smallest between their cells counts.
-    counts : ndarray of shape (c,), int64
-    least : int
-
-    Returns
-    -------
-    ndarray of shape (c,), int64
-        0..d-1; one class where all cells together have fewer records.
+    `distances`: of classes, the smallest between their cells counts; shape (c, c). `counts`: shape (c,). Returns
+    0..d-1; one class where all cells together have fewer records; shape (c,).
     """
     apart = distances.copy()
     np.fill_diagonal(apart, np.inf)

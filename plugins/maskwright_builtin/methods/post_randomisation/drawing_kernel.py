@@ -34,16 +34,9 @@ def draw_along_rows(
 ) -> NDArray[np.int64]:
     """New code of each record; shape (m,).
 
-    Parameters
-    ----------
-    codes : ndarray of shape (m,), int64
-        0..c-1.
-    cumulated : ndarray of shape (c, c), float64
-        Probabilities summed along each row.
-    last : ndarray of shape (c,), int64
-        Last place of each row whose probability is not 0; it takes what rounding leaves over.
-    uniforms : ndarray of shape (m,), float64
-        In [0, 1).
+    `codes`: 0..c-1; shape (m,). `cumulated`: probabilities summed along each row; shape (c, c). `last`: last place of
+    each row whose probability is not 0; it takes what rounding leaves over; shape (c,). `uniforms`: in [0, 1); shape
+    (m,).
     """
     drawn = np.empty(codes.shape[0], dtype=np.int64)
     for record in range(codes.shape[0]):
@@ -58,16 +51,8 @@ def draw_retaining(
 ) -> NDArray[np.int64]:
     """New code of each record along ``retain I + (1 - retain) 1 f'``, without the matrix; shape (m,).
 
-    Parameters
-    ----------
-    codes : ndarray of shape (m,), int64
-        0..c-1.
-    cumulated : ndarray of shape (c,), float64
-        Sums of f, all of which is positive.
-    retain : float
-        In [0, 1).
-    uniforms : ndarray of shape (m,), float64
-        In [0, 1).
+    `codes`: 0..c-1; shape (m,). `cumulated`: sums of f, all of which is positive; shape (c,). `retain`: in [0, 1).
+    `uniforms`: in [0, 1); shape (m,).
     """
     last = cumulated.shape[0] - 1
     drawn = np.empty(codes.shape[0], dtype=np.int64)

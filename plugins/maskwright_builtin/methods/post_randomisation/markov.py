@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 class MarkovMatrix:
     """A matrix of probabilities.
 
-    Attributes
-    ----------
-    probabilities : ndarray of shape (c, c), float64
-        Rows sum to 1.
+    `probabilities`: rows sum to 1; shape (c, c).
     """
 
     probabilities: NDArray[np.float64]
@@ -38,12 +35,7 @@ class Retaining:
     Expected frequencies are f, because f' of it is f'; a category k stays with probability
     ``retain + (1 - retain) f_k``.
 
-    Attributes
-    ----------
-    frequencies : ndarray of shape (c,), float64
-        Sum 1, all positive.
-    retain : float
-        In [0, 1).
+    `frequencies`: sum 1, all positive; shape (c,). `retain`: in [0, 1).
     """
 
     frequencies: NDArray[np.float64]
@@ -79,12 +71,7 @@ def made_invariant(matrix: NDArray[np.float64], frequencies: NDArray[np.float64]
     Gouweleeuw, J. M., Kooiman, P., Willenborg, L. C. R. J. and de Wolf, P.-P. (1998): Post randomisation for
     statistical disclosure control: theory and implementation. Journal of Official Statistics 14(4), 463-478, section 4.
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (c, c), float64
-        P, rows sum to 1.
-    frequencies : ndarray of shape (c,), float64
-        f, all positive, sum 1.
+    `matrix`: p, rows sum to 1; shape (c, c). `frequencies`: f, all positive, sum 1; shape (c,).
     """
     joint = matrix * frequencies[:, None]
     reached = joint.sum(axis=0)
@@ -99,12 +86,8 @@ def direct(frequencies: NDArray[np.float64], theta: float) -> NDArray[np.float64
     Kooiman, P., Willenborg, L. and Gouweleeuw, J. (1997): PRAM: a method for disclosure limitation of microdata.
     Report, Statistics Netherlands.
 
-    Parameters
-    ----------
-    frequencies : ndarray of shape (c,), float64
-        f, all positive; c >= 2.
-    theta : float
-        In (0, 1]: probability with which the rarest category changes.
+    `frequencies`: f, all positive; c >= 2; shape (c,). `theta`: in (0, 1]: probability with which the rarest category
+    changes.
     """
     leaving = theta * frequencies.min() / frequencies
     matrix = np.repeat(leaving[:, None] / (len(frequencies) - 1), len(frequencies), axis=1)
@@ -119,14 +102,8 @@ def neighbours(places: NDArray[np.int64], reach: int, frequencies: NDArray[np.fl
     accepted with probability ``min(1, f_l / f_k)`` (Metropolis et al. 1953, Journal of Chemical Physics 21(6),
     1087-1092); two-stage matrices would move by twice the reach.
 
-    Parameters
-    ----------
-    places : ndarray of shape (c,), int64
-        Of the categories in their order.
-    reach : int
-        At least 1.
-    frequencies : ndarray of shape (c,), float64, or None
-        All positive.
+    `places`: of the categories in their order; shape (c,). `reach`: at least 1. `frequencies`: all positive; shape
+    (c,).
     """
     apart = np.abs(places[:, None] - places[None, :])
     near = (apart <= reach) & (apart > 0)
@@ -142,13 +119,8 @@ def lifted(
 ) -> NDArray[np.float64]:
     """Matrix over cells from one over classes of cells: within a class, the cell is drawn from the frequencies.
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (d, d), float64
-        Invariant for the frequencies of the classes; then so is the result for those of the cells.
-    classes : ndarray of shape (c,), int64
-        Class of each cell, 0..d-1.
-    frequencies : ndarray of shape (c,), float64
+    `matrix`: invariant for the frequencies of the classes; then so is the result for those of the cells; shape (d, d).
+    `classes`: class of each cell, 0..d-1; shape (c,). `frequencies`: shape (c,).
     """
     share = frequencies / np.bincount(classes, weights=frequencies)[classes]
     return np.asarray(matrix[np.ix_(classes, classes)] * share[None, :])

@@ -87,38 +87,19 @@ def _randomising(params: OrdinalNoiseParams) -> Randomising:
 
 
 def cells_of_some(block: Block, params: OrdinalNoiseParams) -> Mapping[str, Any]:
-    """Categories of some records, and how many have each.
-
-    Parameters
-    ----------
-    block : Block
-    params : OrdinalNoiseParams
-    """
+    """Categories of some records, and how many have each."""
     return cells_of_part(block, _randomising(params))
 
 
 def cells_together(facts: Sequence[Mapping[str, Any]], params: OrdinalNoiseParams) -> Mapping[str, Any]:  # noqa: ARG001
-    """Those of all records.
-
-    Parameters
-    ----------
-    facts : sequence of mapping
-    params : OrdinalNoiseParams
-    """
+    """Those of all records."""
     return cells_of_all(facts)
 
 
 def said_of_all(
     gathered: Mapping[str, Any], variables: Sequence[Variable], params: OrdinalNoiseParams
 ) -> Mapping[str, Any]:
-    """Notes on the matrices.
-
-    Parameters
-    ----------
-    gathered : mapping
-    variables : sequence of Variable
-    params : OrdinalNoiseParams
-    """
+    """Notes on the matrices."""
     return notes_of_all(gathered, variables, _randomising(params))
 
 

@@ -183,36 +183,17 @@ def _randomising(params: PramParams) -> Randomising:
 
 
 def cells_of_some(block: Block, params: PramParams) -> Mapping[str, Any]:
-    """Categories, or combinations, of some records, and how many have each.
-
-    Parameters
-    ----------
-    block : Block
-    params : PramParams
-    """
+    """Categories, or combinations, of some records, and how many have each."""
     return cells_of_part(block, _randomising(params))
 
 
 def cells_together(facts: Sequence[Mapping[str, Any]], params: PramParams) -> Mapping[str, Any]:  # noqa: ARG001 - the contract
-    """Those of all records.
-
-    Parameters
-    ----------
-    facts : sequence of mapping
-    params : PramParams
-    """
+    """Those of all records."""
     return cells_of_all(facts)
 
 
 def said_of_all(gathered: Mapping[str, Any], variables: Sequence[Variable], params: PramParams) -> Mapping[str, Any]:
-    """Notes on the matrices.
-
-    Parameters
-    ----------
-    gathered : mapping
-    variables : sequence of Variable
-    params : PramParams
-    """
+    """Notes on the matrices."""
     return notes_of_all(gathered, variables, _randomising(params))
 
 
@@ -222,18 +203,7 @@ GATHERING = Gathering(partial=cells_of_some, merged=cells_together, notes=said_o
 def transition(params: PramParams, stratum: Stratum, moves: Moves) -> Transition:
     """Probabilities of what each category, or combination, of a stratum becomes.
 
-    Parameters
-    ----------
-    params : PramParams
-    stratum : Stratum
-        Of two or more cells.
-    moves : Moves
-        Told of cells that are joined.
-
-    Raises
-    ------
-    InputError
-        The matrix names other categories, or has no row for one that occurs; there are too many cells.
+    `stratum`: of two or more cells. `moves`: told of cells that are joined.
     """
     frequencies = stratum.frequencies
     plain = params.matrix is None and params.construction == "two_stage" and params.nearness is None

@@ -56,16 +56,8 @@ class Transition(Protocol):
 class Moves:
     """What is to be said of the strata of a block.
 
-    Attributes
-    ----------
-    joined : int
-        Cells that were joined with others.
-    lone : int
-        Records with a value in strata of one cell.
-    matrices : list of dict
-        To be published.
-    withheld : int
-        Matrices that would tell frequencies of rare cells.
+    `joined`: cells that were joined with others. `lone`: records with a value in strata of one cell. `withheld`:
+    matrices that would tell frequencies of rare cells.
     """
 
     joined: int = 0
@@ -78,20 +70,10 @@ class Moves:
 class Randomising:
     """How the records of a block are moved.
 
-    Attributes
-    ----------
-    name : str
-        Of the method, for messages.
-    transition : callable
-        ``(stratum, moves) -> Transition``: what moves the records of a stratum of two or more cells.
-    together : bool
-        Whether the variables of the block are changed together, or each by itself.
-    within : sequence of str
-        Companions: records with different values of them are apart.
-    published : bool
-        Whether the matrices go into the public record.
-    tells_frequencies : bool
-        Whether frequencies of the original can be computed from them.
+    `name`: of the method, for messages. `transition`: ``(stratum, moves) -> Transition``: what moves the records of a
+    stratum of two or more cells. `together`: whether the variables of the block are changed together, or each by
+    itself. `within`: Companions: records with different values of them are apart. `published`: whether the matrices go
+    into the public record. `tells_frequencies`: whether frequencies of the original can be computed from them.
     """
 
     name: str
@@ -102,12 +84,7 @@ class Randomising:
     tells_frequencies: bool = True
 
     def strata(self, block: Block) -> Iterator[Stratum]:
-        """Records of a block that are moved along one matrix, and their cells.
-
-        Parameters
-        ----------
-        block : Block
-        """
+        """Records of a block that are moved along one matrix, and their cells."""
         strangers = [each for each in self.within if each not in block.companions]
         if strangers:
             raise InputError(f"within: {', '.join(strangers)} are not in the data of this step")
@@ -117,13 +94,7 @@ class Randomising:
 
 
 def cells_of_part(block: Block, randomising: Randomising) -> dict[str, Any]:
-    """Cells of some records, and how many records have each, stratum by stratum; plain data.
-
-    Parameters
-    ----------
-    block : Block
-    randomising : Randomising
-    """
+    """Cells of some records, and how many records have each, stratum by stratum; plain data."""
     return {
         "strata": [
             [*each.key, each.cells.tolist(), each.counts.tolist()] for each in randomising.strata(block)
@@ -132,13 +103,7 @@ def cells_of_part(block: Block, randomising: Randomising) -> dict[str, Any]:
 
 
 def cells_of_all(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Cells of all records, from those of parts.
-
-    Parameters
-    ----------
-    facts : sequence of mapping
-        As `cells_of_part` gave them.
-    """
+    """Cells of all records, from those of parts."""
     found: dict[tuple[tuple[str, ...], tuple[float | None, ...]], Counter[tuple[int, ...]]] = {}
     for each in facts:
         for names, within, cells, counts in each["strata"]:
@@ -162,14 +127,7 @@ def _table(gathered: Mapping[str, Any]) -> dict[Any, tuple[NDArray[np.int64], ND
 def randomised(block: Block, randomising: Randomising, gathered: Mapping[str, Any], rng: np.random.Generator) -> Masked:
     """Move the records of a block; missing cells stay missing.
 
-    Parameters
-    ----------
-    block : Block
-    randomising : Randomising
-    gathered : mapping
-        What `cells_of_all` gave.
-    rng : numpy.random.Generator
-        A record draws by its position in the file: one number for all variables that are changed together.
+    `rng`: a record draws by its position in the file: one number for all variables that are changed together.
     """
     values, moves = block.values.copy(), Moves()
     known = _table(gathered)
@@ -197,15 +155,7 @@ def randomised(block: Block, randomising: Randomising, gathered: Mapping[str, An
 def notes_of_all(
     gathered: Mapping[str, Any], variables: Sequence[Variable], randomising: Randomising
 ) -> dict[str, Any]:
-    """What is said once of all records: cells that were joined, and the matrices, where they are published.
-
-    Parameters
-    ----------
-    gathered : mapping
-        What `cells_of_all` gave.
-    variables : sequence of Variable
-    randomising : Randomising
-    """
+    """What is said once of all records: cells that were joined, and the matrices, where they are published."""
     moves = Moves()
     of_name = {variable.name: variable for variable in variables}
     nothing = np.zeros(0, dtype=np.int64)
@@ -237,12 +187,7 @@ def _place(key: tuple[tuple[str, ...], tuple[float | None, ...]], order: Mapping
 
 
 def refuse_many_cells(stratum: Stratum) -> None:
-    """Refuse a matrix that is too large, by name.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a matrix that is too large, by name."""
     if len(stratum.cells) > MOST_CELLS:
         names = ", ".join(variable.name for variable in stratum.variables)
         raise InputError(

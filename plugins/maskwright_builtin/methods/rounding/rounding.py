@@ -141,12 +141,7 @@ def _repaired(
 ) -> tuple[NDArray[np.float64], int, int]:
     """Values, in which as many records as possible obey the edits; how many were changed for it, and how many do not.
 
-    Parameters
-    ----------
-    block : Block
-    values, other : ndarray of shape (n, p)
-        The rounded values, and for each the multiple on the other side of the original.
-    totals : sequence of Total
+    `values`, `other`: the rounded values, and for each the multiple on the other side of the original; shape (n, p).
     """
     # Edits that read other variables as well are adjustment's, which sees them.
     edits = EditSet(tuple(edit for edit in block.edits if set(edit.variables) <= set(block.names)))

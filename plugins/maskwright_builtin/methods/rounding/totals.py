@@ -31,12 +31,6 @@ def find_totals(names: Sequence[str], edits: EditSet) -> tuple[Total, ...]:
 
     Of an equality between the named variables the total is the variable that stands alone on one side, else the last
     one; equalities whose total is one already are left out.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Of the columns.
-    edits : EditSet
     """
     found: dict[str, dict[str, float]] = {}
     constants: dict[str, float] = {}
@@ -79,11 +73,7 @@ def _depends_on(total: str, parts: Iterable[str], found: dict[str, dict[str, flo
 def with_totals(values: NDArray[np.float64], totals: Sequence[Total]) -> NDArray[np.float64]:
     """Copy with the totals computed; a total that is missing, or lacks a part, stays as it is.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, p), float64
-        NaN where missing.
-    totals : sequence of Total
+    `values`: NaN where missing; shape (n, p).
     """
     values = values.copy()
     for total in totals:

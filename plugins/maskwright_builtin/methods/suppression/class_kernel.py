@@ -28,18 +28,8 @@ def _is(words: Numbers, row: int, keep: Numbers, others: Numbers, other: int, ke
 def number_classes(words: Numbers, table: Slots, of_row: Numbers, first: Numbers) -> int:
     """Number the different rows as they first occur, and leave them in a hash table.
 
-    Parameters
-    ----------
-    words : ndarray of shape (n, w), int64
-    table : ndarray, int32
-        Zeros: a power of two, at least twice n. Written: class + 1.
-    of_row, first : ndarray of shape (n,), int64
-        Written: the class of each row, and the first row of each class.
-
-    Returns
-    -------
-    int
-        How many classes.
+    `words`: shape (n, w). `table`: Zeros: a power of two, at least twice n. Written: class + 1. `of_row`, `first`:
+    Written: the class of each row, and the first row of each class; shape (n,).
     """
     everything = np.full(words.shape[1], np.int64(-1))
     last = table.shape[0] - 1
@@ -69,27 +59,10 @@ def saved_records(
 ) -> int:
     """Which records at risk would be in a class of k, if keys were emptied in all of them.
 
-    Parameters
-    ----------
-    words : ndarray of shape (n, w), int64
-    rows : ndarray of shape (r,), int64
-        At risk, those of an owner next to each other.
-    owners : ndarray of shape (n,), int64
-        Who is counted: households, or records.
-    keep : ndarray of shape (w,), int64
-        Bits of the keys that stay.
-    k : int
-    standing : ndarray, int32
-        Hash table of the classes of k that there are: place in `heads` + 1.
-    heads : ndarray of shape (c, w), int64
-        What their records show.
-    saved : ndarray of shape (r,), bool
-        Written.
-
-    Returns
-    -------
-    int
-        How many.
+    `words`: shape (n, w). `rows`: at risk, those of an owner next to each other; shape (r,). `owners`: who is counted:
+    households, or records; shape (n,). `keep`: bits of the keys that stay; shape (w,). `standing`: hash table of the
+    classes of k that there are: place in `heads` + 1. `heads`: what their records show; shape (c, w). `saved`: written;
+    shape (r,).
     """
     slots = 2
     while slots < 2 * rows.shape[0]:
@@ -160,24 +133,9 @@ def lend_records(
 ) -> int:
     """Empty keys in records at risk and in as many of larger classes as they need to be k together.
 
-    Parameters
-    ----------
-    words : ndarray of shape (n, w), int64
-        Written.
-    risky, standing : ndarray of int64
-        Records at risk, and those in classes of k.
-    classes : ndarray of shape (n,), int64
-    sizes : ndarray of shape (c,), int64
-        Records of each class; written.
-    keep : ndarray of shape (w,), int64
-    k : int
-    worth : float
-        Largest number of records that lend for each one at risk.
-
-    Returns
-    -------
-    int
-        How many groups were made.
+    `words`: written; shape (n, w). `risky`, `standing`: records at risk, and those in classes of k. `classes`: shape
+    (n,). `sizes`: records of each class; written; shape (c,). `keep`: shape (w,). `worth`: largest number of records
+    that lend for each one at risk. Returns how many groups were made.
     """
     slots = 2
     while slots < 2 * risky.shape[0]:
@@ -259,37 +217,13 @@ def move_records(
 ) -> float:
     """Move records to classes that show more, where no class falls below k: one by one, or a class altogether.
 
-    Parameters
-    ----------
-    words : ndarray of shape (n, w), int64
-        What records show; written.
-    whole : ndarray of shape (n, w), int64
-        What they showed before any key was emptied.
-    costs : ndarray of shape (n,), float64
-        Of their emptied keys; written.
-    order, starts : ndarray of int64
-        Records class by class, and where each class begins.
-    sizes : ndarray of shape (c,), int64
-        Records of each class; written.
-    heads : ndarray of shape (c,), int64
-        A record of each class.
-    table : ndarray, int32
-        Hash table of the classes: class + 1.
-    keeps : ndarray of shape (p, w), int64
-        Bits of the keys that stay, of the patterns to try, the cheapest first.
-    worth : ndarray of shape (p,), float64
-        Of the keys emptied in each.
-    masks : ndarray of shape (q, w), int64
-        Bits of each key.
-    key_worth : ndarray of shape (q,), float64
-    k : int
-    slack : float
-        How much more than now a record may cost where its class is left altogether.
-
-    Returns
-    -------
-    float
-        Worth of the cells gained.
+    `words`: what records show; written; shape (n, w). `whole`: what they showed before any key was emptied; shape (n,
+    w). `costs`: of their emptied keys; written; shape (n,). `order`, `starts`: records class by class, and where each
+    class begins. `sizes`: records of each class; written; shape (c,). `heads`: a record of each class; shape (c,).
+    `table`: hash table of the classes: class + 1. `keeps`: bits of the keys that stay, of the patterns to try, the
+    cheapest first; shape (p, w). `worth`: of the keys emptied in each; shape (p,). `masks`: bits of each key; shape (q,
+    w). `key_worth`: shape (q,). `slack`: how much more than now a record may cost where its class is left altogether.
+    Returns worth of the cells gained.
     """
     width = words.shape[1]
     shown = np.empty((sizes.shape[0], width), np.int64)

@@ -32,19 +32,7 @@ def with_diverse_classes(
     While a class fails, it is joined with the one that costs least: the keys in which they differ are emptied in both.
     That ends, because all records together fulfil them. Classes only grow, so k stays.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n, q), int64
-        Left as they are.
-    block : Block
-        With the sensitive variables as companions.
-    diversity, closeness : mapping of name to bound
-    worth : ndarray of shape (q,), float64
-
-    Raises
-    ------
-    InputError
-        Where all records together are not as diverse as is asked for.
+    `codes`: left as they are; shape (n, q). `block`: with the sensitive variables as companions. `worth`: shape (q,).
     """
     from maskwright_builtin.methods.suppression.nearest_class_kernel import nearest_classes
 

@@ -21,13 +21,7 @@ GONE = -1
 
 
 def key_positions(block: Block, keys: Sequence[str]) -> list[int]:
-    """Positions of the keys: those named, else the quasi-identifiers, else all variables.
-
-    Raises
-    ------
-    InputError
-        When a key is not among the block's variables.
-    """
+    """Positions of the keys: those named, else the quasi-identifiers, else all variables."""
     strangers = [name for name in keys if name not in block.names]
     if strangers:
         raise InputError(f"the step does not mask the key {', '.join(strangers)}: list it among its variables")
@@ -57,17 +51,7 @@ def emptied_cells(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Missing cells of a block, and those among them that lose their missing code, when keys are emptied.
 
-    Parameters
-    ----------
-    block : Block
-    positions : sequence of int
-        Of the keys.
-    gone : ndarray of shape (n, len(positions)), bool
-        Keys that are to be published as suppressed cells are.
-
-    Returns
-    -------
-    missing, suppressed : ndarray of shape (n, p), bool
+    `gone`: keys that are to be published as suppressed cells are; shape (n, len(positions). Returns shape (n, p).
     """
     missing = block.missing.copy()
     missing[:, positions] |= gone
@@ -91,11 +75,7 @@ def kept_in_households(
 ) -> NDArray[np.int64]:
     """Empty a key that is the same in every household in all members, where it is emptied in one: the others show it.
 
-    Parameters
-    ----------
-    reached, codes : ndarray of shape (n, q), int64
-        After keys were emptied, and before.
-    households : ndarray of shape (n,), int64
+    `reached`, `codes`: after keys were emptied, and before; shape (n, q). `households`: shape (n,).
     """
     closed = reached.copy()
     _, first, homes = np.unique(households, return_index=True, return_inverse=True)

@@ -108,35 +108,14 @@ def remove(block: Block, params: LocalSuppressionParams, rng: np.random.Generato
     is joined with the one that costs least: the keys in which they differ are emptied in both. Households are counted
     where they are declared; a key that is the same in all members of every household is emptied in all or in none.
 
-    Parameters
-    ----------
-    block : Block
-        Cells that are empty already are a value of their own, and stay empty; so is each missing code, and a rare one
-        is suppressed as a value is.
-    params : LocalSuppressionParams
-    rng : numpy.random.Generator
-        Left alone.
+    `block`: cells that are empty already are a value of their own, and stay empty; so is each missing code, and a rare
+    one is suppressed as a value is. Returns with `cells`. The engine suppresses further cells where edits or other
+    records would give suppressed ones away, and calls again where those are keys.
 
-    Returns
-    -------
-    Removed
-        With `cells`. The engine suppresses further cells where edits or other records would
-        give suppressed ones away, and calls again where those are keys.
-
-    Raises
-    ------
-    InputError
-        When there are fewer than k records (or households), a name is not that of a key, a diversity is beyond that of
-        all records together, or households are to be counted by another count than `own`.
-
-    Notes
-    -----
     Counting an empty cell as a value of its own asks more than counting it as equal to any value: k reached here is
     reached there too. Sets of keys are tried by hashing packed keys, of the records at risk alone. The fewest cells are
     hard to find for k >= 3: Meyerson, A. and Williams, R. (2004), PODS, 223-228.
 
-    References
-    ----------
     Hundepool, A. et al. (2012): Statistical Disclosure Control. Wiley, section 3.4. Templ, M., Kowarik, A. and
     Meindl, B. (2015): Statistical disclosure control for micro-data using the R package sdcMicro. Journal of
     Statistical Software 67(4). Sweeney, L. (2002): Achieving k-anonymity privacy protection using generalization and

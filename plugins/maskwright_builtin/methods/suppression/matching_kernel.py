@@ -35,27 +35,10 @@ def empty_keys(
     Rows at risk that are equal on what stays are a group. The ones emptied match all that are equal on what stays;
     where an emptied row counts for others (`lends`), the rest of the group matches it too: some of them are enough.
 
-    Parameters
-    ----------
-    words : ndarray of shape (n, w), int64
-        Written.
-    sizes, counts : ndarray of shape (n,), int64
-        Records of each row, and those that it counts; the latter written, as far as they are known.
-    rows : ndarray of shape (r,), int64
-        At risk, with the same keys missing, those that count fewest first.
-    keep : ndarray of shape (w,), int64
-        Bits of the keys that stay, of those that these rows show.
-    k : int
-    rule : int
-    lends : bool
-    complete : ndarray of shape (w,), int64
-        Bits that are not 0 in a row that shows all keys: those of all keys.
-    ratio : float
-
-    Returns
-    -------
-    int
-        Rows emptied.
+    `words`: written; shape (n, w). `sizes`, `counts`: records of each row, and those that it counts; the latter
+    written, as far as they are known; shape (n,). `rows`: at risk, with the same keys missing, those that count fewest
+    first; shape (r,). `keep`: bits of the keys that stay, of those that these rows show; shape (w,). `complete`: bits
+    that are not 0 in a row that shows all keys: those of all keys; shape (w,).
     """
     slots = 2
     while slots < 2 * rows.shape[0]:
@@ -168,25 +151,9 @@ def publish_cells(
 ) -> int:
     """Publish emptied cells again, one by one, where all rows still count k.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n, q), int32
-        0 where empty; written.
-    whole : ndarray of shape (n, q), int32
-        Before any key was emptied.
-    sizes, counts : ndarray of shape (n,), int64
-        Records of each row, and those it counts; the latter written.
-    rows : ndarray of shape (r,), int64
-        Rows with emptied cells.
-    keys : ndarray of shape (q,), int64
-        The one worth most first.
-    k : int
-    rule : int
-
-    Returns
-    -------
-    int
-        Cells published.
+    `codes`: 0 where empty; written; shape (n, q). `whole`: before any key was emptied; shape (n, q). `sizes`, `counts`:
+    records of each row, and those it counts; the latter written; shape (n,). `rows`: rows with emptied cells; shape
+    (r,). `keys`: the one worth most first; shape (q,).
     """
     n = codes.shape[0]
     its = np.empty(n, np.bool_)

@@ -25,18 +25,8 @@ def nearest_classes(
 
     The keys in which they differ are emptied in both. Of classes that cost the same the first is taken.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (c, q), int64
-        -1 where empty.
-    sizes : ndarray of shape (c,), int64
-        Records of each.
-    worth : ndarray of shape (q,), float64
-    asked : ndarray of shape (a,), int64
-    nearest : ndarray of shape (a,), int64
-        Written.
-    costs : ndarray of shape (a,), float64
-        Written.
+    `codes`: -1 where empty; shape (c, q). `sizes`: records of each; shape (c,). `worth`: shape (q,). `asked`: shape
+    (a,). `nearest`: written; shape (a,). `costs`: written; shape (a,).
     """
     for place in range(asked.shape[0]):
         one = asked[place]

@@ -33,19 +33,8 @@ def k_anonymous(
 ) -> NDArray[np.int64]:
     """Codes with cells set to `GONE` so that every class has k records, or households.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n, q), int64
-        Left as they are. There are at least k records (households).
-    k : int
-    households : ndarray of shape (n,), int64, or None
-    worth : ndarray of shape (q,), float64
-        Positive.
-    progress : callable
-
-    Returns
-    -------
-    ndarray of shape (n, q), int64
+    `codes`: left as they are. There are at least k records (households); shape (n, q). `households`: shape (n,).
+    `worth`: positive; shape (q,). Returns shape (n, q).
     """
     packed = pack_keys(list(codes.T))
     words = packed.words.copy()

@@ -23,13 +23,8 @@ MOST_PATTERNS = 400
 class Patterns:
     """Sets of keys, ordered by worth.
 
-    Attributes
-    ----------
-    keys : tuple of tuple of int
-    keeps : ndarray of shape (p, w), int64
-        Bits of the keys that stay.
-    worth : ndarray of shape (p,), float64
-        Sum of the worth of the keys that are emptied.
+    `keeps`: bits of the keys that stay; shape (p, w). `worth`: sum of the worth of the keys that are emptied; shape
+    (p,).
     """
 
     keys: tuple[tuple[int, ...], ...]
@@ -46,11 +41,7 @@ class Patterns:
 def patterns_of(packed: PackedKeys, worth: NDArray[np.float64]) -> Patterns:
     """Make the sets of one key, of two, and so on, while they are not too many.
 
-    Parameters
-    ----------
-    packed : PackedKeys
-    worth : ndarray of shape (q,), float64
-        Of each key.
+    `worth`: of each key; shape (q,).
     """
     q = len(worth)
     sets: list[tuple[int, ...]] = []

@@ -24,26 +24,8 @@ def remove(block: Block, params: RecordSuppressionParams, rng: np.random.Generat
     lose nobody, so one pass reaches k. Estimates from the file are biased towards what is common, and weights are not
     changed: who is left out is not left out at random.
 
-    Parameters
-    ----------
-    block : Block
-        An empty cell is a value of its own.
-    params : RecordSuppressionParams
-    rng : numpy.random.Generator
-        Left alone.
+    `block`: an empty cell is a value of its own.
 
-    Returns
-    -------
-    Removed
-        With `kept_rows`.
-
-    Raises
-    ------
-    InputError
-        When a key is not among the block's variables, or no record would be left.
-
-    References
-    ----------
     Hundepool, A. et al. (2012): Statistical Disclosure Control. Wiley, section 3.4. Samarati, P. (2001): Protecting
     respondents' identities in microdata release. IEEE Transactions on Knowledge and Data Engineering 13(6), 1010-1027.
     """

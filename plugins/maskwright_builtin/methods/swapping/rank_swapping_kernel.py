@@ -18,20 +18,9 @@ TRIES = 200
 def swap_ranks(partners: NDArray[np.int64], reach: int, rank: int, uniforms: NDArray[np.float64]) -> int:
     """Pair each free rank with a free one at most `reach` above it, every one as likely, until the numbers run out.
 
-    Parameters
-    ----------
-    partners : ndarray of shape (m,), int64
-        Partner of each rank, -1 where there is none yet; written. A rank without a free one above is its own partner.
-    reach : int
-    rank : int
-        Where to go on.
-    uniforms : ndarray of shape (u,), float64
-        In [0, 1), u > TRIES.
-
-    Returns
-    -------
-    int
-        Rank to go on from with new numbers; m at the end.
+    `partners`: partner of each rank, -1 where there is none yet; written. A rank without a free one above is its own
+    partner; shape (m,). `uniforms`: in [0, 1), u > TRIES; shape (u,). Returns rank to go on from with new numbers; m at
+    the end.
     """
     m = partners.shape[0]
     used = 0

@@ -18,16 +18,8 @@ if TYPE_CHECKING:
 class Households:
     """Records by household.
 
-    Attributes
-    ----------
-    of_record : ndarray of shape (n,), int64
-        Household of each record, 0..H-1.
-    order : ndarray of shape (n,), int64
-        Records, household after household.
-    starts : ndarray of shape (H,), int64
-        Where each household begins in `order`.
-    sizes : ndarray of shape (H,), int64
-        Records of each.
+    `of_record`: household of each record, 0..H-1; shape (n,). `order`: records, household after household; shape (n,).
+    `starts`: where each household begins in `order`; shape (H,). `sizes`: records of each; shape (H,).
     """
 
     of_record: NDArray[np.int64]
@@ -43,13 +35,7 @@ class Households:
         return cls(of_record, np.argsort(of_record, kind="stable"), np.cumsum(sizes) - sizes, sizes)
 
     def common(self, column: NDArray[np.float64], name: str) -> NDArray[np.float64]:
-        """Value of each household; shape (H,).
-
-        Raises
-        ------
-        InputError
-            When members differ in it.
-        """
+        """Value of each household; shape (H,)."""
         found = column[self.order[self.starts]]
         differing = ~((column == found[self.of_record]) | (np.isnan(column) & np.isnan(found[self.of_record])))
         if differing.any():

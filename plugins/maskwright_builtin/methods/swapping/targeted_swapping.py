@@ -131,14 +131,8 @@ def _equals(classes: NDArray[np.int64]) -> NDArray[np.int64]:
 class _Swaps:
     """What was swapped.
 
-    Attributes
-    ----------
-    partners : ndarray of shape (H,), int64
-        -1 where a household stays.
-    at_risk, left : int
-        Households that had to be swapped, and those of them that were not.
-    asked : int
-        Households to be swapped by the rate.
+    `partners`: -1 where a household stays; shape (H,). `at_risk`, `left`: households that had to be swapped, and those
+    of them that were not. `asked`: households to be swapped by the rate.
     """
 
     partners: NDArray[np.int64]

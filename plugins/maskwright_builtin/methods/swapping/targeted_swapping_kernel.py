@@ -82,27 +82,13 @@ def swap_households(
 
     A household is swapped with the one of the largest key that has none yet, on the first profile that offers one.
 
-    Parameters
-    ----------
-    waiting : ndarray of shape (w,), int64
-        Households that look for a partner; those that have one meanwhile are passed over.
-    group : ndarray of shape (w,), int64
-        Group of each of them, 0..g-1.
-    wanted : ndarray of shape (g,), int64
-        Swaps that each group may still begin; written.
-    keys : ndarray of shape (H,), float64
-        Positive; larger ones are taken first.
-    buckets : ndarray of shape (q, H), int64
-        Of each profile, the bucket of a household: those of its area and with its profile, numbered so that buckets
-        with the same profile follow each other.
-    order : ndarray of shape (q, H), int64
-        Households by bucket, then by falling key.
-    starts : ndarray of shape (q, B + 1), int64
-        Where each bucket begins in `order`.
-    profile_starts, profile_stops : ndarray of shape (q, B), int64
-        Range of the buckets with the same profile as a bucket.
-    partners : ndarray of shape (H,), int64
-        Of each household, -1 where it has none; written.
+    `waiting`: households that look for a partner; those that have one meanwhile are passed over; shape (w,). `group`:
+    group of each of them, 0..g-1; shape (w,). `wanted`: swaps that each group may still begin; written; shape (g,).
+    `keys`: Positive; larger ones are taken first; shape (H,). `buckets`: of each profile, the bucket of a household:
+    those of its area and with its profile, numbered so that buckets with the same profile follow each other; shape (q,
+    H). `order`: households by bucket, then by falling key; shape (q, H). `starts`: where each bucket begins in `order`;
+    shape (q, B + 1). `profile_starts`, `profile_stops`: range of the buckets with the same profile as a bucket; shape
+    (q, B). `partners`: of each household, -1 where it has none; written; shape (H,).
     """
     several, most = profile_starts.shape
     size = 1

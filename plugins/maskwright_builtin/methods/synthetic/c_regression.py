@@ -33,16 +33,9 @@ NEGLIGIBLE = 1e-12
 class CRegression:
     """Models of a fuzzy c-regression.
 
-    Attributes
-    ----------
-    models : ndarray of shape (c, q, L)
-        Coefficients on the design's columns.
-    memberships : ndarray of shape (n, c)
-        Of each record in each model; rows sum to 1.
-    objective : ndarray of shape (iterations,)
-        Before each update; never rises but for rounding.
-    change : float
-        Largest change of a membership in the last iteration.
+    `models`: coefficients on the design's columns; shape (c, q, L). `memberships`: of each record in each model; rows
+    sum to 1; shape (n, c). `objective`: before each update; never rises but for rounding; shape (iterations,).
+    `change`: largest change of a membership in the last iteration.
     """
 
     models: Floats
@@ -61,14 +54,7 @@ def fuzzy_c_regression(
     max_iterations: int = 30,
     progress: Progress | None = None,
 ) -> CRegression:
-    """Fit c linear models and memberships in turn, to the end.
-
-    Parameters
-    ----------
-    design, targets, memberships, m, tolerance, max_iterations
-        As in `regression_iterations`.
-    progress : callable, optional
-    """
+    """Fit c linear models and memberships in turn, to the end."""
     states = regression_iterations(
         design, targets, memberships, m=m, tolerance=tolerance, max_iterations=max_iterations
     )
@@ -90,29 +76,13 @@ def regression_iterations(
 ) -> Iterator[CRegression]:
     """Fit c linear models and memberships in turn.
 
-    Parameters
-    ----------
-    design : ndarray of shape (n, q), float64
-        Columns of about equal lengths, orthogonal if possible: normal equations are solved, by eigenvalues.
-    targets : ndarray of shape (n, L), float64
-        One squared residual of a record is the sum over the L targets.
-    memberships : ndarray of shape (n, c), float64
-        To start from; overwritten.
-    m : float
-        Fuzziness, above 1. Memberships are ``1 / sum_j (E_i / E_j) ** (1 / (m - 1))`` for squared residuals E of at
-        least 1e-100; models are least squares weighted by memberships to the power m.
-    tolerance : float
-        Stop when no membership changes by more.
-    max_iterations : int
-        At least 1.
+    `design`: columns of about equal lengths, orthogonal if possible: normal equations are solved, by eigenvalues; shape
+    (n, q). `targets`: one squared residual of a record is the sum over the L targets; shape (n, L). `memberships`: to
+    start from; overwritten; shape (n, c). `m`: fuzziness, above 1. Memberships are ``1 / sum_j (E_i / E_j) ** (1 / (m -
+    1))`` for squared residuals E of at least 1e-100; models are least squares weighted by memberships to the power m.
+    `tolerance`: stop when no membership changes by more. `max_iterations`: at least 1. Returns models, and the
+    memberships in them, which the next iteration overwrites.
 
-    Yields
-    ------
-    CRegression
-        Models, and the memberships in them, which the next iteration overwrites.
-
-    References
-    ----------
     Hathaway, R. J. and Bezdek, J. C. (1993): Switching regression models and fuzzy clustering. IEEE Transactions on
     Fuzzy Systems 1(3), 195-204.
     """

@@ -24,25 +24,10 @@ def regress_records(
 ) -> tuple[float, float]:
     """Memberships of records in models, and the sums that the next models come from.
 
-    Parameters
-    ----------
-    design : ndarray of shape (n, q)
-    targets : ndarray of shape (n, L)
-    models : ndarray of shape (L, q, c)
-        The last axis runs over models, so that the residuals of a record in all of them are one vector.
-    m : float
-        Fuzziness, above 1.
-    memberships : ndarray of shape (n, c)
-        Overwritten.
-    sums : ndarray of shape (c, q (q + 1) / 2 + q L)
-        Receives the sums of ``u ** m z_a z_b`` for b <= a, then those of ``u ** m z_a y_l``.
-
-    Returns
-    -------
-    objective : float
-        Sum of ``u ** m`` times squared residuals.
-    change : float
-        Largest change of a membership.
+    `design`: shape (n, q). `targets`: shape (n, L). `models`: the last axis runs over models, so that the residuals of
+    a record in all of them are one vector; shape (L, q, c). `m`: fuzziness, above 1. `memberships`: overwritten; shape
+    (n, c). `sums`: receives the sums of ``u ** m z_a z_b`` for b <= a, then those of ``u ** m z_a y_l``; shape (c, q (q
+    + 1). Returns sum of ``u ** m`` times squared residuals; largest change of a membership.
     """
     n, q = design.shape
     outputs, c = models.shape[0], models.shape[2]

@@ -138,19 +138,8 @@ def protect(block: Block, params: CartSynthesisParams, rng: np.random.Generator)
 class _Synthesis:
     """What all records of a block share.
 
-    Attributes
-    ----------
-    block : Block
-    params : CartSynthesisParams
-    rng : numpy.random.Generator
-    columns : mapping of name to ndarray of shape (n,), float64
-        Of the block and of its companions; NaN where missing.
-    given : mapping of name to (Variable, ndarray of shape (n,))
-        That trees split by, and stays: companions and weights.
-    order : tuple of Variable
-    completion : Completion
-    uniques : OriginalUniques
-    tally : Tally
+    `columns`: of the block and of its companions; NaN where missing; shape (n,). `given`: that trees split by, and
+    stays: companions and weights; shape (n,).
     """
 
     block: Block
@@ -228,16 +217,9 @@ class _Synthesis:
     ) -> dict[str, NDArray[np.float64]]:
         """Synthetic values of some records.
 
-        Parameters
-        ----------
-        rows : ndarray of shape (m,), int64
-        same : mapping of name to (Variable, ndarray of shape (m,))
-            Further predictors that stay as they are.
-        changed : mapping of name to (Variable, ndarray of shape (m,), ndarray of shape (m,))
-            Further predictors: their original and their synthetic values.
-        progress : callable
-        settled : mapping of name to ndarray of shape (m,), optional
-            Variables that have their synthetic values already.
+        `rows`: shape (m,). `same`: further predictors that stay as they are; shape (m,). `changed`: further predictors:
+        their original and their synthetic values; shape (m,). `settled`: variables that have their synthetic values
+        already; shape (m,).
         """
         settled = settled or {}
         order = [each for each in self.order if each.name not in settled]

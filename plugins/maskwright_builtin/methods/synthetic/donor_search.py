@@ -38,15 +38,7 @@ class Tally:
 class DonorSearch:
     """Search for a value of one variable for each of m records.
 
-    Attributes
-    ----------
-    name : str
-    donors : LeafDonors
-    completion : Completion
-    fixed : mapping of name to ndarray of shape (m,), float64
-        What has a value before.
-    rng : numpy.random.Generator
-    tally : Tally
+    `fixed`: what has a value before; shape (m,).
     """
 
     name: str
@@ -59,10 +51,7 @@ class DonorSearch:
     def values(self, leaves: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Value of each record, and whether it can be completed with that; each of shape (m,).
 
-        Parameters
-        ----------
-        leaves : ndarray of shape (m,), int32
-            Leaf of each record.
+        `leaves`: leaf of each record; shape (m,).
         """
         found = self.donors.backed_off(leaves, self.donors.drawn(leaves, self.rng), self.rng)
         open_ = np.arange(len(leaves))

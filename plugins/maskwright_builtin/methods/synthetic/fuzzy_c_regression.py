@@ -117,18 +117,8 @@ def protect(block: Block, params: FuzzyCRegressionParams, rng: np.random.Generat
 def iterations(block: Block, params: FuzzyCRegressionParams, rng: np.random.Generator) -> Iterator[Iteration]:
     """Models of all dependent variables after each iteration; those that have converged stay as they are.
 
-    Parameters
-    ----------
-    block : Block
-    params : FuzzyCRegressionParams
-        Without draws: only `protect` makes these, after its last iteration.
-    rng : numpy.random.Generator
-        For the clustering to start from.
-
-    Raises
-    ------
-    InputError
-        As `protect`; labels or residuals that are drawn.
+    `params`: without draws: only `protect` makes these, after its last iteration. `rng`: for the clustering to start
+    from.
     """
     from maskwright_builtin.methods.synthetic.c_regression import regression_iterations
 

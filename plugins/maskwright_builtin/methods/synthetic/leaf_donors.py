@@ -27,16 +27,8 @@ class LeafDonors:
     they stand by value. A category is copied from a node where enough records have it. A number is copied where enough
     records of its leaf have it; any other is drawn evenly between the numbers next to it in the leaf.
 
-    Parameters
-    ----------
-    tree : Tree
-    predictors : Predictors
-        Of n records, all that may be donors.
-    values : ndarray of shape (n,), float64
-        None missing.
-    is_category : bool
-    places : int or None
-        Digits after the point of numbers that are drawn; None: as they come.
+    `predictors`: of n records, all that may be donors. `values`: none missing; shape (n,). `places`: digits after the
+    point of numbers that are drawn; None: as they come.
     """
 
     def __init__(

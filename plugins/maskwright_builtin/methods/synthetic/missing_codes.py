@@ -36,21 +36,8 @@ def drawn_missing_codes(
     Each variable's code has a tree on all other variables and the codes before it, grown on the original records
     without a value.
 
-    Parameters
-    ----------
-    block : Block
-    values : ndarray of shape (n, p), float64
-        Synthetic; NaN where missing.
-    given : mapping of name to (Variable, ndarray of shape (n,))
-        Further predictors, which stay as they are.
-    completion : Completion
-        Of the edits.
-    growth : Growth
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of shape (n, p), int64, or None
+    `values`: Synthetic; NaN where missing; shape (n, p). `given`: further predictors, which stay as they are; shape
+    (n,). Returns shape (n, p).
     """
     if block.missing_codes is None:
         return None

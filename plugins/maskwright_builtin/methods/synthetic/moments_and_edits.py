@@ -49,16 +49,9 @@ class MomentsAndEdits(RegressionRoles, frozen=True):
 class Restored:
     """How far values satisfy edits and moments together.
 
-    Attributes
-    ----------
-    rounds : int
-    before : float
-        Largest shift of a mean (in standard deviations of the dependent) or of a covariance (in products of standard
-        deviations) among dependents and independents that bringing the values onto the edits at once would cost.
-    after : float
-        The same after `rounds` rounds.
-    records : int
-        Records that broke an edit at first.
+    `before`: largest shift of a mean (in standard deviations of the dependent) or of a covariance (in products of
+    standard deviations) among dependents and independents that bringing the values onto the edits at once would cost.
+    `after`: the same after `rounds` rounds. `records`: records that broke an edit at first.
     """
 
     rounds: int
@@ -72,26 +65,11 @@ def onto_edits(
 ) -> tuple[NDArray[np.float64], Restored | None]:
     """Values on the edits that keep the moments, as near as alternating projections come.
 
-    Parameters
-    ----------
-    block : Block
-    params : MomentsAndEdits
-        Nothing is done without `restore_moments`.
-    target : Regression
-        Of the original block, a stack of one: its means, fitted values and residual cross products are kept.
-    values : ndarray of shape (n, L)
-        Synthetic values.
-    restore : bool
-        Whether these values keep moments in the first place.
+    `params`: nothing is done without `restore_moments`. `target`: of the original block, a stack of one: its means,
+    fitted values and residual cross products are kept. `values`: synthetic values; shape (n, L). `restore`: whether
+    these values keep moments in the first place. Returns on the edits as far as they can be projected on; what is left,
+    and rounding, is the engine's; shape (n, L).
 
-    Returns
-    -------
-    values : ndarray of shape (n, L)
-        On the edits as far as they can be projected on; what is left, and rounding, is the engine's.
-    restored : Restored or None
-
-    Notes
-    -----
     Values on the edits are the nearest ones, in standardised distance. Values with the moments are F + QR nearest to
     a given residual Z: with the singular value decomposition ZR' = USV', Q = UV' (orthogonal Procrustes problem).
     The two are taken in turn until they agree, each time going on beyond the edits (over-relaxation). Where the set
@@ -152,13 +130,7 @@ def note_moments(restored: Restored | None) -> dict[str, Any]:
 def moments_shift(target: Regression, values: NDArray[np.float64], scale: NDArray[np.float64]) -> float:
     """Largest shift of a mean or covariance of the dependents, with each other and with the independents.
 
-    Parameters
-    ----------
-    target : Regression
-        A stack of one.
-    values : ndarray of shape (n, L)
-    scale : ndarray of shape (L,)
-        Standard deviations of the dependents; independents count in theirs.
+    `values`: shape (n, L). `scale`: standard deviations of the dependents; independents count in theirs; shape (L,).
     """
     n = len(values)
     shift = np.abs(values.mean(axis=0) - target.mean[0, 0]) / scale
@@ -184,17 +156,8 @@ def _with_moments(target: Regression, values: NDArray[np.float64], scale: NDArra
 def hybrid_factor(target: Regression, alpha: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
     """Factor of the residuals that a share `alpha` of the old ones leaves room for, and its smallest eigenvalue.
 
-    Parameters
-    ----------
-    target : Regression
-        A stack of one.
-    alpha : ndarray of shape (L, L)
-
-    Returns
-    -------
-    factor : ndarray of shape (1, L, L)
-    smallest : float
-        Of the cross products E'E - alpha E'E alpha', on the scale of correlations; negative: there is no such factor.
+    `alpha`: shape (L, L). Returns of the cross products E'E - alpha E'E alpha', on the scale of correlations; negative:
+    there is no such factor; shape (1, L, L).
     """
     cross = target.residuals[0].T @ target.residuals[0]
     length = np.sqrt(np.diag(cross))

@@ -26,21 +26,12 @@ ROUNDING = 64 * np.finfo(np.float64).eps
 class Regression:
     """Regression of dependents on an intercept and independents.
 
-    Attributes
-    ----------
-    mean : ndarray of shape (b, 1, L)
-        Of the dependents.
-    fitted : ndarray of shape (b, m, L)
-        Fitted values less `mean`.
-    residuals : ndarray of shape (b, m, L)
-    factor : ndarray of shape (b, L, L)
-        R with R'R = E'E for the residuals E: singular values times right singular vectors, rows beyond the rank 0.
-    residual_rank, design_rank, joint_rank : ndarray of shape (b,), int64
-        Ranks of the residuals, of the independents, and of independents and dependents together, without the intercept.
-    basis : ndarray of shape (b, m, r)
-        Orthonormal columns that span the independents and dependents, without the intercept; spare columns are 0.
-    design : ndarray of shape (b, m, p)
-        Likewise, of the independents alone.
+    `mean`: of the dependents; shape (b, 1, L). `fitted`: fitted values less `mean`; shape (b, m, L). `residuals`: shape
+    (b, m, L). `factor`: r with R'R = E'E for the residuals E: singular values times right singular vectors, rows beyond
+    the rank 0; shape (b, L, L). `residual_rank`, `design_rank`, `joint_rank`: ranks of the residuals, of the
+    independents, and of independents and dependents together, without the intercept; shape (b,). `basis`: orthonormal
+    columns that span the independents and dependents, without the intercept; spare columns are 0; shape (b, m, r).
+    `design`: likewise, of the independents alone; shape (b, m, p).
     """
 
     mean: Floats
@@ -57,14 +48,8 @@ class Regression:
 def regress(dependents: Floats, independents: Floats) -> Regression:
     """Regress dependents on an intercept and independents, whatever their ranks.
 
-    Parameters
-    ----------
-    dependents : ndarray of shape (b, m, L), float64
-    independents : ndarray of shape (b, m, p), float64
-        p may be 0: then the fitted value is the mean.
+    `dependents`: shape (b, m, L). `independents`: p may be 0: then the fitted value is the mean; shape (b, m, p).
 
-    Notes
-    -----
     Columns are centred and scaled first, and bases come from orthogonal decompositions: a Gram matrix is never formed
     nor inverted, so that columns that depend on each other exactly, or lie at an offset of 1e8, do no harm.
     """
@@ -101,19 +86,9 @@ def regress(dependents: Floats, independents: Floats) -> Regression:
 def new_residuals(noise: Floats, avoid: Floats, factor: Floats, rank: NDArray[np.int64]) -> Floats:
     """Residuals made of noise, with mean 0 and cross products ``factor' factor``, orthogonal to given columns.
 
-    Parameters
-    ----------
-    noise : ndarray of shape (b, m, L), float64
-        Standard normal draws.
-    avoid : ndarray of shape (b, m, r)
-        Orthonormal columns, orthogonal to the intercept.
-    factor : ndarray of shape (b, L, L)
-    rank : ndarray of shape (b,), int64
-        Rank of `factor`; at least as many dimensions must be left beside `avoid` and the intercept.
-
-    Returns
-    -------
-    ndarray of shape (b, m, L)
+    `noise`: standard normal draws; shape (b, m, L). `avoid`: orthonormal columns, orthogonal to the intercept; shape
+    (b, m, r). `factor`: shape (b, L, L). `rank`: rank of `factor`; at least as many dimensions must be left beside
+    `avoid` and the intercept; shape (b,). Returns shape (b, m, L).
     """
     columns = int(rank.max(initial=0))
     if columns == 0:
@@ -134,15 +109,7 @@ def new_residuals(noise: Floats, avoid: Floats, factor: Floats, rank: NDArray[np
 def orthonormal_basis(columns: Floats) -> tuple[Floats, NDArray[np.int64]]:
     """Orthonormal columns that span the given ones, those beyond the rank 0; and the rank.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (b, m, p), float64
-        Of about equal lengths.
-
-    Returns
-    -------
-    basis : ndarray of shape (b, m, min(m, p))
-    rank : ndarray of shape (b,), int64
+    `columns`: of about equal lengths; shape (b, m, p). Returns shape (b, m, min(m, p).
     """
     if columns.shape[2] == 0:
         return np.zeros((*columns.shape[:2], 0)), np.zeros(len(columns), dtype=np.int64)
@@ -154,16 +121,8 @@ def orthonormal_basis(columns: Floats) -> tuple[Floats, NDArray[np.int64]]:
 def square_factor(cross: Floats) -> tuple[Floats, Floats]:
     """Factor R with R'R = `cross`, by eigenvalues, and the smallest eigenvalue; negative ones count as 0.
 
-    Parameters
-    ----------
-    cross : ndarray of shape (b, L, L)
-        Symmetric.
-
-    Returns
-    -------
-    factor : ndarray of shape (b, L, L)
-        Largest eigenvalue first, so that rows beyond the rank are 0.
-    smallest : ndarray of shape (b,)
+    `cross`: symmetric; shape (b, L, L). Returns largest eigenvalue first, so that rows beyond the rank are 0; shape (b,
+    L, L).
     """
     values, vectors = np.linalg.eigh(cross)
     values, vectors = values[:, ::-1], vectors[:, :, ::-1]

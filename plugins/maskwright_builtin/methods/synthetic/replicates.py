@@ -18,10 +18,7 @@ _SHIFT = np.uint64(29)
 class OriginalUniques:
     """Original records that no other equals, by a 64-bit hash of their values: chances of a mistake are below 1e-6.
 
-    Parameters
-    ----------
-    columns : sequence of p ndarray of shape (n,), float64
-        NaN where missing; missing cells are equal.
+    `columns`: NaN where missing; missing cells are equal; shape (n,).
     """
 
     def __init__(self, columns: Sequence[NDArray[np.float64]]) -> None:

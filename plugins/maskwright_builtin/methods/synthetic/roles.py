@@ -43,13 +43,7 @@ class RegressionRoles(BaseModel, extra="forbid", frozen=True):
 
 
 def independent_columns(block: Block, names: Sequence[str]) -> NDArray[np.float64]:
-    """Columns of the independent variables; shape (n, p).
-
-    Raises
-    ------
-    InputError
-        When the block does not hold one of them, or a cell of the block or of one of them is missing.
-    """
+    """Columns of the independent variables; shape (n, p)."""
     strangers = [name for name in names if name not in block.companions]
     if strangers:
         raise InputError(f"the independent variables {', '.join(strangers)} are not in the data of this step")
@@ -67,13 +61,7 @@ def independent_columns(block: Block, names: Sequence[str]) -> NDArray[np.float6
 
 
 def require_spread(block: Block, regression: Regression) -> None:
-    """Refuse dependents that the independents determine: their synthetic values would be the true ones.
-
-    Raises
-    ------
-    InputError
-        Naming them.
-    """
+    """Refuse dependents that the independents determine: their synthetic values would be the true ones."""
     sizes = np.sqrt(np.einsum("bmp,bmp->p", regression.residuals, regression.residuals))
     total = np.sqrt(np.einsum("mp,mp->p", *[block.values - block.values.mean(axis=0)] * 2))
     noise = 1e-9 * total
@@ -89,19 +77,7 @@ def require_spread(block: Block, regression: Regression) -> None:
 def require_records(n: int, needed: int, why: str) -> None:
     """Refuse blocks with too few degrees of freedom.
 
-    Parameters
-    ----------
-    n : int
-        Records that are masked together.
-    needed : int
-        Fewest of them.
-    why : str
-        Reason, for the message.
-
-    Raises
-    ------
-    InputError
-        Naming the limit.
+    `n`: records that are masked together.
     """
     if n < needed:
         raise InputError(

@@ -37,11 +37,7 @@ MOST_PLACES = 4
 class Growth:
     """How trees grow.
 
-    Attributes
-    ----------
-    limits : TreeLimits
-    sample : int
-        Records that a tree is grown on, at most; all are donors.
+    `sample`: records that a tree is grown on, at most; all are donors.
     """
 
     limits: TreeLimits
@@ -51,21 +47,10 @@ class Growth:
 class SyntheticSequence:
     """Distributions of variables, each given those before it, learnt from original records.
 
-    Parameters
-    ----------
-    given : mapping of name to (Variable, ndarray of shape (n,), float64)
-        What is not synthesised, before all others.
-    order : sequence of Variable
-        What is synthesised, in this order.
-    originals : mapping of name to ndarray of shape (n,), float64
-        Numbers or category codes of these variables; NaN where missing.
-    growth : Growth
-    rng : numpy.random.Generator
-    progress : callable
-        Told the share of trees that have grown.
+    `given`: what is not synthesised, before all others; shape (n,). `order`: what is synthesised, in this order.
+    `originals`: numbers or category codes of these variables; NaN where missing; shape (n,). `progress`: told the share
+    of trees that have grown.
 
-    Notes
-    -----
     The tree of a variable with missing cells tells first whether there is a value, a second one which.
     """
 
@@ -138,25 +123,8 @@ class SyntheticSequence:
     ) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.bool_]]:
         """Synthetic records.
 
-        Parameters
-        ----------
-        m : int
-            How many.
-        given : mapping of name to ndarray of shape (m,), float64
-            What is not synthesised, of each record.
-        known : mapping of name to ndarray of shape (m,), float64
-            As far as edits read it.
-        completion : Completion
-        rng : numpy.random.Generator
-        tally : Tally
-            Told of what edits made of donors.
-        progress : callable
-
-        Returns
-        -------
-        values : dict of name to ndarray of shape (m,), float64
-        possible : ndarray of shape (m,), bool
-            Whether a value was found for each variable.
+        `given`: what is not synthesised, of each record; shape (m,). `known`: as far as edits read it; shape (m,).
+        `tally`: told of what edits made of donors. Returns whether a value was found for each variable; shape (m,).
         """
         before = [_nothing(m), *(coding.coded(given[name]) for name, coding in self._given.items())]
         found: dict[str, NDArray[np.float64]] = {}
@@ -230,13 +198,7 @@ def default_order(
 ) -> tuple[str, ...]:
     """Order in which variables are synthesised: those with few categories first, then numbers, then what edits define.
 
-    Parameters
-    ----------
-    variables : sequence of Variable
-    values : mapping of name to ndarray of shape (n,), float64
-    edits : EditSet
-    first : sequence of str
-        Variables that come before all others, in this order.
+    `values`: shape (n,). `first`: variables that come before all others, in this order.
     """
     rank: dict[str, tuple[int, int]] = {}
     for variable in variables:

@@ -42,21 +42,10 @@ def best_cut(
 ) -> tuple[float, int]:
     """Score and number of codes on the left of the best cut of a line of codes; 0 on the left when there is none.
 
-    Parameters
-    ----------
-    line : ndarray of shape (c,), int64
-        Codes in the order in which they are tried.
-    table : ndarray of shape (size, 2 + channels), float64
-        What the records of a node add up to, by code.
-    total : ndarray of shape (2 + channels,), float64
-        And all together.
-    active : ndarray of int64
-        Columns of the channels that any record has.
-    left : ndarray of shape (2 + channels,), float64
-        Written.
-    min_leaf : int
-    tolerance : float
-        A later cut must be better by this.
+    `line`: codes in the order in which they are tried; shape (c,). `table`: what the records of a node add up to, by
+    code; shape (size, 2 + channels). `total`: and all together; shape (2 + channels,). `active`: columns of the
+    channels that any record has. `left`: written; shape (2 + channels,). `tolerance`: a later cut must be better by
+    this.
     """
     left[:] = 0.0
     best, where = -np.inf, ZERO
@@ -223,31 +212,11 @@ def grow(
 ]:
     """Grow a tree, before pruning.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n, p), uint16
-        Codes; written, as are the four of each record.
-    sizes, nominal : ndarray of shape (p,)
-    classes : ndarray of shape (n,), int64
-        Channel of each record.
-    amounts, weights, squares : ndarray of shape (n,), float64
-        What a record adds to its channel, its weight, and its own part of the impurity.
-    channels, min_leaf : int
-    complexity : float
-        Share of the root's impurity below which nothing is split.
-    max_depth : int
-
-    Returns
-    -------
-    feature, first_child, parent : ndarray of shape (nodes,), int32
-        Feature is -1 for leaves; the children are `first_child` and the node after it.
-    first_side : ndarray of shape (nodes,), int64
-        Where the sides of a node's codes begin.
-    sides : ndarray of uint8
-        1 for a code that goes to the second child.
-    records : ndarray of shape (nodes,), int64
-    impurity : ndarray of shape (nodes,), float64
-        Of the records of a node, in total.
+    `rows`: Codes; written, as are the four of each record; shape (n, p). `sizes`, `nominal`: shape (p,). `classes`:
+    channel of each record; shape (n,). `amounts`, `weights`, `squares`: what a record adds to its channel, its weight,
+    and its own part of the impurity; shape (n,). `complexity`: share of the root's impurity below which nothing is
+    split. Returns feature is -1 for leaves; the children are `first_child` and the node after it; where the sides of a
+    node's codes begin; 1 for a code that goes to the second child; of the records of a node, in total; shape (nodes,).
     """
     n, p = rows.shape
     most = max(1, 2 * (n // min_leaf) + 1)
@@ -372,11 +341,7 @@ def apply(
 ) -> NDArray[np.int32]:
     """Leaf of each record; shape (n,).
 
-    Parameters
-    ----------
-    codes : ndarray of shape (p, n), uint16
-    feature, first_child, first_side, sides
-        As `grow` gives them.
+    `codes`: shape (p, n).
     """
     n = codes.shape[1]
     leaf = np.zeros(n, dtype=np.int32)

@@ -24,13 +24,8 @@ ENOUGH_INTERVALS = 255
 class Predictor:
     """One predictor of n records.
 
-    Attributes
-    ----------
-    codes : ndarray of shape (n,), uint16
-        0..size-1; the last one is that of a missing cell, whether one is missing or not.
-    size : int
-    nominal : bool
-        Whether any set of codes may go to one side; otherwise codes go by their order, the missing ones to either side.
+    `codes`: 0..size-1; the last one is that of a missing cell, whether one is missing or not; shape (n,). `nominal`:
+    whether any set of codes may go to one side; otherwise codes go by their order, the missing ones to either side.
     """
 
     codes: NDArray[np.uint16]
@@ -42,11 +37,7 @@ class Predictor:
 class Predictors:
     """All predictors of n records.
 
-    Attributes
-    ----------
-    codes : ndarray of shape (p, n), uint16
-    sizes : ndarray of shape (p,), int64
-    nominal : ndarray of shape (p,), bool
+    `codes`: shape (p, n). `sizes`: shape (p,). `nominal`: shape (p,).
     """
 
     codes: NDArray[np.uint16]
@@ -70,18 +61,8 @@ class Predictors:
 def categorical_predictor(codes: NDArray[np.int64], categories: int, *, nominal: bool = True) -> Predictor:
     """Categories as a predictor.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n,), integer
-        0..categories-1; -1 where missing.
-    categories : int
-    nominal : bool
-        False where the codes are in an order that means something.
-
-    Raises
-    ------
-    InputError
-        More categories than a tree can tell apart.
+    `codes`: 0..categories-1; -1 where missing; shape (n,). `nominal`: false where the codes are in an order that means
+    something.
     """
     if categories >= MOST_CODES:
         raise InputError(f"a tree splits by at most {MOST_CODES - 1} categories, not {categories}")
@@ -91,16 +72,8 @@ def categorical_predictor(codes: NDArray[np.int64], categories: int, *, nominal:
 def numeric_cuts(values: NDArray[np.float64], intervals: int = ENOUGH_INTERVALS) -> NDArray[np.float64]:
     """Where to cut numbers: between different values, or at quantiles where there are more values than intervals.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64
-        NaN where missing.
-    intervals : int
-
-    Returns
-    -------
-    ndarray of shape (c,), float64
-        Ascending, c below `intervals`; interval i holds what is above cut i - 1 and at most cut i.
+    `values`: NaN where missing; shape (n,). Returns ascending, c below `intervals`; interval i holds what is above cut
+    i - 1 and at most cut i; shape (c,).
     """
     present = np.sort(values[~np.isnan(values)])
     different = present[np.concatenate([[True], present[1:] != present[:-1]])] if present.size else present
@@ -114,12 +87,7 @@ def numeric_cuts(values: NDArray[np.float64], intervals: int = ENOUGH_INTERVALS)
 def numeric_predictor(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> Predictor:
     """Numbers as a predictor: the interval that each is in.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64
-        NaN where missing.
-    cuts : ndarray of shape (c,), float64
-        Of `numeric_cuts`, of these values or of others.
+    `values`: NaN where missing; shape (n,). `cuts`: of `numeric_cuts`, of these values or of others; shape (c,).
     """
     if len(cuts) + 2 > MOST_CODES:
         raise InputError(f"a tree splits numbers by at most {MOST_CODES - 2} intervals, not {len(cuts) + 1}")

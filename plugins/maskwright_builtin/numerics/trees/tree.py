@@ -25,15 +25,9 @@ LEAF = -1
 class TreeLimits:
     """How far a tree grows.
 
-    Attributes
-    ----------
-    min_leaf : int
-        Least number of records of a leaf.
-    complexity : float
-        Of all prunings of the grown tree the one with least ``impurity + complexity x (impurity of the root) x splits``
-        is taken; 0 keeps every split that gains anything.
-    depth : int
-        Most splits from the root to a leaf.
+    `min_leaf`: least number of records of a leaf. `complexity`: of all prunings of the grown tree the one with least
+    ``impurity + complexity x (impurity of the root) x splits`` is taken; 0 keeps every split that gains anything.
+    `depth`: most splits from the root to a leaf.
     """
 
     min_leaf: int = 5
@@ -99,10 +93,7 @@ class Tree:
         A code that no record of a node had when the tree was grown goes with the nearest one in order, or with the most
         records.
 
-        Parameters
-        ----------
-        predictors : Predictors
-            The same ones, in the same codes, of the same or other records.
+        `predictors`: the same ones, in the same codes, of the same or other records.
         """
         from maskwright_builtin.numerics.trees.growing_kernel import apply  # Numba: plugins are listed without it
 
@@ -118,19 +109,8 @@ def classification_tree(
 ) -> Tree:
     """Tree that tells classes apart, by Gini impurity.
 
-    Parameters
-    ----------
-    predictors : Predictors
-        Of n records.
-    classes : ndarray of shape (n,), integer
-        0..number-1.
-    number : int
-    weights : ndarray of shape (n,), float64, optional
-        Not negative. `min_leaf` counts records.
-    limits : TreeLimits, optional
+    `classes`: 0..number-1; shape (n,). `weights`: not negative. `min_leaf` counts records; shape (n,).
 
-    References
-    ----------
     Breiman, Friedman, Olshen, Stone (1984), Classification and Regression Trees, Wadsworth.
     """
     weight = np.ones(len(classes)) if weights is None else np.array(weights, dtype=np.float64)
@@ -145,18 +125,8 @@ def regression_tree(
 ) -> Tree:
     """Tree that predicts numbers, by their variance.
 
-    Parameters
-    ----------
-    predictors : Predictors
-        Of n records.
-    values : ndarray of shape (n,), float64
-        None missing.
-    weights : ndarray of shape (n,), float64, optional
-        Not negative. `min_leaf` counts records.
-    limits : TreeLimits, optional
+    `values`: none missing; shape (n,). `weights`: not negative. `min_leaf` counts records; shape (n,).
 
-    References
-    ----------
     Breiman, Friedman, Olshen, Stone (1984), Classification and Regression Trees, Wadsworth.
     """
     weight = np.ones(len(values)) if weights is None else np.array(weights, dtype=np.float64)

@@ -39,15 +39,9 @@ ROUNDING = 1e-9
 class LowerBound:
     """What column generation found.
 
-    Attributes
-    ----------
-    value : float
-        No partition into groups of at least k has a smaller within-group sum of squares.
-    relaxed : float
-        Value of the linear programme over the groups generated; the bound cannot rise above it.
-    rounds, groups : int
-    unfinished : int
-        Searches of the last round that were cut off: their own bound stands for them.
+    `value`: no partition into groups of at least k has a smaller within-group sum of squares. `relaxed`: value of the
+    linear programme over the groups generated; the bound cannot rise above it. `unfinished`: searches of the last round
+    that were cut off: their own bound stands for them.
     """
 
     value: float
@@ -68,25 +62,10 @@ def sum_of_squares_bound(
 ) -> LowerBound:
     """Bound the within-group sum of squares of all partitions into groups of at least k records from below.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, p), float64
-        Standardised.
-    k : int
-        At least 2; n at least 2k.
-    partitions : iterable of ndarray of shape (n,), int64
-        Labels of partitions with groups of k to 2k - 1 records, at least one: their groups are the first columns.
-    precision : float
-        Stop when the bound is within this share of the linear programme's value.
-    max_rounds : int
-    progress : callable, optional
+    `points`: standardised; shape (n, p). `k`: at least 2; n at least 2k. `partitions`: labels of partitions with groups
+    of k to 2k - 1 records, at least one: their groups are the first columns; shape (n,). `precision`: stop when the
+    bound is within this share of the linear programme's value.
 
-    Returns
-    -------
-    LowerBound
-
-    Notes
-    -----
     Set partitioning: minimise the sum of squares of the chosen groups, each record in exactly one. Groups of 2k and
     more can be split without loss, so k to 2k - 1 records suffice. The linear relaxation is solved over a pool of
     groups; its dual prices are searched exactly for groups that cost less than the prices of their records. Lowering
@@ -95,8 +74,6 @@ def sum_of_squares_bound(
     first: they have many groups to look at, and are then out of the way. The prices that are searched lie between the
     best ones so far and those of the programme, which swing.
 
-    References
-    ----------
     Aloise, D., Hansen, P., Rocha, C. and Santi, E. (2014): Column generation bounds for numerical microaggregation.
     Journal of Global Optimization 60(2), 165-182.
     """

@@ -28,30 +28,12 @@ def price_groups(
 ) -> int:
     """For each record and group size, the group of it and later records with the lowest reduced cost.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, p)
-    prices : ndarray of shape (n,)
-    k : int
-        Groups have k to 2k - 1 records.
-    first, last : int
-        Records first..last-1 are looked at.
-    most_nodes : int
-        Nodes of the search tree of one record and size; beyond, its bound stands for its groups.
-    excess : ndarray of shape (n,)
-        Receives a lower bound of the reduced costs of the record's groups; at most 0.
-    costs : ndarray of shape (n, k)
-        Receives the reduced costs of the groups found, 0 where there is none below 0.
-    members : ndarray of shape (n, k, 2k - 1)
-        Receives their records.
+    `points`: shape (n, p). `prices`: shape (n,). `k`: groups have k to 2k - 1 records. `first`, `last`: records
+    first..last-1 are looked at. `most_nodes`: nodes of the search tree of one record and size; beyond, its bound stands
+    for its groups. `excess`: receives a lower bound of the reduced costs of the record's groups; at most 0; shape (n,).
+    `costs`: receives the reduced costs of the groups found, 0 where there is none below 0; shape (n, k). `members`:
+    receives their records; shape (n, k, 2k - 1).
 
-    Returns
-    -------
-    int
-        Searches that reached `most_nodes`.
-
-    Notes
-    -----
     The sum of squares of a group of s is the sum of the squared distances of its pairs, divided by s. With some of its
     records chosen, each further record j costs at least its distances to them over s, less its price: the sum of the
     smallest such costs bounds every way to complete the group.

@@ -20,17 +20,8 @@ SLACK = 1.0 + 1e-9
 def farthest_from(points: NDArray[np.float64], record: int, alive: NDArray[np.int64]) -> tuple[int, float]:
     """Record of `alive`, which ascends, farthest from a record; the first of several.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, p), float64
-    record : int
-    alive : ndarray of shape (m,), int64
-        Records looked at, ascending.
-
-    Returns
-    -------
-    int, float
-        The record and its squared distance.
+    `points`: shape (n, p). `alive`: records looked at, ascending; shape (m,). Returns the record and its squared
+    distance.
     """
     best, distance = -1, -1.0
     point = points[record]
@@ -53,24 +44,10 @@ def farthest_pair(
 ) -> int:
     """Find the first record of the two ungrouped ones that are farthest from each other.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, p), float64
-    alive : ndarray of shape (m,), int64
-        Ungrouped records, ascending; m >= 2.
-    labels : ndarray of shape (n,), int64
-        -1 where ungrouped.
-    bounds : ndarray of shape (n,), float64
-        No record is farther than this (squared) from each one; written.
-    partners : ndarray of shape (n,), int64
-        Record at exactly that distance, or -1; written.
-    radii : ndarray of shape (n,), float64
-        Distances from some point.
-
-    Returns
-    -------
-    int
-        The lower record of the farthest pair; of several pairs the one with the lowest.
+    `points`: shape (n, p). `alive`: ungrouped records, ascending; m >= 2; shape (m,). `labels`: -1 where ungrouped;
+    shape (n,). `bounds`: no record is farther than this (squared) from each one; written; shape (n,). `partners`:
+    record at exactly that distance, or -1; written; shape (n,). `radii`: distances from some point; shape (n,). Returns
+    the lower record of the farthest pair; of several pairs the one with the lowest.
     """
     outermost = 0.0
     for record in alive:
@@ -104,16 +81,8 @@ def take_nearest(
 
     `alive` ascends and has at least k records. Of equally near ones the first count.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, p), float64
-    record, k, label : int
-    alive : ndarray of shape (m,), int64
-        Ungrouped records, ascending; m >= k.
-    distances : ndarray of shape (m,) or longer, float64
-        Scratch memory.
-    labels : ndarray of shape (n,), int64
-        Written.
+    `points`: shape (n, p). `alive`: ungrouped records, ascending; m >= k; shape (m,). `distances`: scratch memory;
+    shape (m,). `labels`: written; shape (n,).
     """
     m = alive.shape[0]
     point = points[record]
@@ -151,20 +120,9 @@ def make_pairs(
 ) -> tuple[NDArray[np.int64], int]:
     """Make up to `pairs` pairs of clusters while 3k records are ungrouped; return those left and the next label.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, p), float64
-    k : int
-    alive : ndarray of shape (m,), int64
-        Ungrouped records, ascending.
-    labels : ndarray of shape (n,), int64
-        Negative where ungrouped; written.
-    bounds, partners, radii : ndarray of shape (n,), float64, int64 and float64
-        As `farthest_pair` has them.
-    label : int
-        Of the next cluster.
-    pairs : int
-        At most so many are made.
+    `points`: shape (n, p). `alive`: ungrouped records, ascending; shape (m,). `labels`: negative where ungrouped;
+    written; shape (n,). `bounds`, `partners`, `radii`: as `farthest_pair` has them; shape (n,). `pairs`: at most so
+    many are made.
     """
     distances = np.empty(alive.shape[0])
     while alive.shape[0] >= 3 * k and pairs > 0:

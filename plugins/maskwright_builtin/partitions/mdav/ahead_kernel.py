@@ -39,21 +39,12 @@ CERTAIN = 1e-9
 class Lists(NamedTuple):
     """What was found ahead for up to s records.
 
-    Attributes
-    ----------
-    places : ndarray of shape (n,), int32
-        Where the lists of a record are; -1 where there are none.
-    farthest : ndarray of shape (s // 2, f), int64
-        Records by falling distance, ties by ascending number; -1 from where there are no more. Only the first half of
-        the places have one.
-    nearest : ndarray of shape (s, g), int64
-        Likewise by growing distance; the record itself may be among them.
-    outermost : ndarray of shape (s // 2,), int64
-        The records farthest from `center`, of those that remained then; -1 from where there are no more.
-    radii : ndarray of shape (s // 2,), float64
-        Their distances from it.
-    center : ndarray of shape (p,), float64
-        Centroid of the records that remained then.
+    `places`: where the lists of a record are; -1 where there are none; shape (n,). `farthest`: records by falling
+    distance, ties by ascending number; -1 from where there are no more. Only the first half of the places have one;
+    shape (s // 2, f). `nearest`: likewise by growing distance; the record itself may be among them; shape (s, g).
+    `outermost`: the records farthest from `center`, of those that remained then; -1 from where there are no more; shape
+    (s // 2,). `radii`: their distances from it; shape (s // 2,). `center`: centroid of the records that remained then;
+    shape (p,).
     """
 
     places: NDArray[np.int32]
@@ -128,17 +119,9 @@ def list_farthest(
 ) -> int:
     """Write the list of the farthest remaining records of each point; return the work, in leaves looked at.
 
-    Parameters
-    ----------
-    standardised : ndarray of shape (n, p), float64
-    points : ndarray of shape (q, p), float64
-        Remaining records, or points between them.
-    leaves : Leaves
-    farthest : ndarray of shape (q, f), int64
-        Written.
+    `standardised`: shape (n, p). `points`: remaining records, or points between them; shape (q, p). `farthest`:
+    written; shape (q, f).
 
-    Notes
-    -----
     Scores are distances without the square of the point's own radius: with radii of at most 1, p + 2 terms whose sizes
     sum to at most 4, so that `farthest_slack` is above their error.
     """
@@ -227,12 +210,8 @@ def list_farthest(
 def expected_partners(farthest: NDArray[np.int64], expected: NDArray[np.int64]) -> int:
     """Write the records that are likely to be the farthest of others when their turn comes; return how many they are.
 
-    Parameters
-    ----------
-    farthest : ndarray of shape (q, f), int64
-        The lists, in the order in which they are likely to be read.
-    expected : ndarray of shape (q,), int64
-        Written: each record once.
+    `farthest`: the lists, in the order in which they are likely to be read; shape (q, f). `expected`: Written: each
+    record once; shape (q,).
     """
     count = ZERO
     for at in range(farthest.shape[0]):
@@ -272,17 +251,9 @@ def farthest_listed(
 ) -> tuple[int, float]:
     """Return the remaining record farthest from a point and its squared distance, or -1 where the list cannot tell.
 
-    Parameters
-    ----------
-    standardised : ndarray of shape (n, p), float64
-    point : ndarray of shape (p,), float64
-        Near the centre of `lists`.
-    labels : ndarray of shape (n,), int64
-        -1 for remaining records.
-    lists : Lists
+    `standardised`: shape (n, p). `point`: near the centre of `lists`; shape (p,). `labels`: -1 for remaining records;
+    shape (n,).
 
-    Notes
-    -----
     The centroid has moved by t since the outermost records were listed: a record that was r away is at most r + t away,
     and one that is not listed at most as far as the last one listed. `CERTAIN` is far above the rounding of all of it.
     """

@@ -65,14 +65,7 @@ def list_nearest(
 ) -> int:
     """Write the list of the nearest remaining records of each record; return the work, in leaves looked at.
 
-    Parameters
-    ----------
-    standardised : ndarray of shape (n, p), float64
-    asked : ndarray of shape (q,), int64
-        Remaining records.
-    leaves : Leaves
-    nearest : ndarray of shape (q, g), int64
-        Written.
+    `standardised`: shape (n, p). `asked`: remaining records; shape (q,). `nearest`: written; shape (q, g).
     """
     p, capacity = standardised.shape[1], nearest.shape[1]
     m = leaves.counts.shape[0]

@@ -28,16 +28,9 @@ def add_to_sums(sums: NDArray[np.float64], record: NDArray[np.float64], sign: fl
     Knuth's exact sum of two numbers, then a renormalisation: the centroid keeps full precision however many records
     are taken away.
 
-    Parameters
-    ----------
-    sums : ndarray of shape (2, p), float64
-        High and low part of each sum; changed.
-    record : ndarray of shape (p,), float64
-    sign : float
-        1 to add, -1 to take away.
+    `sums`: high and low part of each sum; changed; shape (2, p). `record`: shape (p,). `sign`: 1 to add, -1 to take
+    away.
 
-    References
-    ----------
     Knuth (1997), The Art of Computer Programming 2, 3rd ed., section 4.2.2.
     """
     for j in range(record.shape[0]):
@@ -71,16 +64,8 @@ def remove(
 ) -> None:
     """Give a remaining record its label and take it out of the leaves and the sums.
 
-    Parameters
-    ----------
-    standardised : ndarray of shape (n, p), float64
-    row, label : int
-    labels : ndarray of shape (n,), int64
-        Written.
-    sums : ndarray of shape (2, p), float64
-        Of the remaining records; changed.
-    leaves : Leaves
-        Changed.
+    `standardised`: shape (n, p). `labels`: written; shape (n,). `sums`: of the remaining records; changed; shape (2,
+    p).
     """
     labels[row] = label
     leaf, slot = leaves.slots[row] // LEAF, leaves.slots[row] % LEAF
@@ -104,18 +89,8 @@ def take_cluster(
 ) -> int:
     """Make the cluster of a record and its nearest ones; return the work, in leaves looked at.
 
-    Parameters
-    ----------
-    standardised : ndarray of shape (n, p), float64
-    row, label : int
-    labels : ndarray of shape (n,), int64
-        Written.
-    sums : ndarray of shape (2, p), float64
-        Of the remaining records; changed.
-    leaves : Leaves
-        Changed.
-    lists : Lists
-    work : Workspace
+    `standardised`: shape (n, p). `labels`: written; shape (n,). `sums`: of the remaining records; changed; shape (2,
+    p).
     """
     remove(standardised, row, label, labels, sums, leaves)
     wanted = work.heap.shape[0]
@@ -153,34 +128,11 @@ def make_clusters(
 ) -> tuple[int, int, int, int]:
     """Make pairs of clusters until fewer than 3k records remain, or something else is to be done first.
 
-    Parameters
-    ----------
-    standardised : ndarray of shape (n, p), float64
-    labels : ndarray of shape (n,), int64
-        -1 for remaining records; written.
-    sums : ndarray of shape (2, p), float64
-        Column sums of the remaining records; written.
-    leaves : Leaves
-        The remaining records; written.
-    lists : Lists
-        What was found ahead.
-    work : Workspace
-    remaining : int
-        Number of remaining records.
-    label : int
-        Next label.
-    budget : int
-        Work until the call returns, in leaves looked at; a pair of clusters is always finished.
-    ahead : bool
-        Whether to return at a record that is the farthest from the centroid and has no lists.
-
-    Returns
-    -------
-    status : int
-        `FEW_LEFT`; `SLICE_ENDED`: the budget is spent; `REBUILD`: the leaves have thinned out; `NOT_LISTED`.
-    remaining, label : int
-    spent : int
-        Work, in leaves looked at.
+    `standardised`: shape (n, p). `labels`: -1 for remaining records; written; shape (n,). `sums`: column sums of the
+    remaining records; written; shape (2, p). `budget`: work until the call returns, in leaves looked at; a pair of
+    clusters is always finished. `ahead`: whether to return at a record that is the farthest from the centroid and has
+    no lists. Returns `FEW_LEFT`; `SLICE_ENDED`: the budget is spent; `REBUILD`: the leaves have thinned out;
+    `NOT_LISTED`; work, in leaves looked at.
     """
     m, p = leaves.counts.shape[0], standardised.shape[1]
     k = work.heap.shape[0] + 1

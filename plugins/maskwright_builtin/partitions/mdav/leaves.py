@@ -26,28 +26,13 @@ Single = Any
 class Leaves(NamedTuple):
     """Remaining records, cut into m leaves.
 
-    Attributes
-    ----------
-    values : ndarray of shape (m, p, LEAF), float32
-        Scaled coordinates. The first one of a removed record is NaN, which no comparison admits.
-    squares : ndarray of shape (m, LEAF), float32
-        Squared radii; NaN likewise.
-    rows : ndarray of shape (m, LEAF), int64
-        Record in each slot, ascending in a leaf; -1 where there is none (any more).
-    slots : ndarray of shape (n,), int64
-        Place of each remaining record: leaf times LEAF plus slot.
-    counts : ndarray of shape (m,), int64
-        Remaining records in each leaf.
-    low, high : ndarray of shape (p, m), float32
-        Box of each leaf.
-    inner, outer : ndarray of shape (m,), float32
-        Smallest and largest radius in each leaf.
-    uniform : ndarray of shape (m,), bool
-        Whether all records of a leaf are equal.
-    center : ndarray of shape (p,), float64
-        What coordinates and radii are relative to.
-    scale : float
-        Power of two that brings the largest radius into (1/2, 1].
+    `values`: scaled coordinates. The first one of a removed record is NaN, which no comparison admits; shape (m, p,
+    LEAF). `squares`: squared radii; NaN likewise; shape (m, LEAF). `rows`: record in each slot, ascending in a leaf; -1
+    where there is none (any more); shape (m, LEAF). `slots`: place of each remaining record: leaf times LEAF plus slot;
+    shape (n,). `counts`: remaining records in each leaf; shape (m,). `low`, `high`: box of each leaf; shape (p, m).
+    `inner`, `outer`: smallest and largest radius in each leaf; shape (m,). `uniform`: whether all records of a leaf are
+    equal; shape (m,). `center`: what coordinates and radii are relative to; shape (p,). `scale`: power of two that
+    brings the largest radius into (1/2, 1].
     """
 
     values: NDArray[np.float32]
@@ -67,14 +52,8 @@ class Leaves(NamedTuple):
 def cut_leaves(standardised: NDArray[np.float64], members: NDArray[np.int64], center: NDArray[np.float64]) -> Leaves:
     """Cut records into leaves.
 
-    Parameters
-    ----------
-    standardised : ndarray of shape (n, p), float64
-        p >= 1; every square and every sum of p squares is finite.
-    members : ndarray of shape (r,), int64
-        The records to cut, ascending; r >= 1.
-    center : ndarray of shape (p,), float64
-        About their centroid.
+    `standardised`: p >= 1; every square and every sum of p squares is finite; shape (n, p). `members`: the records to
+    cut, ascending; r >= 1; shape (r,). `center`: about their centroid; shape (p,).
     """
     n, p = standardised.shape
     m = -(-len(members) // LEAF)

@@ -13,13 +13,7 @@ if TYPE_CHECKING:
 
 @inlined
 def comes_before(distance: float, row: int, other_distance: float, other_row: int) -> bool:
-    """Order of the nearest records: by distance, then by record number.
-
-    Parameters
-    ----------
-    distance, other_distance : float
-    row, other_row : int
-    """
+    """Order of the nearest records: by distance, then by record number."""
     return distance < other_distance or (distance == other_distance and row < other_row)
 
 
@@ -27,16 +21,8 @@ def comes_before(distance: float, row: int, other_distance: float, other_row: in
 def keep_nearest(heap: NDArray[np.float64], rows: NDArray[np.int64], size: int, distance: float, row: int) -> int:
     """Offer a record to the heap of the nearest ones, of which there are `size`; return their new number.
 
-    Parameters
-    ----------
-    heap, rows : ndarray of shape (k - 1,), float64 and int64
-        Squared distances, the largest first, and their records; changed.
-    size : int
-        Places in use.
-    distance : float
-        Squared distance of the record offered.
-    row : int
-        Its number.
+    `heap`, `rows`: squared distances, the largest first, and their records; changed; shape (k - 1,). `distance`:
+    squared distance of the record offered.
     """
     capacity = heap.shape[0]
     if size < capacity:

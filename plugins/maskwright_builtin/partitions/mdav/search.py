@@ -50,18 +50,9 @@ OFFERED = 4
 class Workspace(NamedTuple):
     """Scratch memory of the queries: float32 unless said.
 
-    Attributes
-    ----------
-    point : ndarray of shape (p,)
-        The point asked about, scaled.
-    bounds : ndarray of shape (m,)
-        Of each leaf: the more promising the smaller.
-    candidates : ndarray of shape (m,), int64
-        Leaves still to be looked at.
-    distances : ndarray of shape (LEAF,)
-    heap : ndarray of shape (k - 1,), float64
-        Squared distances of the nearest records found, in a binary heap with the largest first.
-    heap_rows : ndarray of shape (k - 1,), int64
+    `point`: the point asked about, scaled; shape (p,). `bounds`: of each leaf: the more promising the smaller; shape
+    (m,). `candidates`: leaves still to be looked at; shape (m,). `distances`: shape (LEAF,). `heap`: squared distances
+    of the nearest records found, in a binary heap with the largest first; shape (k - 1,). `heap_rows`: shape (k - 1,).
     """
 
     point: NDArray[np.float32]

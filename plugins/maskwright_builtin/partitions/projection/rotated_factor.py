@@ -20,17 +20,8 @@ def first_rotated_factor(points: NDArray[np.float64]) -> NDArray[np.float64]:
     Kaiser's normalisation of the rows, regression scores ``Z R^-1 A`` with the rotated loadings A; the factor with the
     largest sum of squared loadings, pointing towards larger values of the variables in the sum.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, q), float64
-        Constant columns do not take part.
+    `points`: constant columns do not take part; shape (n, q). Returns shape (n,).
 
-    Returns
-    -------
-    ndarray of shape (n,), float64
-
-    References
-    ----------
     Kaiser, H. F. (1958): The varimax criterion for analytic rotation in factor analysis. Psychometrika 23(3), 187-200.
     """
     deviations = points - points.mean(axis=0)

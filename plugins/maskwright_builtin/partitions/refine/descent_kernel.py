@@ -45,12 +45,7 @@ CAUTION = 1.0 - 1e-9
 def fill(points: NDArray[np.float64], labels: NDArray[np.int64], state: Groups) -> None:
     """Put the records into the groups that their labels name, 0..c-1; numbers from c on are unused.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, p), float64
-    labels : ndarray of shape (n,), int64
-    state : Groups
-        Changed.
+    `points`: shape (n, p). `labels`: shape (n,).
     """
     for record in range(points.shape[0]):
         put_in(record, labels[record], state.of, state.slots, state.members, state.sizes)
@@ -85,16 +80,9 @@ def best_exchange(
     A member that comes is at least as far from the record's mean as the two means are apart, less its offset. The
     longer that is, the lower the change can be: again members are looked at where the longest may do.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, p), float64
-    near : ndarray of shape (n, q), int32
-        Near records of each record.
-    record, visit, k : int
-        The record, the number of this visit, the smallest group.
-    scratch : ndarray of shape (2p,), float64
-    of, heads, offsets
-        Those of `Groups`; the last visit is noted in `heads`.
+    `points`: shape (n, p). `near`: near records of each record; shape (n, q). `record`, `visit`, `k`: the record, the
+    number of this visit, the smallest group. `scratch`: shape (2p,). `of`, `heads`, `offsets`: those of `Groups`; the
+    last visit is noted in `heads`.
     """
     p, room = points.shape[1], 2 * k - 1
     here = of[record]
@@ -190,15 +178,8 @@ def carry_out(
 ) -> None:
     """Do what was found, unless the sum of squares, computed anew, does not fall: every descent ends.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, p), float64
-    kind : int
-        What is done, as `best_exchange` says it.
-    record, there, partner : int
-        The record, the other group, and the member of it that takes part.
-    state : Groups
-        Changed.
+    `points`: shape (n, p). `kind`: what is done, as `best_exchange` says it. `record`, `there`, `partner`: the record,
+    the other group, and the member of it that takes part.
     """
     of, slots, members, sizes = state.of, state.slots, state.members, state.sizes
     here: Index = np.int64(of[record])
@@ -241,26 +222,10 @@ def descend(
 ) -> int:
     """Let the queued records move or swap until none gains.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, p), float64
-    near : ndarray of shape (n, q), int32
-        Neighbours, whose groups are those that a record may deal with.
-    scratch : ndarray of shape (2p,), float64
-    state : Groups
-    k : int
-        At least 2.
-    kick : int
-        Number of the kick that saves what it changes, or -1: nothing is saved.
-    visit : int
-        Number of visits so far, in all calls.
-    budget : int
-        Visits in this call; the rest stays in the queue.
-
-    Returns
-    -------
-    int
-        Number of visits so far.
+    `points`: shape (n, p). `near`: neighbours, whose groups are those that a record may deal with; shape (n, q).
+    `scratch`: shape (2p,). `k`: at least 2. `kick`: number of the kick that saves what it changes, or -1: nothing is
+    saved. `visit`: number of visits so far, in all calls. `budget`: visits in this call; the rest stays in the queue.
+    Returns number of visits so far.
     """
     n = points.shape[0]
     # Taken out of the record once: see `find_nearest` of MDAV.

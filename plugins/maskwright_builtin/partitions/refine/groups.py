@@ -33,31 +33,13 @@ LANES = 4
 class Groups(NamedTuple):
     """A partition of n records into at most g groups, for each of which there is room for 2k - 1 records.
 
-    Attributes
-    ----------
-    of, slots : ndarray of shape (n,), int32
-        Group of each record, and its place among the members.
-    members : ndarray of shape (g, 2k - 1), int32
-    sizes : ndarray of shape (g,), int64
-        0 where a number is not in use.
-    errors : ndarray of shape (g,), float64
-        Sum of squares about the mean.
-    heads : ndarray of shape (g, p + HEADER), float64
-        What a visit reads of a group in any case: the mean and more.
-    offsets : ndarray of shape (g, q, p + 1, LANES), float64
-        For LANES members at a time, their offsets from the mean, then the sums of squares of these, which are minus
-        infinity where there is no member.
-    free : ndarray of shape (g,), int64
-        Unused numbers, a stack.
-    queue : ndarray of shape (n,), int32
-        Records to look at, a ring.
-    queued : ndarray of shape (n,), bool
-    counts : ndarray of shape (4,), int64
-    stamps : ndarray of shape (g,), int64
-        Last kick that saved a group.
-    touched : ndarray of shape (s,), int64
-        Numbers of the saved groups; then, for each, what they were:
-    old_members, old_sizes, old_errors
+    `of`, `slots`: group of each record, and its place among the members; shape (n,). `members`: shape (g, 2k - 1).
+    `sizes`: 0 where a number is not in use; shape (g,). `errors`: sum of squares about the mean; shape (g,). `heads`:
+    what a visit reads of a group in any case: the mean and more; shape (g, p + HEADER). `offsets`: for LANES members at
+    a time, their offsets from the mean, then the sums of squares of these, which are minus infinity where there is no
+    member; shape (g, q, p + 1, LANES). `free`: unused numbers, a stack; shape (g,). `queue`: records to look at, a
+    ring; shape (n,). `queued`: shape (n,). `counts`: shape (4,). `stamps`: last kick that saved a group; shape (g,).
+    `touched`: numbers of the saved groups; then, for each, what they were:; shape (s,).
     """
 
     of: NDArray[np.int32]
@@ -79,13 +61,7 @@ class Groups(NamedTuple):
 
 
 def empty_groups(n: int, p: int, k: int) -> Groups:
-    """Groups without members, all records in the queue.
-
-    Parameters
-    ----------
-    n, p, k : int
-        Records, columns, smallest group.
-    """
+    """Groups without members, all records in the queue."""
     g = n // k
     saved = min(g, SAVED)
     room = 2 * k - 1
@@ -113,12 +89,7 @@ def empty_groups(n: int, p: int, k: int) -> Groups:
 def weigh(points: NDArray[np.float64], group: Index, state: Groups) -> None:
     """Compute the mean and the sum of squares of a group, from its members each time: nothing drifts.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, p), float64
-    group : int
-    state : Groups
-        Changed.
+    `points`: shape (n, p).
     """
     p = points.shape[1]
     members, head, offsets = state.members[group], state.heads[group], state.offsets[group]
@@ -160,14 +131,7 @@ def take_out(
     members: NDArray[np.int32],
     sizes: NDArray[np.int64],
 ) -> None:
-    """Take a record out of its group; the last member gets its place.
-
-    Parameters
-    ----------
-    record : int
-    of, slots, members, sizes
-        Those of `Groups`; changed.
-    """
+    """Take a record out of its group; the last member gets its place."""
     group, slot = of[record], slots[record]
     sizes[group] -= 1
     last = members[group, sizes[group]]
@@ -184,14 +148,7 @@ def put_in(
     members: NDArray[np.int32],
     sizes: NDArray[np.int64],
 ) -> None:
-    """Make a record the last member of a group.
-
-    Parameters
-    ----------
-    record, group : int
-    of, slots, members, sizes
-        Those of `Groups`; changed.
-    """
+    """Make a record the last member of a group."""
     slot = sizes[group]
     members[group, slot] = record
     of[record] = group
@@ -211,12 +168,7 @@ def put_back(
 ) -> None:
     """Undo `take_out`: the record's place, and that of the last member, are as they were.
 
-    Parameters
-    ----------
-    record, group, slot : int
-        The record, the group it was taken out of, and its place there.
-    of, slots, members, sizes
-        Those of `Groups`; changed.
+    `record`, `group`, `slot`: the record, the group it was taken out of, and its place there.
     """
     last = members[group, slot]
     end = sizes[group]
@@ -232,14 +184,7 @@ def put_back(
 def exchange(
     one: Index, other: Index, of: NDArray[np.int32], slots: NDArray[np.int32], members: NDArray[np.int32]
 ) -> None:
-    """Exchange the places of two records; undone by doing it again.
-
-    Parameters
-    ----------
-    one, other : int
-    of, slots, members
-        Those of `Groups`; changed.
-    """
+    """Exchange the places of two records; undone by doing it again."""
     group, slot = of[one], slots[one]
     of[one], slots[one] = of[other], slots[other]
     of[other], slots[other] = group, slot
@@ -249,15 +194,7 @@ def exchange(
 
 @inlined_uncounted
 def save(group: Index, kick: int, state: Groups) -> bool:
-    """Remember a group as it is before this kick changes it; False when there is no room for more.
-
-    Parameters
-    ----------
-    group, kick : int
-        Their numbers.
-    state : Groups
-        Changed.
-    """
+    """Remember a group as it is before this kick changes it; False when there is no room for more."""
     if state.stamps[group] == kick:
         return True
     at = state.counts[TOUCHED]

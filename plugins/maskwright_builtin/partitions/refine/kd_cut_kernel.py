@@ -20,13 +20,7 @@ DEEPEST = 256
 def most_varied_column(values: NDArray[np.float64], order: NDArray[np.int64], low: int, high: int) -> int:
     """Column with the largest variance among the records of ``order[low:high]``; the first of several.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, p), float64
-    order : ndarray of shape (n,), int64
-        Record numbers.
-    low, high : int
-        Places in `order`, the last excluded.
+    `values`: shape (n, p). `order`: record numbers; shape (n,). `low`, `high`: places in `order`, the last excluded.
     """
     best, widest = -1.0, 0
     for column in range(values.shape[1]):
@@ -46,19 +40,9 @@ def most_varied_column(values: NDArray[np.float64], order: NDArray[np.int64], lo
 def kd_cut(values: NDArray[np.float64], k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Cut records into clusters of k to 2k - 1, each range at the multiple of k nearest its middle.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, p), float64
-        Finite, and so small that sums of n squares are finite; p >= 1.
-    k : int
-        At least 1; n >= k.
-
-    Returns
-    -------
-    order : ndarray of shape (n,), int64
-        Records, cluster by cluster, near clusters near each other.
-    labels : ndarray of shape (n,), int64
-        Cluster of each record: 0, 1, ... in that order.
+    `values`: finite, and so small that sums of n squares are finite; p >= 1; shape (n, p). `k`: at least 1; n >= k.
+    Returns records, cluster by cluster, near clusters near each other; cluster of each record: 0, 1, ... in that order;
+    shape (n,).
     """
     n = values.shape[0]
     order = np.arange(n)

@@ -47,20 +47,10 @@ ENDLESS = ZERO + (1 << 62)
 class Pool(NamedTuple):
     """Scratch memory of the kicks.
 
-    Attributes
-    ----------
-    groups : ndarray of shape (2 * LARGEST_POOL,), int64
-        Numbers of the groups dissolved, then of those made.
-    records : ndarray of shape (LARGEST_POOL * (2k - 1),), int64
-        Their members, those with a new group first.
-    sums : ndarray of shape (p,), float64
-    scratch : ndarray of shape (2p,), float64
-        Of the descent; a mean stands in its first half meanwhile.
-    dirty : ndarray of shape (n,), int64
-        Records whose group has changed since the best partition was noted.
-    is_dirty : ndarray of shape (n,), bool
-    best : ndarray of shape (n,), int32
-        Group of each record in the best partition.
+    `groups`: numbers of the groups dissolved, then of those made; shape (2 * LARGEST_POOL,). `records`: their members,
+    those with a new group first; shape (LARGEST_POOL * (2k - 1). `sums`: shape (p,). `scratch`: of the descent; a mean
+    stands in its first half meanwhile; shape (2p,). `dirty`: records whose group has changed since the best partition
+    was noted; shape (n,). `is_dirty`: shape (n,). `best`: group of each record in the best partition; shape (n,).
     """
 
     groups: NDArray[np.int64]
@@ -92,16 +82,7 @@ def gather_groups(
 ) -> int:
     """List the group of a record and two to four groups around it; return how many there are.
 
-    Parameters
-    ----------
-    near : ndarray of shape (n, q), int32
-        Near records of each record.
-    record : int
-    numbers : ndarray, float64
-        Random numbers in [0, 1) of this kick.
-    pool : Pool
-        Its `groups` is written.
-    state : Groups
+    `near`: near records of each record; shape (n, q). `numbers`: random numbers in [0, 1) of this kick.
     """
     groups = pool.groups
     groups[0] = state.of[record]
@@ -127,11 +108,7 @@ def gather_groups(
 def new_count(m: int, count: int, k: int, numbers: NDArray[np.float64]) -> int:
     """How many groups to make of m records that were in `count` groups: often as many as possible.
 
-    Parameters
-    ----------
-    m, count, k : int
-    numbers : ndarray, float64
-        Random numbers in [0, 1) of this kick.
+    `numbers`: random numbers in [0, 1) of this kick.
     """
     most, least = m // k, -(-m // (2 * k - 1))
     wanted = most if numbers[38] < MOST else count - 1 if numbers[38] < ONE_FEWER else count
@@ -150,17 +127,8 @@ def recreate(
 ) -> None:
     """Make groups of k around outlying or random seeds; the records left over go to groups with near members.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, p), float64
-    m, made, k : int
-        Records in `pool`, groups to make of them, smallest group.
-    numbers : ndarray, float64
-        Random numbers in [0, 1) of this kick.
-    pool : Pool
-        Changed.
-    state : Groups
-        Changed.
+    `points`: shape (n, p). `m`, `made`, `k`: records in `pool`, groups to make of them, smallest group. `numbers`:
+    random numbers in [0, 1) of this kick.
     """
     p = points.shape[1]
     records, sums, center = pool.records, pool.sums, pool.scratch
@@ -218,19 +186,7 @@ def recreate(
 def ruin(count: int, kick: int, k: int, numbers: NDArray[np.float64], pool: Pool, state: Groups) -> tuple[int, int]:
     """Dissolve the listed groups, and list the numbers of those to be made; return members and new groups.
 
-    Parameters
-    ----------
-    count : int
-        Groups listed in `pool`.
-    kick : int
-        Its number.
-    k : int
-    numbers : ndarray, float64
-        Random numbers in [0, 1) of this kick.
-    pool : Pool
-        Changed.
-    state : Groups
-        Changed.
+    `numbers`: random numbers in [0, 1) of this kick.
     """
     m = ZERO
     for i in range(count):
@@ -268,18 +224,7 @@ def changed(state: Groups) -> tuple[float, float]:
 def note_changes(pool: Pool, state: Groups, dirty: int) -> int:
     """Add the members of the groups that a kick has changed to those whose group is not the noted one.
 
-    Parameters
-    ----------
-    pool : Pool
-        Changed.
-    state : Groups
-    dirty : int
-        Records noted in `pool.dirty` before.
-
-    Returns
-    -------
-    int
-        Records noted now.
+    `dirty`: records noted in `pool.dirty` before.
     """
     for at in range(state.counts[TOUCHED]):
         for slot in range(state.old_sizes[at]):
@@ -293,16 +238,7 @@ def note_changes(pool: Pool, state: Groups, dirty: int) -> int:
 
 @inlined_uncounted
 def note_best(pool: Pool, state: Groups, dirty: int) -> None:
-    """Make this partition the best one.
-
-    Parameters
-    ----------
-    pool : Pool
-        Changed.
-    state : Groups
-    dirty : int
-        Records noted in `pool.dirty`.
-    """
+    """Make this partition the best one."""
     for i in range(dirty):
         record = pool.dirty[i]
         pool.is_dirty[record] = False
@@ -325,31 +261,11 @@ def kick_groups(
 ) -> int:
     """Kick the groups of some records, one after the other.
 
-    Parameters
-    ----------
-    points, near
-        As for `descend`; the queue of `state` is empty.
-    k : int
-        At least 2.
-    numbers : ndarray of shape (m, NUMBERS), float64
-        Uniform on [0, 1).
-    temperatures : ndarray of shape (m,), float64
-        Times the root of the mean sum of squares of the groups dissolved; 0: only what is not worse is kept.
-    starts : ndarray of shape (m,), int64
-        The records.
-    first : int
-        Number of the first kick.
-    visit : int
-        Number of visits so far.
-    pool : Pool
-    state : Groups
-    progress : ndarray of shape (3,), float64
-        Change of the sum of squares so far, the lowest so far, and the number of records in `pool.dirty`; written.
-
-    Returns
-    -------
-    int
-        Number of visits so far.
+    `points`, `near`: as for `descend`; the queue of `state` is empty. `k`: at least 2. `numbers`: uniform on [0, 1);
+    shape (m, NUMBERS). `temperatures`: times the root of the mean sum of squares of the groups dissolved; 0: only what
+    is not worse is kept; shape (m,). `starts`: the records; shape (m,). `first`: number of the first kick. `visit`:
+    number of visits so far. `progress`: change of the sum of squares so far, the lowest so far, and the number of
+    records in `pool.dirty`; written; shape (3,). Returns number of visits so far.
     """
     for i in range(starts.shape[0]):
         kick = first + i

@@ -29,19 +29,9 @@ SLICE = 50_000
 def nearest_records(points: NDArray[np.float64], count: int, progress: Progress) -> NDArray[np.int32]:
     """Find the nearest other records of every record.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, p), float64
-        Finite; equal ones near each other in order when there are many.
-    count : int
-        Neighbours of each record, 1 <= count < n.
-    progress : callable
-
-    Returns
-    -------
-    ndarray of shape (n, count), int32
-        Nearest first. Exact up to `FEW` records; beyond, each is at most 3 (5 from `MANY` on) times as far away as the
-        true one, in practice a few per cent.
+    `points`: Finite; equal ones near each other in order when there are many; shape (n, p). `count`: neighbours of each
+    record, 1 <= count < n. Returns nearest first. Exact up to `FEW` records; beyond, each is at most 3 (5 from `MANY`
+    on) times as far away as the true one, in practice a few per cent; shape (n, count).
     """
     from scipy.spatial import KDTree
 

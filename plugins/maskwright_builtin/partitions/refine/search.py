@@ -58,28 +58,12 @@ def searched_labels(
 ) -> list[tuple[float, NDArray[np.int64]]]:
     """Refine a partition, once with the kicks of each generator.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, p), float64
-        Finite, about their mean, of size 1 or so; near ones near in order when there are many. n >= 2k.
-    near : ndarray of shape (n, q), int32
-        Nearest records of each one, the nearest first.
-    labels : ndarray of shape (n,), int64
-        Clusters 0..c-1 of k to 2k - 1 records.
-    k : int
-        At least 2.
-    kicks_per_group : int
-        0: the descent alone, which is the same for all generators.
-    annealed : bool
-    generators : sequence of numpy.random.Generator
-        At least one. The searches are made side by side, on the processors that there are; how many changes nothing.
-    progress : callable
-
-    Returns
-    -------
-    list of (float, ndarray of shape (n,), int64)
-        How much larger the sum of squares is than after the descent, at most 0, and cluster numbers, maybe with gaps,
-        of each search.
+    `points`: finite, about their mean, of size 1 or so; near ones near in order when there are many. n >= 2k; shape (n,
+    p). `near`: nearest records of each one, the nearest first; shape (n, q). `labels`: clusters 0..c-1 of k to 2k - 1
+    records; shape (n,). `k`: at least 2. `kicks_per_group`: 0: the descent alone, which is the same for all generators.
+    `generators`: at least one. The searches are made side by side, on the processors that there are; how many changes
+    nothing. Returns how much larger the sum of squares is than after the descent, at most 0, and cluster numbers, maybe
+    with gaps, of each search; shape (n,).
     """
     # The compiler takes half a second to import: not before it is needed.
     from maskwright_builtin.partitions.refine.descent_kernel import descend, fill
@@ -180,11 +164,7 @@ class _StoppedError(Exception):
 def span(progress: Progress, start: float, stop: float) -> Progress:
     """Progress of a part of the work, as that of the whole.
 
-    Parameters
-    ----------
-    progress : callable
-    start, stop : float
-        Shares of the whole, in [0, 1].
+    `start`, `stop`: shares of the whole, in [0, 1].
     """
 
     def report(share: float) -> None:

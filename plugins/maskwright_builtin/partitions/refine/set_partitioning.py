@@ -45,25 +45,11 @@ def combined_labels(
 ) -> Integers:
     """Choose groups of several partitions, and groups that differ from those by one record, that lose least together.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, p), float64
-        Finite, about their mean.
-    near : ndarray of shape (n, q), int32
-        Near records of each record: those that a group may take in.
-    partitions : sequence of ndarray of shape (n,), int64
-        Labels 0, 1, ... of groups of k to 2k - 1 records.
-    k : int
-        At least 2.
-    progress : callable
+    `points`: finite, about their mean; shape (n, p). `near`: near records of each record: those that a group may take
+    in; shape (n, q). `partitions`: labels 0, 1, ... of groups of k to 2k - 1 records; shape (n,). `k`: at least 2.
+    Returns labels of groups of k to 2k - 1 records. The sum of squares is never above that of the best partition; shape
+    (n,).
 
-    Returns
-    -------
-    ndarray of shape (n,), int64
-        Labels of groups of k to 2k - 1 records. The sum of squares is never above that of the best partition.
-
-    Notes
-    -----
     Set partitioning: minimise the sum of squares of the chosen groups, each record in exactly one. The dual prices of
     the linear relaxation say what a record may cost; groups in the pool that take in, give away or exchange one record
     for less than these prices join it, the cheapest first, until there is none. Then the cheapest groups by these
@@ -110,11 +96,7 @@ def combined_labels(
 def costs_of_labels(points: Floats, labels: Integers) -> Floats:
     """Sum of squares of each group.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, p), float64
-    labels : ndarray of shape (n,), int64
-        Groups 0, 1, ..., none empty.
+    `points`: shape (n, p). `labels`: groups 0, 1, ..., none empty; shape (n,).
     """
     sizes = np.bincount(labels)
     means = np.stack([np.bincount(labels, column) / sizes for column in points.T], axis=1)

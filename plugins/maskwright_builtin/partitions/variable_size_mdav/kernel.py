@@ -18,14 +18,7 @@ if TYPE_CHECKING:
 def nearest_left(alive: NDArray[np.int64], left: int, distances: NDArray[np.float64]) -> int:
     """Place in `alive` of the record with the smallest distance; of several the lowest record.
 
-    Parameters
-    ----------
-    alive : ndarray of shape (n,), int64
-        Records without a label, in its first places.
-    left : int
-        How many there are.
-    distances : ndarray of shape (n,), float64
-        Of each record.
+    `alive`: records without a label, in its first places; shape (n,). `distances`: of each record; shape (n,).
     """
     best = 0
     for i in range(1, left):
@@ -47,20 +40,8 @@ def take(
 ) -> int:
     """Give a record a label and note how near the others are to it; return how many are left.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, p), float64
-    place : int
-        In `alive`.
-    label : int
-    alive : ndarray of shape (n,), int64
-        Records without a label, in its first places; changed.
-    left : int
-        How many there are.
-    distances : ndarray of shape (n,), float64
-        Lowered to the squared distance from the record.
-    labels : ndarray of shape (n,), int64
-        Written.
+    `points`: shape (n, p). `alive`: records without a label, in its first places; changed; shape (n,). `distances`:
+    lowered to the squared distance from the record; shape (n,). `labels`: written; shape (n,).
     """
     record = alive[place]
     labels[record] = label
@@ -86,21 +67,9 @@ def make_clusters(
 ) -> tuple[int, int]:
     """Make up to `clusters` clusters while k records are left; return how many are left, and the next label.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, p), float64
-    k : int
-    gamma : float
-    far : ndarray of shape (n,), float64
-        Squared distances from the centroid of all records.
-    alive : ndarray of shape (n,), int64
-        The records left, in its first `left` places; written.
-    left : int
-    distances : ndarray of shape (n,), float64
-        Scratch.
-    labels : ndarray of shape (n,), int64
-        Written.
-    label, clusters : int
+    `points`: shape (n, p). `far`: squared distances from the centroid of all records; shape (n,). `alive`: the records
+    left, in its first `left` places; written; shape (n,). `distances`: scratch; shape (n,). `labels`: written; shape
+    (n,).
     """
     while left >= k and clusters > 0:
         clusters -= 1

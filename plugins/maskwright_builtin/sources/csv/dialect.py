@@ -110,19 +110,7 @@ class CsvParams(BaseModel, extra="forbid", frozen=True):
 class CsvDialect:
     r"""How a CSV file is written.
 
-    Attributes
-    ----------
-    delimiter : str
-    quote : str or None
-    decimal : str
-    thousands : str or None
-    encoding : str
-        Python's name of it, without the byte order mark.
-    bom : bytes
-        The byte order mark the file starts with.
-    line_end : str
-        ``"\n"``, ``"\r\n"`` or ``"\r"``.
-    header : bool
+    `encoding`: Python's name of it, without the byte order mark. `bom`: the byte order mark the file starts with.
     """
 
     delimiter: str = ","
@@ -153,13 +141,8 @@ def _reader(text: io.TextIOBase, delimiter: str, quote: str | None) -> csv_reade
 class Beginning:
     """The first rows of a CSV file.
 
-    Attributes
-    ----------
-    dialect : CsvDialect
-    rows : list of list of str
-        Without empty lines; at least one.
-    first : str
-        The first of them as it is written, with the empty lines before it and its line end.
+    `rows`: without empty lines; at least one. `first`: the first of them as it is written, with the empty lines before
+    it and its line end.
     """
 
     dialect: CsvDialect
@@ -168,13 +151,7 @@ class Beginning:
 
 
 def find_dialect(path: Path, params: CsvParams) -> Beginning:
-    """Dialect of a file, and its first rows.
-
-    Raises
-    ------
-    DataError
-        No rows; two delimiters that fit alike; text that is not in the declared encoding.
-    """
+    """Dialect of a file, and its first rows."""
     csv.field_size_limit(LONGEST_CELL)
     with reading(path) as file:
         raw = file.read(SAMPLE)
@@ -254,14 +231,7 @@ def _decoded(raw: bytes, encoding: str, path: Path, *, complete: bool) -> str:
 def undecodable(path: Path, encoding: str, byte: int, line: int) -> DataError:
     """Error for a byte that is no text in the declared encoding.
 
-    Parameters
-    ----------
-    path : Path
-    encoding : str
-    byte : int
-        0-based, from the beginning of the file.
-    line : int
-        1-based.
+    `byte`: 0-based, from the beginning of the file. `line`: 1-based.
     """
     hint = "Name it: `encoding: latin-1` (or cp1252, ...) in the pipeline's data section, or --encoding latin-1."
     return DataError(Problem(f"byte {byte + 1} of the file is not {encoding} text", Place(str(path), line), hint))

@@ -22,14 +22,7 @@ NO_NAME = re.compile(
 
 
 def column_names(path: Path, beginning: Beginning, params: CsvParams) -> tuple[str, ...]:
-    """Names of the columns of a file.
-
-    Raises
-    ------
-    DataError
-        The first row may be a record; a name is missing, or two are the same but for case, white space or the form of
-        their letters.
-    """
+    """Names of the columns of a file."""
     before = len(beginning.first) - len(beginning.first.lstrip("\r\n"))
     place = Place(str(path), 1 + len(beginning.first[:before].splitlines()))
     first = beginning.rows[0]
@@ -64,11 +57,7 @@ def _refuse_alike(place: Place, names: list[str]) -> None:
 def written_names(first: str, dialect: CsvDialect) -> tuple[str, ...]:
     """Cells of the first row exactly as they are written, quotes included.
 
-    Parameters
-    ----------
-    first : str
-        The row, with empty lines before it and its line end.
-    dialect : CsvDialect
+    `first`: the row, with empty lines before it and its line end.
     """
     row = first.strip("\r\n")
     if dialect.quote is None or dialect.quote not in row:

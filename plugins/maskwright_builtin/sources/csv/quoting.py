@@ -26,11 +26,7 @@ FEW = 4
 class QuotingRule:
     """Which cells of a column stand in quotes although no reader would need them.
 
-    Attributes
-    ----------
-    quoted : bool
-    exceptions : frozenset of str
-        Texts of which the opposite holds: ``NA`` and nothing else is bare in many files.
+    `exceptions`: texts of which the opposite holds: ``NA`` and nothing else is bare in many files.
     """
 
     quoted: bool = False
@@ -69,12 +65,7 @@ class Quotes:
     def without(self, batch: Any, *, any_quoted: bool) -> WrittenBatch:
         """Cells of a batch as they are meant, and as they are written where they have quotes.
 
-        Parameters
-        ----------
-        batch : pyarrow.RecordBatch
-            Marked string columns; see `mark_quoted`.
-        any_quoted : bool
-            Whether the file has had a quote so far.
+        `batch`: marked string columns; see `mark_quoted`. `any_quoted`: whether the file has had a quote so far.
         """
         if not any_quoted:
             for seen in self._seen.values():
@@ -141,14 +132,7 @@ def _buffers(column: Any) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
 def quoted_cells(column: Any, dialect: CsvDialect, rule: QuotingRule, needs: Any) -> Any:
     """Cells with quotes, by the rule of their column and where they need them.
 
-    Parameters
-    ----------
-    column : pyarrow.StringArray of shape (n,)
-    dialect : CsvDialect
-        With a quote.
-    rule : QuotingRule
-    needs : pyarrow.BooleanArray of shape (n,)
-        Which cells hold a delimiter, a quote or a line end.
+    `column`: shape (n,). `needs`: which cells hold a delimiter, a quote or a line end; shape (n,).
     """
     quote = pa.scalar(dialect.quote)
     among = pc.is_in(column, value_set=pa.array(sorted(rule.exceptions), pa.string()))

@@ -24,20 +24,9 @@ IS_BARE, IS_QUOTED, NEEDS_QUOTES = 0, 1, 2
 def mark_quoted(data: NDArray[np.uint8], quote: int, delimiter: int, place: int) -> tuple[int, int]:
     """Put marks for the delimiters and line ends inside quotes; in place.
 
-    Parameters
-    ----------
-    data : ndarray of shape (n,), uint8
-        UTF-8 text, a piece of a file.
-    quote, delimiter : int
-        ASCII bytes.
-    place : int
-        Where the piece before has ended: `START`, `BARE`, `QUOTED` or `CLOSED`.
-
-    Returns
-    -------
-    place, wrong : int
-        Where this piece ends; position of the first byte that stands between a closing quote and the end of its cell,
-        -1 where there is none.
+    `data`: UTF-8 text, a piece of a file; shape (n,). `place`: where the piece before has ended: `START`, `BARE`,
+    `QUOTED` or `CLOSED`. Returns where this piece ends; position of the first byte that stands between a closing quote
+    and the end of its cell, -1 where there is none.
     """
     for i in range(len(data)):
         byte = data[i]
@@ -70,18 +59,10 @@ def unquote(
 ) -> None:  # fmt: skip
     """Texts of marked cells without their quotes, doubled quotes inside written once, and marks as what they stand for.
 
-    Parameters
-    ----------
-    data : ndarray of shape (m,), uint8
-    offsets : ndarray of shape (n + 1,), int32
-        Of the cells in `data`.
-    quote, delimiter : int
-    text : ndarray of shape (at least the bytes of the cells,), uint8
-        Filled with their texts.
-    new_offsets : ndarray of shape (n + 1,), int32
-        Filled with the offsets of the cells in `text`.
-    forms : ndarray of shape (n,), uint8
-        Filled with how each cell is written: `IS_BARE`; `IS_QUOTED` although no reader would need it; `NEEDS_QUOTES`.
+    `data`: shape (m,). `offsets`: of the cells in `data`; shape (n + 1,). `text`: filled with their texts; shape (at
+    least the bytes of the cells,). `new_offsets`: filled with the offsets of the cells in `text`; shape (n + 1,).
+    `forms`: filled with how each cell is written: `IS_BARE`; `IS_QUOTED` although no reader would need it;
+    `NEEDS_QUOTES`; shape (n,).
     """
     end = 0
     new_offsets[0] = 0

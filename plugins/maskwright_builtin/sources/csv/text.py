@@ -27,20 +27,9 @@ class Utf8Text(io.RawIOBase):
 
     Delimiters and line ends inside quotes are marked (see `mark_quoted`), so that cells may be cut with their quotes.
 
-    Attributes
-    ----------
-    problem : DataError or None
-        What is wrong with the text.
-    is_quoted : bool
-        Whether there was a quote in it so far.
-    is_empty : bool
-        Whether there was nothing but line ends so far.
-    rows : int
-        Line ends outside quotes so far, an empty line's included.
-    mixed : bool
-        Whether lines end otherwise than the first row does.
-    ending : str
-        Line ends behind the last record so far.
+    `problem`: what is wrong with the text. `is_quoted`: whether there was a quote in it so far. `is_empty`: whether
+    there was nothing but line ends so far. `rows`: line ends outside quotes so far, an empty line's included. `mixed`:
+    whether lines end otherwise than the first row does. `ending`: line ends behind the last record so far.
     """
 
     def __init__(
@@ -181,12 +170,7 @@ class Utf8Text(io.RawIOBase):
 def wrong_row(path: Path, dialect: CsvDialect, width: int) -> DataError | None:
     """Find the first row that does not fit, with its line; None when the standard library's reader finds none.
 
-    Parameters
-    ----------
-    path : Path
-    dialect : CsvDialect
-    width : int
-        Cells that every row should have; 0: any number.
+    `width`: cells that every row should have; 0: any number.
     """
     csv.field_size_limit(LONGEST_CELL)
     row_number = line = 0

@@ -25,16 +25,9 @@ LEADING_DIGITS = r"^(-?[0-9]+)([0-9]{3})"
 class Form:
     """What a file has beside its dialect.
 
-    Attributes
-    ----------
-    header : mapping of str to str
-        Names of variables as the first row writes them, quotes included.
-    ending : str or None
-        Line ends behind the last record; None: one.
-    quoting : mapping of str to QuotingRule
-        Of the columns that have quotes without need.
-    grouped : frozenset of str
-        Columns whose numbers from 1000 on are in groups of three digits.
+    `header`: names of variables as the first row writes them, quotes included. `ending`: line ends behind the last
+    record; None: one. `quoting`: of the columns that have quotes without need. `grouped`: columns whose numbers from
+    1000 on are in groups of three digits.
     """
 
     header: Mapping[str, str] = field(default_factory=dict)

@@ -26,13 +26,7 @@ MARCH_1900 = dt.date(1900, 3, 1)
 class SheetColumn:
     """The cells of one column, chunk by chunk.
 
-    Parameters
-    ----------
-    name : str
-    letters : str
-        Of the column in the sheet.
-    path : str
-        For messages.
+    `letters`: of the column in the sheet.
     """
 
     def __init__(self, name: str, letters: str, path: str) -> None:
@@ -61,21 +55,7 @@ class SheetColumn:
     def typed(self, mixed: str, *, is_1904: bool) -> tuple[str, Any]:
         """Kind of the values, and all of them.
 
-        Parameters
-        ----------
-        mixed : {"refuse", "text"}
-            What to do with numbers and texts in one column.
-        is_1904 : bool
-
-        Returns
-        -------
-        {"number", "text", "truth", "date", "moment", "time", "mixed", "empty"}
-        pyarrow.ChunkedArray
-
-        Raises
-        ------
-        DataError
-            Values of several kinds, durations, or days that are not the same day for all programs.
+        `mixed`: what to do with numbers and texts in one column.
         """
         kinds = frozenset[type]().union(*(each for _, _, each in self._chunks))
         unknown = [kind for kind in kinds if kind not in NAMES]

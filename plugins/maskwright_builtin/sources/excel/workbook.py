@@ -67,13 +67,8 @@ class ExcelParams(BaseModel, extra="forbid", frozen=True):
 class Sheet:
     """A sheet of a workbook.
 
-    Attributes
-    ----------
-    name : str
-    is_1904 : bool
-        Whether days are counted from 1904.
-    number_formats : dict of column letters to str
-        Of the first cell with a value in each column, below the header.
+    `is_1904`: whether days are counted from 1904. `number_formats`: of the first cell with a value in each column,
+    below the header.
     """
 
     name: str
@@ -82,19 +77,7 @@ class Sheet:
 
 
 def find_sheet(path: Path, params: ExcelParams) -> Sheet:
-    """Sheet of the records, once the workbook is known to be whole and to hold nothing that is not a plain value.
-
-    Parameters
-    ----------
-    path : Path
-    params : ExcelParams
-
-    Raises
-    ------
-    DataError
-        The file is no workbook, encrypted, damaged or a bomb; the sheet is not there or not named; it has merged
-        cells, errors, or formulas that are not to be read.
-    """
+    """Sheet of the records, once the workbook is known to be whole and to hold nothing that is not a plain value."""
     size = readable_size(path)
     with reading(path) as file:
         _refuse_compound_file(path, file)

@@ -57,19 +57,10 @@ class FixedWidthParams(BaseModel, extra="forbid", frozen=True):
 class Form:
     """Columns of a file, and what their metadata say of them.
 
-    Attributes
-    ----------
-    places : mapping of name to (start, width)
-        In order; of separated files start and width are 0.
-    separator : str or None
-        Character between cells, where they have no places.
-    has_names : bool
-        Whether the first line of a separated file holds names.
-    declared : mapping of name to VariableDeclaration
-    notes : tuple of str
-    decimals : mapping of name to str
-        Decimals that the metadata give a variable. The cells themselves tell how many they have: whether a point is
-        written or left out, the metadata do not say.
+    `places`: in order; of separated files start and width are 0. `separator`: character between cells, where they have
+    no places. `has_names`: whether the first line of a separated file holds names. `decimals`: decimals that the
+    metadata give a variable. The cells themselves tell how many they have: whether a point is written or left out, the
+    metadata do not say.
     """
 
     places: Mapping[str, tuple[int, int]]
@@ -81,18 +72,7 @@ class Form:
 
 
 def check_places(places: Mapping[str, tuple[int, int]], place: Place) -> None:
-    """Stop at columns that overlap.
-
-    Parameters
-    ----------
-    places : mapping of name to (start, width)
-    place : Place
-        Of what says so.
-
-    Raises
-    ------
-    DataError
-    """
+    """Stop at columns that overlap."""
     ordered = sorted(places, key=lambda name: places[name])
     for name, after in itertools.pairwise(ordered):
         if sum(places[name]) > places[after][0]:

@@ -34,17 +34,7 @@ class _Described:
 
 
 def read_metadata(path: Path) -> Form:
-    """Form of a data file that metadata of µ-Argus describe.
-
-    Parameters
-    ----------
-    path : Path
-
-    Raises
-    ------
-    DataError
-        The file cannot be read, or a line of it is none of such metadata; with the line.
-    """
+    """Form of a data file that metadata of µ-Argus describe."""
     separator, has_names = None, False
     described: list[_Described] = []
     for line, text in enumerate(_text(path).splitlines(), 1):

@@ -10,12 +10,7 @@ NUMBER = r"^-?[0-9]+([.,][0-9]+)?$"
 
 
 class Padding:
-    """What was seen of a column: `kind` says how its cells are filled, `has_points` whether any has a decimal mark.
-
-    Parameters
-    ----------
-    width : int
-    """
+    """What was seen of a column: `kind` says how its cells are filled, `has_points` whether any has a decimal mark."""
 
     def __init__(self, width: int) -> None:
         self._width = width
@@ -26,12 +21,7 @@ class Padding:
     def see(self, written: Any, text: Any) -> None:
         """Look at cells.
 
-        Parameters
-        ----------
-        written : pyarrow.StringArray of shape (n,)
-            As the file holds them.
-        text : pyarrow.StringArray of shape (n,)
-            Without the blanks around them.
+        `written`: as the file holds them; shape (n,). `text`: without the blanks around them; shape (n,).
         """
         filled = pc.greater(pc.binary_length(text), 0)
         is_number = pc.match_substring_regex(text, NUMBER)

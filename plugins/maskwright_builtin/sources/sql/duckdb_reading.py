@@ -45,12 +45,7 @@ FIRST, LAST = "0001-01-01", "9999-12-31"
 
 
 def library() -> Any:
-    """Module `duckdb`, which is optional.
-
-    Raises
-    ------
-    DataError
-    """
+    """Module `duckdb`, which is optional."""
     try:
         import duckdb
     except ImportError:
@@ -63,16 +58,7 @@ def library() -> Any:
 def attached(path: Path, *, threads: int | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """Engine that has a DuckDB file, read-only, as the catalog ``original``, and can reach nothing else.
 
-    Parameters
-    ----------
-    path : Path
-    threads : int or None
-        None: as many as DuckDB thinks fit.
-
-    Raises
-    ------
-    DataError
-        The file is encrypted, in use, or damaged.
+    `threads`: None: as many as DuckDB thinks fit.
     """
     engine = library()
     connection = engine.connect(":memory:", config=CLOSED)
@@ -217,12 +203,7 @@ class DuckdbReading:
 
 
 def tables_of(path: Path) -> list[Table]:
-    """Tables and views of a DuckDB file.
-
-    Raises
-    ------
-    DataError
-    """
+    """Tables and views of a DuckDB file."""
     with attached(path) as connection:
         return _tables(connection)
 

@@ -40,14 +40,7 @@ PLAIN_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"
 
 @dataclass(frozen=True)
 class Published:
-    """What the table is to be.
-
-    Attributes
-    ----------
-    file, table : str
-        Of the new database.
-    columns : tuple of PublishedColumn
-    """
+    """What the table is to be."""
 
     file: str
     table: str
@@ -69,18 +62,8 @@ class Published:
 class PublishedColumn:
     """A column of the table.
 
-    Attributes
-    ----------
-    name : str
-    categories : tuple of str
-        With the text of emptied cells, where one is declared.
-    is_numeric : bool
-    decimals : int or None
-        Published.
-    original : str or None
-        DuckDB type of the original's column; None where there is none.
-    as_written : bool
-        Whether the cells are those of the original, in the original's type.
+    `categories`: with the text of emptied cells, where one is declared. `original`: DuckDB type of the original's
+    column; None where there is none. `as_written`: whether the cells are those of the original, in the original's type.
     """
 
     name: str
@@ -94,10 +77,7 @@ class PublishedColumn:
 class MisfitError(Exception):
     """A masked value that the type of its column cannot hold.
 
-    Attributes
-    ----------
-    column, kind : str
-        Empty where it is not known which.
+    `column`, `kind`: empty where it is not known which.
     """
 
     def __init__(self, column: str = "", kind: str = "") -> None:
@@ -106,18 +86,7 @@ class MisfitError(Exception):
 
 
 def make_table(published: Published, batches: Iterable[Any]) -> None:
-    """Make the file and, in one transaction, its table.
-
-    Parameters
-    ----------
-    published : Published
-    batches : iterable of pyarrow.RecordBatch
-
-    Raises
-    ------
-    MisfitError
-    duckdb.Error
-    """
+    """Make the file and, in one transaction, its table."""
     with library().connect(":memory:", config=CLOSED) as connection:
         connection.execute(f"ATTACH {literal(published.file)} AS masked (STORAGE_VERSION '{STORAGE}')")
         connection.execute(SILENT)

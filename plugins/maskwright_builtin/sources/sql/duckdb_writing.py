@@ -36,23 +36,8 @@ def write_duckdb(
 ) -> None:
     """Write typed batches as the only table of a new DuckDB file, in the original's types where these can hold them.
 
-    Parameters
-    ----------
-    path : Path
-    batches : iterable of pyarrow.RecordBatch
-    variables : tuple of Variable
-        The columns, in order.
-    table : str
-        Its name.
-    types : mapping of name to str
-        DuckDB types of the original's columns; those that it does not name get the types of the batches.
-    as_written : collection of str
-        Columns whose cells are the original's.
-
-    Raises
-    ------
-    DataError
-        A masked value that the original column's type cannot hold, or trouble with the disk.
+    `types`: DuckDB types of the original's columns; those that it does not name get the types of the batches.
+    `as_written`: columns whose cells are the original's.
     """
     refuse_twice([variable.name for variable in variables], Place(str(path)))
     library()

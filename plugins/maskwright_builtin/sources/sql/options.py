@@ -71,20 +71,7 @@ def literal(text: str) -> str:
 
 
 def chosen_table(params: TableParams, there: Sequence[Table], place: Place) -> Table:
-    """Table that is to be read: the one that is named, or the only one.
-
-    Parameters
-    ----------
-    params : TableParams
-    there : sequence of Table
-    place : Place
-        For messages.
-
-    Raises
-    ------
-    DataError
-        There is none of that name, or several and none is named.
-    """
+    """Table that is to be read: the one that is named, or the only one."""
     tables = [table for table in there if not table.is_view]
     if params.table is None:
         if len(tables) == 1:
@@ -109,13 +96,7 @@ def nearest(name: str, valid: Sequence[str]) -> str | None:
 
 
 def ordered(params: TableParams, names: Sequence[str], place: Place) -> str:
-    """ORDER BY clause that the options ask for; empty without one.
-
-    Raises
-    ------
-    DataError
-        A column that there is not.
-    """
+    """ORDER BY clause that the options ask for; empty without one."""
     for name in params.order_by:
         if name not in names:
             hint = nearest(name, names)
@@ -124,12 +105,7 @@ def ordered(params: TableParams, names: Sequence[str], place: Place) -> str:
 
 
 def refuse_twice(names: Sequence[str], place: Place) -> None:
-    """Stop at columns that have one name; databases do not tell upper from lower case.
-
-    Raises
-    ------
-    DataError
-    """
+    """Stop at columns that have one name; databases do not tell upper from lower case."""
     lowered = [name.lower() for name in names]
     twice = sorted({name for name, low in zip(names, lowered, strict=True) if lowered.count(low) > 1})
     if twice:
@@ -138,12 +114,7 @@ def refuse_twice(names: Sequence[str], place: Place) -> None:
 
 
 def refuse_nested(nested: Sequence[str], place: Place) -> None:
-    """Stop at columns that hold no flat values.
-
-    Raises
-    ------
-    DataError
-    """
+    """Stop at columns that hold no flat values."""
     if nested:
         message = f"columns that are lists, structures or bytes: {', '.join(nested[:5])}"
         raise DataError(Problem(message, place, NESTED_HINT))

@@ -19,21 +19,7 @@ Rows = list[list[str | None]]
 
 
 def read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[Rows]:
-    """Blocks of rows of cell texts of a written table; None is a missing cell.
-
-    Parameters
-    ----------
-    path : Path
-    details : mapping
-        Not used.
-    names : sequence of str
-        Variables, in order.
-
-    Raises
-    ------
-    ValueError
-        The database has not exactly one table.
-    """
+    """Blocks of rows of cell texts of a written table; None is a missing cell."""
     del details
     with path.open("rb") as file:
         is_sqlite = file.read(6) == b"SQLite"

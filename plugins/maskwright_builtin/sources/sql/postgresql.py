@@ -61,12 +61,7 @@ class PostgresqlParams(TableParams, frozen=True):
 
 
 def library() -> Any:
-    """Module `psycopg`, which is optional.
-
-    Raises
-    ------
-    DataError
-    """
+    """Module `psycopg`, which is optional."""
     try:
         import psycopg
     except ImportError:
@@ -77,18 +72,7 @@ def library() -> Any:
 
 @contextmanager
 def connected(database: str, params: PostgresqlParams) -> Iterator[psycopg.Connection]:
-    """Connection in a transaction that can only read, and sees one state of the database.
-
-    Parameters
-    ----------
-    database : str
-    params : PostgresqlParams
-
-    Raises
-    ------
-    DataError
-        The server cannot be reached, or lets nobody in; no message holds a password.
-    """
+    """Connection in a transaction that can only read, and sees one state of the database."""
     engine, place = library(), Place(database)
     if "=" in database or ":/" in database:
         hint = "Say `source: office`, and `host:` beside it."

@@ -82,13 +82,7 @@ def write_database(path: Path, batches: Iterable[Any], variables: tuple[Variable
 
 
 def lost_when_replaced(path: Path) -> str | None:
-    """What else than one table is in a database.
-
-    Parameters
-    ----------
-    path : Path
-        Any file.
-    """
+    """What else than one table is in a database."""
     try:
         with path.open("rb") as file:
             is_sqlite = file.read(16) == sqlite_reading.MAGIC

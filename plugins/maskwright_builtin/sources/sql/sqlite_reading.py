@@ -38,17 +38,7 @@ ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, 
 
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """SQLite file opened for reading, in which nothing but SELECT is allowed.
-
-    Parameters
-    ----------
-    path : Path
-
-    Raises
-    ------
-    DataError
-        The file is in use, or damaged.
-    """
+    """SQLite file opened for reading, in which nothing but SELECT is allowed."""
     with path.open("rb") as file:
         head = file.read(20)
     # Such a file could else not be read without writing two others beside it; nothing is in them, as was looked up.
@@ -221,8 +211,6 @@ KINDS: Mapping[tuple[str, str], str] = {
 def affinity(declared: str) -> str:
     """What SQLite makes of cells of a column, by its declared type: ``text``, ``real``, ``integer`` or nothing.
 
-    References
-    ----------
     https://www.sqlite.org/datatype3.html, section 3.1.
     """
     kind = declared.upper()
@@ -234,12 +222,7 @@ def affinity(declared: str) -> str:
 
 
 def tables_of(path: Path) -> list[Table]:
-    """Tables and views of a SQLite file.
-
-    Raises
-    ------
-    DataError
-    """
+    """Tables and views of a SQLite file."""
     with opened(path) as connection:
         return _tables(connection)
 

@@ -35,26 +35,8 @@ def write_sqlite(
 ) -> None:
     """Write typed batches as the only table of a SQLite file.
 
-    Parameters
-    ----------
-    path : Path
-        It is empty, or not there.
-    batches : iterable of pyarrow.RecordBatch
-    variables : tuple of Variable
-        The columns, in order.
-    table : str
-        Its name.
-    declared : mapping of name to str
-        Declared types of the original's columns.
-    kinds : mapping of name to {"integer", "real", "number", "text"}
-        What cells of the original's columns are.
-    as_written : collection of str
-        Columns whose cells are the original's.
-
-    Raises
-    ------
-    DataError
-        Trouble with the disk.
+    `path`: it is empty, or not there. `declared`: declared types of the original's columns. `kinds`: what cells of the
+    original's columns are. `as_written`: columns whose cells are the original's.
     """
     place = Place(str(path))
     refuse_twice([variable.name for variable in variables], place)

@@ -26,16 +26,8 @@ def declaration(
     Texts are categories. Numbers are categories where the file says so by their measure and they are whole, or where
     all of them have labels; they are quantities where the measure is a scale.
 
-    Parameters
-    ----------
-    form : VariableForm
-    cells : pyarrow.ChunkedArray of strings, or ndarray of float64, shape (n,)
-    letters : pyarrow.StringArray of shape (n,), optional
-        Missing values that are letters.
-    dates : pyarrow.Array of shape (n,), optional
-        The cells as dates, where they are.
-    moments : Moments, optional
-        How the package counts dates.
+    `cells`: shape (n,). `letters`: missing values that are letters; shape (n,). `dates`: the cells as dates, where they
+    are; shape (n,). `moments`: how the package counts dates.
     """
     is_looked_at = form.labels or form.missing or form.measure in ("nominal", "ordinal")
     found = _found(cells) if is_looked_at else []

@@ -49,23 +49,10 @@ class MissingRange:
 class VariableForm:
     """How a file writes a variable; never any of its values.
 
-    Attributes
-    ----------
-    is_text : bool
-    format : str
-        As the package names it: ``F8.2``, ``DATE11``, ``%9.0g``; "" where there is none.
-    label : str or None
-    labels : mapping of value to str
-    missing : tuple of MissingRange
-        Of SPSS; the missing values of Stata and SAS are letters, which need no declaration.
-    measure : {"nominal", "ordinal", "scale", "unknown"}
-    display_width : int
-    width : int
-        Bytes of the longest text that fits.
-    is_whole : bool
-        Whether the file stores integers (Stata).
-    longest : int
-        Characters of the longest number in its format: a format that is too narrow for the original stays so.
+    `format`: as the package names it: ``F8.2``, ``DATE11``, ``%9.0g``; "" where there is none. `missing`: of SPSS; the
+    missing values of Stata and SAS are letters, which need no declaration. `width`: bytes of the longest text that
+    fits. `is_whole`: whether the file stores integers (Stata). `longest`: characters of the longest number in its
+    format: a format that is too narrow for the original stays so.
     """
 
     is_text: bool
@@ -84,12 +71,8 @@ class VariableForm:
 class Moments:
     """How a package counts dates and times.
 
-    Attributes
-    ----------
-    epoch : int
-        Days from its first day to 1970-01-01.
-    units : mapping of str to (str, float)
-        For the start of a format's name: whether it is a "date" or a "datetime", and how many units a day has.
+    `epoch`: days from its first day to 1970-01-01. `units`: for the start of a format's name: whether it is a "date" or
+    a "datetime", and how many units a day has.
     """
 
     epoch: int
@@ -111,25 +94,11 @@ def _not_looked_at(_start: bytes, _end: bytes, _size: int) -> bool:
 class Family:
     """A file format of a statistical package.
 
-    Attributes
-    ----------
-    source : str
-        Name of its source.
-    title : str
-        For messages: ``an SPSS file``.
-    read : str
-        Function of pyreadstat that reads it.
-    moments : Moments
-    rows : int
-        Records read at a time; 0: all, where the format cannot be entered in the middle.
-    tells_codes : bool
-        Whether the function can tell missing values apart.
-    takes_encoding : bool
-    has_letters : bool
-        Whether missing values that are letters can be written among numbers.
-    is_whole : callable
-        ``(first 64 bytes, last 64 bytes, size) -> bool``: whether the end of the file is there, which pyreadstat does
-        not look at in every format.
+    `title`: for messages: ``an SPSS file``. `read`: function of pyreadstat that reads it. `rows`: records read at a
+    time; 0: all, where the format cannot be entered in the middle. `tells_codes`: whether the function can tell missing
+    values apart. `has_letters`: whether missing values that are letters can be written among numbers. `is_whole`:
+    ``(first 64 bytes, last 64 bytes, size) -> bool``: whether the end of the file is there, which pyreadstat does not
+    look at in every format.
     """
 
     source: str

@@ -19,12 +19,7 @@ SAS_CARDS = 640
 
 
 def without_time(path: Path) -> None:
-    """Replace the time of writing in a file of SPSS, Stata or SAS by the first of 1970.
-
-    Parameters
-    ----------
-    path : Path
-    """
+    """Replace the time of writing in a file of SPSS, Stata or SAS by the first of 1970."""
     with disk_trouble(path), path.open("r+b") as file:
         start = file.read(SAS_CARDS)
         if start.startswith((b"$FL2", b"$FL3")):

@@ -22,17 +22,8 @@ PARTS = {"s": 86_400, "ms": 86_400_000, "us": MICROSECONDS}
 def as_moments(values: NDArray[np.float64], variable_format: str, moments: Moments) -> Any:
     """Numbers of a date format as dates, or as times of a day where one of them is no midnight.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64
-        NaN where missing.
-    variable_format : str
-    moments : Moments
-
-    Returns
-    -------
-    pyarrow.Array of shape (n,), or None
-        date32 or timestamp. None: the format is no date, or a number has no date of a year from 1 to 9999.
+    `values`: NaN where missing; shape (n,). Returns date32 or timestamp. None: the format is no date, or a number has
+    no date of a year from 1 to 9999; shape (n,).
     """
     known = moments.of(variable_format)
     missing = np.isnan(values)
@@ -56,16 +47,7 @@ def as_moments(values: NDArray[np.float64], variable_format: str, moments: Momen
 def from_moments(cells: Any, variable_format: str, moments: Moments) -> NDArray[np.float64] | None:
     """Dates, times of a day or their ISO texts as numbers of a date format.
 
-    Parameters
-    ----------
-    cells : pyarrow.Array of shape (n,)
-    variable_format : str
-    moments : Moments
-
-    Returns
-    -------
-    ndarray of shape (n,), float64, or None
-        NaN where missing; None: some are no dates, or the format is none.
+    `cells`: shape (n,). Returns NaN where missing; None: some are no dates, or the format is none; shape (n,).
     """
     known = moments.of(variable_format)
     if known is None:

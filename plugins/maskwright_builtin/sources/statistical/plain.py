@@ -26,20 +26,7 @@ def plain_rows(
 ) -> Iterator[list[list[str | None]]]:
     """Blocks of rows of cell texts; None where there is no cell.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Dates as numbers.
-    names : sequence of str
-        That it must have, in order.
-    formats : mapping of name to str
-        Which are dates.
-    moments : Moments
-
-    Raises
-    ------
-    ValueError
-        It has others.
+    `names`: that it must have, in order.
     """
     if list(frame.columns) != list(names):
         raise ValueError("other names")

@@ -48,15 +48,7 @@ EXACT = 2.0**53
 def pyreadstat(path: Path) -> Any:
     """The package that reads and writes these files.
 
-    Parameters
-    ----------
-    path : Path
-        That it is wanted for.
-
-    Raises
-    ------
-    InputError
-        It is not installed.
+    `path`: that it is wanted for.
     """
     try:
         return importlib.import_module("pyreadstat")
@@ -227,13 +219,7 @@ def _letters(blocks: list[tuple[NDArray[np.float64], Any]]) -> Any:
 
 
 def variable_form(name: str, metadata: Any) -> VariableForm:
-    """What the file says of a variable.
-
-    Parameters
-    ----------
-    name : str
-    metadata : pyreadstat.metadata_container
-    """
+    """What the file says of a variable."""
     ranges = metadata.missing_ranges.get(name, ())
     return VariableForm(
         is_text=metadata.readstat_variable_types[name] == "string",

@@ -30,10 +30,7 @@ ROWS = 65_536
 def special_missing_values(path: Path) -> int:
     """How many numbers of a transport file are special missing values: ``.A`` to ``.Z``, or ``._``.
 
-    Parameters
-    ----------
-    path : Path
-        Of a file that pyreadstat has read.
+    `path`: of a file that pyreadstat has read.
     """
     found = 0
     with reading(path) as file:

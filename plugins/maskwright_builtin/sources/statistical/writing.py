@@ -32,14 +32,8 @@ NOTHING = r"[^\s\S]"
 class WrittenColumn:
     """A variable as it is to be written.
 
-    Attributes
-    ----------
-    name : str
-    form : VariableForm
-    values : ndarray of shape (n,)
-        float64 with NaN where nothing is, or str objects.
-    letters : ndarray of shape (n,), object, or None
-        Letters of missing values, None where there is none.
+    `values`: float64 with NaN where nothing is, or str objects; shape (n,). `letters`: letters of missing values, None
+    where there is none; shape (n,).
     """
 
     name: str
@@ -57,20 +51,8 @@ def written_columns(
 ) -> list[WrittenColumn]:
     """All records, column by column: pyreadstat writes a file as a whole.
 
-    Parameters
-    ----------
-    path : Path
-        For messages.
-    batches : iterable of pyarrow.RecordBatch
-    variables : sequence of Variable
-    layout : Layout
-        Of the original; of another format, labels and missing codes are what is declared of the variables.
-    family : Family
-        Of the file to be written.
-
-    Raises
-    ------
-    DataError
+    `layout`: of the original; of another format, labels and missing codes are what is declared of the variables.
+    `family`: of the file to be written.
     """
     table = pa.Table.from_batches(list(batches))
     forms: dict[str, VariableForm] = layout.details["variables"] if layout.format == family.source else {}
@@ -89,13 +71,7 @@ def written_columns(
 
 
 def planned_columns(variables: Sequence[Variable], layout: Layout, family: Family) -> list[WrittenColumn]:
-    """Columns without any cell, with the names and labels that they will have.
-
-    Parameters
-    ----------
-    variables, layout, family
-        As `written_columns` takes them.
-    """
+    """Columns without any cell, with the names and labels that they will have."""
     forms: dict[str, VariableForm] = layout.details["variables"] if layout.format == family.source else {}
     nothing = np.array([], dtype=np.float64)
     return [
@@ -178,14 +154,7 @@ def holds_numbers(variable: Variable) -> bool:
 def codes_as_letters(variable: Variable) -> dict[str, str]:
     """Letters ``.a`` to ``.z`` for the missing codes of a variable; those that are letters stay as they are.
 
-    Parameters
-    ----------
-    variable : Variable
-
-    Returns
-    -------
-    mapping of code to letter
-        Empty where the cells are texts, among which there are no such missing values; codes beyond 26 have none.
+    Returns empty where the cells are texts, among which there are no such missing values; codes beyond 26 have none.
     """
     if not holds_numbers(variable):
         return {}
@@ -285,16 +254,7 @@ def fitting_format(column: WrittenColumn) -> str:
 def too_long(path: Path, columns: Sequence[WrittenColumn], largest: dict[str, int]) -> None:
     """Refuse names, labels and texts that a format would cut.
 
-    Parameters
-    ----------
-    path : Path
-    columns : sequence of WrittenColumn
-    largest : mapping of {"name", "label", "text", "value label"} to int
-        Most bytes (of UTF-8) of each.
-
-    Raises
-    ------
-    DataError
+    `largest`: most bytes (of UTF-8) of each.
     """
     problems: list[Problem] = []
     for column in columns:
@@ -315,12 +275,7 @@ def too_long(path: Path, columns: Sequence[WrittenColumn], largest: dict[str, in
 
 
 def refuse_reserved(path: Path, columns: Sequence[WrittenColumn], words: frozenset[str], package: str) -> None:
-    """Refuse names that are words of a package's language.
-
-    Raises
-    ------
-    DataError
-    """
+    """Refuse names that are words of a package's language."""
     for column in columns:
         if column.name in words or (package == "SPSS" and column.name.upper() in words):
             raise column.refused(path, f"its name is a word of {package}'s language", "Rename it in the data.")
@@ -341,18 +296,7 @@ def padded(column: WrittenColumn) -> NDArray[Any]:
 
 
 def write_with(path: Path, write: Callable[[Any, Path], None]) -> None:
-    """Call a function of pyreadstat, and say its errors without any cell.
-
-    Parameters
-    ----------
-    path : Path
-    write : callable
-        ``(pyreadstat, path) -> None``.
-
-    Raises
-    ------
-    DataError
-    """
+    """Call a function of pyreadstat, and say its errors without any cell."""
     library = pyreadstat(path)
     try:
         with disk_trouble(path):

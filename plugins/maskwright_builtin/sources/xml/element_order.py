@@ -11,18 +11,8 @@ if TYPE_CHECKING:
 def in_order(names: Sequence[str], followed: Collection[tuple[str, str]]) -> tuple[list[str], bool]:
     """Names in an order that all records show, as near to the given one as can be.
 
-    Parameters
-    ----------
-    names : sequence of str
-    followed : collection of (str, str)
-        Pairs of neighbours in a record: the first stood before the second.
-
-    Returns
-    -------
-    list of str
-    bool
-        Whether all records agree. Where they do not, of the names that stand before each other the one that is given
-        first comes first.
+    `followed`: pairs of neighbours in a record: the first stood before the second. Returns whether all records agree.
+    Where they do not, of the names that stand before each other the one that is given first comes first.
     """
     waits: dict[str, set[str]] = {name: set() for name in names}
     for before, name in followed:

@@ -65,13 +65,7 @@ class FlatForm:
 
 
 def form_of(path: Path, params: XmlParams) -> Form:
-    """What the options say is to be read of a file.
-
-    Raises
-    ------
-    DataError
-        There is nothing of the kind in it.
-    """
+    """What the options say is to be read of a file."""
     if params.group is not None:
         return MembersForm(path, params)
     return GroupsForm(path, params) if params.members else FlatForm(path, params)

@@ -23,27 +23,12 @@ LONGEST_GAP = 200
 class Opening:
     """What the beginning of a file says of its form. Holds no text of a record.
 
-    Attributes
-    ----------
-    path : tuple of Name
-        Elements around the records, outermost first.
-    start_tags : tuple of str
-        Their start tags as the file writes them, with attributes and namespaces.
-    gaps : tuple of str
-        White space before each of those tags (the first is always empty).
-    record : Name
-    cells : tuple of Name
-        Elements of the first record.
-    before_record, before_cell, after_cells : str
-        White space before a record, before a cell, and after the last cell.
-    first_byte : int
-        Where the first record starts in the file.
-    is_plain : bool
-        Nothing but the path comes before the first record.
-    encoding : str
-        Declared (lower case), or implied by the first bytes.
-    has_declaration : bool
-        Whether the file starts with ``<?xml ...?>``.
+    `path`: elements around the records, outermost first. `start_tags`: their start tags as the file writes them, with
+    attributes and namespaces. `gaps`: white space before each of those tags (the first is always empty). `cells`:
+    elements of the first record. `before_record`, `before_cell`, `after_cells`: white space before a record, before a
+    cell, and after the last cell. `first_byte`: where the first record starts in the file. `is_plain`: nothing but the
+    path comes before the first record. `encoding`: declared (lower case), or implied by the first bytes.
+    `has_declaration`: whether the file starts with ``<?xml ...?>``.
     """
 
     path: tuple[Name, ...]
@@ -155,13 +140,7 @@ class _Search:
 
 
 def find_opening(path: Path, params: XmlParams) -> Opening:
-    """Read a file until its record element is known: its first record, or two siblings of one name.
-
-    Raises
-    ------
-    DataError
-        No such record, no record at all, several elements that could be it, or XML that is refused.
-    """
+    """Read a file until its record element is known: its first record, or two siblings of one name."""
     guarded = GuardedParser(path, params)
     search = _Search(guarded)
     for _ in guarded.feed(_no_progress, block=1 << 16):

@@ -144,13 +144,7 @@ class GuardedParser:
             )
 
     def feed(self, progress: ByteProgress, block: int = BLOCK) -> Iterator[None]:
-        """Parse the file, pausing after each block; `progress` is told the bytes fed.
-
-        Raises
-        ------
-        DataError
-            Not well-formed, cut short, or refused by a rule.
-        """
+        """Parse the file, pausing after each block; `progress` is told the bytes fed."""
         with reading(self.path) as file:
             while piece := file.read(block):
                 if not self._fed:

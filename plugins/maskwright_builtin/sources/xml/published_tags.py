@@ -16,20 +16,8 @@ def published_tags(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Start tags with the namespaces that names need, and with the attributes that are declared to be kept.
 
-    Parameters
-    ----------
-    start_tags : sequence of str
-        As the file writes them, outermost first.
-    names : sequence of str
-        Of all elements that are written, with their prefixes.
-    keep : collection of str
-        Names of attributes, with their prefixes.
-
-    Returns
-    -------
-    tags : tuple of str
-    left_out : tuple of str
-        Names of attributes, each once.
+    `start_tags`: as the file writes them, outermost first. `names`: of all elements that are written, with their
+    prefixes. `keep`: names of attributes, with their prefixes. Returns names of attributes, each once.
     """
     prefixes = {name.partition(":")[0] for name in (*names, *keep) if ":" in name}
     default = {"xmlns"} if any(":" not in name for name in names) else set()

@@ -81,13 +81,7 @@ class XmlReading:
 
 
 class XmlReadingOnce:
-    """An XML file that is taken to be written plainly to its end.
-
-    Raises
-    ------
-    ReadAgain
-        From `batches`, or at once: it is not.
-    """
+    """An XML file that is taken to be written plainly to its end."""
 
     def __init__(self, path: Path, params: XmlParams, progress: Progress) -> None:
         size = readable_size(path, params.max_file_size)

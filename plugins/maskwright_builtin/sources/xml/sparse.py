@@ -50,34 +50,10 @@ def cut_sparse(
 ) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:
     """Find the cells of a block.
 
-    Parameters
-    ----------
-    block : bytes
-        Whole records, and white space before them.
-    opens, closes : ndarray of shape (t,), int64
-        Where the tags start and end, in turn.
-    record : bytes
-        Name of the record element.
-    tags : list of bytes
-        Names of the p variables, in file order.
-
-    Returns
-    -------
-    pieces : pyarrow.StringArray
-        Texts and tags of the block in turn.
-    positions : ndarray of shape (n, p), int64
-        Which piece is the cell's text; -1 where the record has no such cell.
-    lengths : ndarray of shape (n, p), int64
-        Bytes in each cell; 0 where there is none.
-
-    Raises
-    ------
-    NewVariable
-        A record has an element that is not among `tags`.
-    NewOrder
-        Cells of a record are in another order.
-    Deviation
-        Anything else that is not a flat record.
+    `block`: whole records, and white space before them. `opens`, `closes`: where the tags start and end, in turn; shape
+    (t,). `record`: name of the record element. `tags`: names of the p variables, in file order. Returns texts and tags
+    of the block in turn; which piece is the cell's text; -1 where the record has no such cell; bytes in each cell; 0
+    where there is none.
     """
     bounds = np.column_stack((opens, closes + 1)).ravel()
     offsets = np.concatenate(([0], bounds, [len(block)])).astype(np.int32)

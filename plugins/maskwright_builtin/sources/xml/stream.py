@@ -36,14 +36,8 @@ FLAT = "A record holds one element for each variable, and each of those holds te
 class Found:
     """What a whole file turned out to hold. No texts of records.
 
-    Attributes
-    ----------
-    columns : list of Name
-        Every variable, in the order that the records show; of two that no record has both of, in the order in which
-        they were found.
-    records : int
-    left_out : dict of str to int
-        Elements outside the records, which are not part of the data.
+    `columns`: every variable, in the order that the records show; of two that no record has both of, in the order in
+    which they were found. `left_out`: elements outside the records, which are not part of the data.
     """
 
     columns: list[Name] = field(default_factory=list)
@@ -235,21 +229,7 @@ class _Collection(Records):
 
 
 def examine(path: Path, params: XmlParams, opening: Opening, progress: ByteProgress) -> Found:
-    """Parse a whole file, check that it is flat records, and say what columns it has.
-
-    Parameters
-    ----------
-    path : Path
-    params : XmlParams
-    opening : Opening
-    progress : callable
-        Told the bytes read.
-
-    Raises
-    ------
-    DataError
-        Anything that the parser or the rules for flat records refuse, with line and column.
-    """
+    """Parse a whole file, check that it is flat records, and say what columns it has."""
     guarded = GuardedParser(path, params)
     examination = _Examination(guarded, opening)
     for _ in guarded.feed(progress):
@@ -260,22 +240,7 @@ def examine(path: Path, params: XmlParams, opening: Opening, progress: ByteProgr
 def stream(
     path: Path, params: XmlParams, opening: Opening, columns: list[Name], progress: ByteProgress
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records of a file that `examine` has found sound; null is an absent element, "" an empty one.
-
-    Parameters
-    ----------
-    path : Path
-    params : XmlParams
-    opening : Opening
-    columns : list of Name
-        As `examine` found them.
-    progress : callable
-        Told the bytes read.
-
-    Yields
-    ------
-    pyarrow.RecordBatch
-    """
+    """Yield the records of a file that `examine` has found sound; null is an absent element, "" an empty one."""
     guarded = GuardedParser(path, params)
     collection = _Collection(guarded, opening, columns)
     schema = pa.schema([(column.local, pa.string()) for column in columns])

@@ -44,14 +44,8 @@ WORTH_COMPILING = 32 * 1024 * 1024
 class Cut:
     """One block of whole records, cut into cells.
 
-    Attributes
-    ----------
-    pieces : pyarrow.StringArray
-        Markup and cell texts in turn.
-    positions : ndarray of shape (n, p), int64
-        Which piece is the text of each cell; -1 where the record has no such cell.
-    lengths : ndarray of shape (n, p)
-        Bytes in each cell.
+    `pieces`: markup and cell texts in turn. `positions`: which piece is the text of each cell; -1 where the record has
+    no such cell; shape (n, p). `lengths`: bytes in each cell; shape (n, p).
     """
 
     pieces: Any
@@ -108,13 +102,8 @@ class Part(Protocol):
 class RecordTemplate:
     """The form of a file's records: `columns`, learnt from its opening, and from records that show more.
 
-    Parameters
-    ----------
-    opening : Opening
-    max_text : int
-        Longest text of a cell, in bytes.
-    part : Part, optional
-        Gives the records of a block, where they are not all that is in it.
+    `max_text`: longest text of a cell, in bytes. `part`: gives the records of a block, where they are not all that is
+    in it.
     """
 
     def __init__(self, opening: Opening, max_text: int, part: Part | None = None) -> None:
@@ -149,13 +138,7 @@ class RecordTemplate:
         ]
 
     def learn(self, new: Unlearnt) -> None:
-        """Take up what the records so far did not show; the file is then cut from its start again.
-
-        Raises
-        ------
-        Deviation
-            A variable has that name in another namespace; records do not agree in the order of their cells.
-        """
+        """Take up what the records so far did not show; the file is then cut from its start again."""
         if isinstance(new, NewVariable):
             self._extend(new)
         if isinstance(new, NewOrder):
@@ -175,15 +158,7 @@ class RecordTemplate:
         self.columns.insert(0 if new.after is None else new.after + 1, Name(new.name, new.name))
 
     def cuts(self, path: Path, progress: ByteProgress) -> Iterator[Cut]:
-        """Cut the file block by block.
-
-        Raises
-        ------
-        Unlearnt
-            Records have an element that the template does not know yet, or another order: `learn` it and start again.
-        Deviation
-            Anything else in the file differs from the template.
-        """
+        """Cut the file block by block."""
         rest, before = b"", 0
         with reading(path) as file:
             file.seek(self._first_byte)

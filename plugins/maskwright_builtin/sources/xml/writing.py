@@ -182,20 +182,8 @@ def joined_cells(
 ) -> Any:
     """Texts of the cells of each record, in their elements.
 
-    Parameters
-    ----------
-    batch : pyarrow.RecordBatch
-        Of n records.
-    names, tags : sequence of str
-        Columns, and their elements.
-    absent : collection of str
-        Columns of which a null is no element; of the others it is an empty one.
-    before_cell, start, stop : str
-        Text before each cell, before the first and after the last.
-
-    Returns
-    -------
-    pyarrow.StringArray of shape (n,)
+    `absent`: columns of which a null is no element; of the others it is an empty one. `before_cell`, `start`, `stop`:
+    text before each cell, before the first and after the last. Returns shape (n,).
     """
     pieces: list[Any] = []
     literal = start

@@ -51,15 +51,8 @@ MOST_HOUSEHOLDS = 10_000_000
 class LevelsDemoFiles:
     """Where the two-level example was written, and how large it is.
 
-    Attributes
-    ----------
-    flat, households, persons, nested : Path
-        The same survey: a row for each person; a row for each household and one for each person; XML.
-    edits, schematron : Path
-        Its edits.
-    pipelines : tuple of Path
-        One for each form: flat, linked, nested.
-    household_count, person_count : int
+    `flat`, `households`, `persons`, `nested`: the same survey: a row for each person; a row for each household and one
+    for each person; XML. `pipelines`: one for each form: flat, linked, nested.
     """
 
     flat: Path
@@ -79,24 +72,7 @@ def write_levels_demo(folder: Path, households: int = HOUSEHOLDS, progress: Prog
     `survey.csv`, `households.csv` and `persons.csv`, and `survey.xml` hold the same cells. The same number of
     households gives the same bytes. Memory does not grow with it.
 
-    Parameters
-    ----------
-    folder : Path
-        Made if it does not exist.
-    households : int, default 6000
-        >= 10.
-    progress : callable
-        Told the share of the households written.
-
-    Returns
-    -------
-    LevelsDemoFiles
-
-    Raises
-    ------
-    InputError
-        When there are too few or too many households, the folder cannot be made, or it holds a file of one of these
-        names that is not the example's own: nothing is overwritten then.
+    `folder`: made if it does not exist. `households`: >= 10. `progress`: told the share of the households written.
     """
     if households < FEWEST_HOUSEHOLDS:
         raise InputError(f"the example needs at least {FEWEST_HOUSEHOLDS} households; asked for {households}")

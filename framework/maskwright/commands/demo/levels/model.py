@@ -108,14 +108,10 @@ Numbers = NDArray[np.float64] | NDArray[np.int64]
 class Households:
     """Households and their members, an array a variable.
 
-    Attributes
-    ----------
-    household : dict of ndarray of shape (h,)
-        Variables `HOUSEHOLD`, int64 or float64; `hhid` is the household's number, from 1; codes of `CATEGORIES`.
-    person : dict of ndarray of shape (n,)
-        Variables `PERSON`, likewise; members of a household stand together, in the order of the households.
-    starts : ndarray of shape (h + 1,), int64
-        Members of household i are persons ``starts[i]`` to ``starts[i + 1] - 1``.
+    `household`: variables `HOUSEHOLD`, int64 or float64; `hhid` is the household's number, from 1; codes of
+    `CATEGORIES`; shape (h,). `person`: variables `PERSON`, likewise; members of a household stand together, in the
+    order of the households; shape (n,). `starts`: members of household i are persons ``starts[i]`` to ``starts[i + 1] -
+    1``; shape (h + 1,).
     """
 
     household: dict[str, Numbers]
@@ -142,16 +138,7 @@ def survey(households: int, seed: int = SEED) -> Iterator[Households]:
 
     Deterministic: the first households are the same however many are asked for.
 
-    Parameters
-    ----------
-    households : int
-        How many, >= 1.
-    seed : int, default 20
-        Another seed gives another survey of the same model.
-
-    Yields
-    ------
-    Households
+    `households`: how many, >= 1. `seed`: another seed gives another survey of the same model.
     """
     for first in range(0, households, CHUNK):
         yield _first_of(_chunk(first, seed), min(CHUNK, households - first))

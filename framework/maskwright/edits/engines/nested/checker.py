@@ -42,13 +42,8 @@ MOST_WHOLE = 100 * MEGABYTE
 class Node:
     """A node that a rule fired on, or that a test failed on.
 
-    Attributes
-    ----------
-    group, member : int
-        Its place among all groups of the file and among the members of its group, from 1; member 0 is the group's own,
-        group 0 above all groups.
-    messages : tuple of str
-        Filled in, where they were asked for.
+    `group`, `member`: its place among all groups of the file and among the members of its group, from 1; member 0 is
+    the group's own, group 0 above all groups. `messages`: filled in, where they were asked for.
     """
 
     group: int
@@ -60,14 +55,7 @@ class Node:
 class Found:
     """What one edit said of a document.
 
-    Attributes
-    ----------
-    fired : int
-    failed : list of Node
-    fired_on : list of Node
-        Where it was asked for.
-    on_members : bool
-        Whether it fired on records of the lower level, or inside them.
+    `fired_on`: where it was asked for. `on_members`: whether it fired on records of the lower level, or inside them.
     """
 
     fired: int = 0
@@ -79,17 +67,8 @@ class Found:
 class NestedChecker:
     """Asks engines about edits with an `EngineTest`, document after document.
 
-    Parameters
-    ----------
-    edits : iterable of Edit
-        All of them have one.
-    elements : NestedElements
-    limits : SchematronOptions
-        Of expressions.
-    placed : bool
-        Whether it is told on which nodes rules fire.
-    messages : mapping of edit name to tuple of str, optional
-        What is to be filled in where it fails.
+    `edits`: all of them have one. `placed`: whether it is told on which nodes rules fire. `messages`: what is to be
+    filled in where it fails.
     """
 
     def __init__(
@@ -148,15 +127,7 @@ class NestedChecker:
         return all(screen(value, pattern.version, spaces, self._limits).is_constant for _, value in pattern.lets)
 
     def check(self, document: NestedDocument) -> list[Found]:
-        """What every edit says of the next groups of the file.
-
-        Raises
-        ------
-        EditError
-            The engine gives no answer.
-        InputError
-            A test cannot be evaluated on a record.
-        """
+        """What every edit says of the next groups of the file."""
         megabytes = len(document.text) / MEGABYTE
         found = [Found() for _ in self._edits]
         for engine, patterns in self._patterns.items():
@@ -256,13 +227,7 @@ def messages_of(edit: Edit) -> tuple[str, ...]:
 def numbers_of(nodes: Sequence[Node], before: NDArray[np.int64], *, member: bool) -> NDArray[np.int64]:
     """Numbers of the records that nodes belong to, from 1, on their level; each once, ascending.
 
-    Parameters
-    ----------
-    nodes : sequence of Node
-    before : ndarray of shape (groups,), int64
-        Members of all groups before each group.
-    member : bool
-        Of the lower level.
+    `before`: members of all groups before each group; shape (groups,).
     """
     if not member:
         return np.unique(np.array([node.group for node in nodes], dtype=np.int64))

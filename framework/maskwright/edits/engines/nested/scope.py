@@ -41,11 +41,7 @@ def local(tag: str) -> str:
 def places_of(context: str, names: Names) -> set[Place]:
     """Where the nodes of a rule are.
 
-    Parameters
-    ----------
-    context : str
-        Its pattern, which may be several with ``|`` between them.
-    names : Names
+    `context`: its pattern, which may be several with ``|`` between them.
     """
     return {_place(steps, names) for steps in _alternatives(context)}
 
@@ -92,14 +88,7 @@ def context_stays(context: str, names: Names) -> bool:
 
 
 def stays_in_group(text: str, place: Place, names: Names) -> bool:
-    """Whether an expression, evaluated on a node at `place`, looks at nothing outside the node's group.
-
-    Parameters
-    ----------
-    text : str
-    place : {"group", "member", "cell", "elsewhere"}
-    names : Names
-    """
+    """Whether an expression, evaluated on a node at `place`, looks at nothing outside the node's group."""
     return place != "elsewhere" and _stays(text, place, names)
 
 

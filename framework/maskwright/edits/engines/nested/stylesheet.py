@@ -44,23 +44,10 @@ def nested_stylesheet(
 ) -> str:
     """XSLT that applies a pattern to a document of whole groups and prints what happened.
 
-    Parameters
-    ----------
-    pattern : EnginePattern
-    elements : NestedElements
-    fired : {"counted", "placed"}
-        Whether a rule that fires is told by its `fired_mark` alone, or by a line ``f RULE GROUP MEMBER``.
-    messages : mapping of (rule, test) to sequence of str
-        Texts to fill in where a test fails: ``{expression}`` becomes its value.
-    limits : SchematronOptions
-        Of expressions in messages.
-
-    Returns
-    -------
-    str
-        The stylesheet prints a line ``v RULE TEST GROUP MEMBER`` where a test does not hold, with the messages after
-        it, each after `BETWEEN`. Rules and tests are counted from 0, groups and their members from 1; the member of
-        a group's own node is 0.
+    `fired`: whether a rule that fires is told by its `fired_mark` alone, or by a line ``f RULE GROUP MEMBER``.
+    `messages`: texts to fill in where a test fails: ``{expression}`` becomes its value. Returns the stylesheet prints a
+    line ``v RULE TEST GROUP MEMBER`` where a test does not hold, with the messages after it, each after `BETWEEN`.
+    Rules and tests are counted from 0, groups and their members from 1; the member of a group's own node is 0.
     """
     names = names_of(elements)
     spaces = dict(pattern.namespaces)

@@ -38,16 +38,8 @@ _ZERO, _ONE = Number(Fraction(0)), Number(Fraction(1))
 class Grids:
     """Decimals of variables, and what else the data say of their cells.
 
-    Attributes
-    ----------
-    known : mapping of name to int or None
-        Of the data; None is a variable without a grid.
-    otherwise : int
-        Most decimals of the other variables.
-    dates : mapping of name to str
-        Variables that are dates, and how they are written.
-    empty : mapping of name to tuple of str
-        Texts of cells that mean "no value".
+    `known`: of the data; None is a variable without a grid. `otherwise`: most decimals of the other variables. `dates`:
+    variables that are dates, and how they are written. `empty`: texts of cells that mean "no value".
     """
 
     known: Mapping[str, int | None] = field(default_factory=dict)
@@ -56,13 +48,7 @@ class Grids:
     empty: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def of(self, name: str) -> int:
-        """Decimals of one variable.
-
-        Raises
-        ------
-        Inexpressible
-            It has no grid: XPath's rounding errors could not be told from differences.
-        """
+        """Decimals of one variable."""
         places = self.known.get(name, self.otherwise)
         if places is None:
             raise Inexpressible(f"{name} has no published decimals, and XPath would round what is calculated from it")
@@ -81,17 +67,7 @@ class _Ratio:
 def compared(left: Expression, operator: ComparisonOperator, right: Expression, grids: Grids) -> Expression:
     """XPath for "the comparison is true": false where an operand is no number or a divisor is 0.
 
-    Parameters
-    ----------
-    left, right : Expression
-        Arithmetic on ``number(V)``, literals, ``floor``, ``ceiling`` and ``round``.
-    operator : {"==", "!=", "<", "<=", ">", ">="}
-    grids : Grids
-
-    Raises
-    ------
-    Inexpressible
-        A power that is no small whole number, rounding of a quotient, too many decimals.
+    `left`, `right`: arithmetic on ``number(V)``, literals, ``floor``, ``ceiling`` and ``round``.
     """
     if _is_plain(left) and _is_plain(right):
         return _direct(left, operator, right)
@@ -112,22 +88,7 @@ def compared(left: Expression, operator: ComparisonOperator, right: Expression, 
 
 
 def whole(operand: Expression, grids: Grids, *, holds: bool) -> Expression:
-    """XPath for "the number is whole", or for "it is not": both false where there is no number.
-
-    Parameters
-    ----------
-    operand : Expression
-        The number.
-    grids : Grids
-        Decimals of the variables.
-    holds : bool
-        Which of the two.
-
-    Raises
-    ------
-    Inexpressible
-        The number is a quotient.
-    """
+    """XPath for "the number is whole", or for "it is not": both false where there is no number."""
     if _is_plain(operand):
         return _direct(Function("floor", (operand,)), "==" if holds else "<", operand)
     value = _without_divisor(_ratio(operand, grids), "'is integer'")
@@ -177,13 +138,7 @@ def _near(left: Expression, operator: ComparisonOperator, right: Expression, gri
 
 
 def _places(node: Expression, grids: Grids) -> int:
-    """Most decimals that a number can have.
-
-    Raises
-    ------
-    Inexpressible
-        More than binary64 tells apart.
-    """
+    """Most decimals that a number can have."""
     places = _raw_places(node, grids)
     if places > MOST_PLACES:
         raise Inexpressible(

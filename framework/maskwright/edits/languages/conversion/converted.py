@@ -38,13 +38,7 @@ class Converted:
 
 
 def tree_of(edit: Edit, *, ranges: bool = False) -> Expression:
-    """Tree of an edit.
-
-    Raises
-    ------
-    Inexpressible
-        Only an engine understands its test, or it has ranges of variables and `ranges` is false.
-    """
+    """Tree of an edit."""
     if edit.ranged and edit.binding == "exact" and not ranges:
         raise Inexpressible("a range of variables follows the order of the data: convert with the data")
     if edit.checked_by != "model":
@@ -55,13 +49,7 @@ def tree_of(edit: Edit, *, ranges: bool = False) -> Expression:
 def refusal(edit: Edit, language: str, reason: Inexpressible) -> Problem:
     """Problem of an edit that a language cannot say.
 
-    Parameters
-    ----------
-    edit : Edit
-    language : str
-        Its name, for the message.
-    reason : Inexpressible
-        What the language lacks.
+    `language`: its name, for the message.
     """
     return Problem(f"edit {edit.name} cannot be written in {language}: {reason}", edit.place)
 

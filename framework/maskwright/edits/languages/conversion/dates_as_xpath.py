@@ -49,10 +49,7 @@ ZERO = Number(Fraction(0))
 class DateNumbers:
     """Puts whole numbers, under names of their own, in the place of what a rule says of dates, and writes them at last.
 
-    Attributes
-    ----------
-    dates : mapping of name to str
-        Variables that are dates, and how they are written.
+    `dates`: variables that are dates, and how they are written.
     """
 
     dates: Mapping[str, str]
@@ -72,14 +69,7 @@ class DateNumbers:
         }
 
     def __call__(self, node: Expression) -> Expression:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
-        """Condition or number without dates.
-
-        Raises
-        ------
-        Inexpressible
-            Variables that are not known to be dates, or are written in another form than that of ISO 8601; arithmetic
-            in an argument of a function.
-        """
+        """Condition or number without dates."""
         if not any(self._is_date(each) or _is_function(each) for each in nodes(node)):
             return node
         match node:

@@ -59,17 +59,7 @@ _EMPTY = Text("")
 def xpath_test(expression: Expression, grids: Grids) -> Expression:
     """Test, as a tree in XPath's types, that holds for the records for which a rule is true or unknown.
 
-    Parameters
-    ----------
-    expression : Expression
-        A rule of the YAML language.
-    grids : Grids
-        Decimals of the variables.
-
-    Raises
-    ------
-    Inexpressible
-        XPath 1.0 cannot say this.
+    `expression`: a rule of the YAML language.
     """
     numbers = DateNumbers(grids.dates)
     without_dates = numbers(expression)

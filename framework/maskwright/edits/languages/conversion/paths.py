@@ -11,14 +11,8 @@ from maskwright.edits.expression import VariableReference
 class PathReference(VariableReference):
     """A path to cells of other records, or what they give together, in a tree of XPath's types.
 
-    Attributes
-    ----------
-    name : str
-        The path as XPath writes it: ``../total``, ``sum(Person/income)``.
-    is_number : bool
-        Whether it gives a number by itself.
-    is_sum : bool
-        Whether XPath adds in binary64 to find it, so that it may be off in its last digits.
+    `name`: the path as XPath writes it: ``../total``, ``sum(Person/income)``. `is_number`: whether it gives a number by
+    itself. `is_sum`: whether XPath adds in binary64 to find it, so that it may be off in its last digits.
     """
 
     is_number: bool = False

@@ -30,12 +30,7 @@ if TYPE_CHECKING:
 def plain_words(rule: Expression, *, holds: bool = True) -> Expression:  # noqa: PLR0911 - one case for each kind of node
     """Rule, or its negation, that is violated by the same records.
 
-    Parameters
-    ----------
-    rule : Expression
-        In the language of levels.
-    holds : bool, default True
-        False: its negation.
+    `rule`: in the language of levels.
     """
     match rule:
         case Not(operand):

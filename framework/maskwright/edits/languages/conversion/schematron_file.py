@@ -35,22 +35,9 @@ def schematron_file(  # noqa: C901 - one note after the other
 ) -> Converted:
     """Write edits as Schematron, one pattern each.
 
-    Parameters
-    ----------
-    edits : EditSet
-    record : str
-        Element that holds one record, for rules that do not name one.
-    grids : Grids
-        Decimals of the variables.
-    written : callable, optional
-        Gives the context and the test, in XPath's types, of an edit that spans records.
-    rules : mapping of edit name to mapping, optional
-        ``rule`` and ``when`` that stand beside a test, for who reads the file as rules again.
-
-    Raises
-    ------
-    EditError
-        Edits that XPath 1.0 cannot say, each by name with the reason.
+    `record`: element that holds one record, for rules that do not name one. `written`: gives the context and the test,
+    in XPath's types, of an edit that spans records. `rules`: ``rule`` and ``when`` that stand beside a test, for who
+    reads the file as rules again.
     """
     notes: list[str] = []
     problems: list[Problem] = []

@@ -42,19 +42,7 @@ _SIGN_AT_ZERO: dict[ComparisonOperator, ComparisonOperator] = {"<": "<", "<=": "
 
 
 def exact_rule(test: Expression) -> Expression:
-    """Rule of the YAML language with the verdict of a test in XPath 1.0, on every record; never unknown.
-
-    Parameters
-    ----------
-    test : Expression
-        A tree from `maskwright.edits.languages.xpath.parser.parse_xpath`.
-
-    Raises
-    ------
-    Inexpressible
-        The rule would have to tell an absent cell from an empty one, compare texts where the YAML language compares
-        numbers, or go on calculating with infinity.
-    """
+    """Rule of the YAML language with the verdict of a test in XPath 1.0, on every record; never unknown."""
     return _truth(test)
 
 

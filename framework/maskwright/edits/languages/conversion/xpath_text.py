@@ -39,13 +39,7 @@ _ARITHMETIC = {
 
 
 def xpath_text(expression: Expression) -> str:
-    """Text of a test in XPath 1.0; `parse_xpath` reads the same meaning from it.
-
-    Raises
-    ------
-    Inexpressible
-        The tree holds something that XPath 1.0 does not say, or the text is longer than 10,000 characters.
-    """
+    """Text of a test in XPath 1.0; `parse_xpath` reads the same meaning from it."""
     text = _text(expression, _OR)
     if len(text) > LONGEST_TEST:
         raise Inexpressible(f"its test has {len(text):,} characters in XPath; at most {LONGEST_TEST:,} are read")
@@ -53,13 +47,7 @@ def xpath_text(expression: Expression) -> str:
 
 
 def element_name(name: str) -> str:
-    """Name of a variable as XPath writes it.
-
-    Raises
-    ------
-    Inexpressible
-        No XML element can have it.
-    """
+    """Name of a variable as XPath writes it."""
     if not re.fullmatch(NCNAME, name):
         raise Inexpressible(f"{name!r} cannot be the name of an XML element")
     return name

@@ -22,13 +22,7 @@ LINE = 10_000
 
 
 def yaml_file(edits: EditSet) -> Converted:
-    """Write edits in the YAML language.
-
-    Raises
-    ------
-    EditError
-        Edits that it cannot say, each by name with the reason.
-    """
+    """Write edits in the YAML language."""
     notes: list[str] = []
     problems: list[Problem] = []
     entries: list[Any] = []

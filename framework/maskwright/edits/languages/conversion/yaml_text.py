@@ -48,11 +48,6 @@ def rule_text(expression: Expression) -> str:
     """Text of a rule; reading it gives the same tree again.
 
     Chains come out as conjunctions (``0 <= x and x <= y``); very long sums may come back grouped differently.
-
-    Raises
-    ------
-    Inexpressible
-        The tree holds something that only XPath says, or a name or text that cannot be quoted.
     """
     return _text(expression, _RULE)
 
@@ -74,13 +69,7 @@ def decimal_text(value: Fraction) -> str | None:
 
 
 def name_text(name: str) -> str:
-    """Name of a variable, in back quotes where it needs them.
-
-    Raises
-    ------
-    Inexpressible
-        The name holds a back quote or a line break.
-    """
+    """Name of a variable, in back quotes where it needs them."""
     if _PLAIN_NAME.fullmatch(name) and name not in KEYWORDS and (name not in FUNCTIONS or name in FUNCTIONS_OF_DATES):
         return name
     if not name or re.search(r"[`\r\n]", name):
@@ -178,13 +167,7 @@ def _number(value: Fraction) -> tuple[str, int]:
 
 
 def quoted_text(text: str) -> str:
-    """A text of the data as the rule language writes it.
-
-    Raises
-    ------
-    Inexpressible
-        It holds a line break, or both kinds of quotes.
-    """
+    """A text of the data as the rule language writes it."""
     if "\n" in text or "\r" in text:
         raise Inexpressible("a text holds a line break")
     for quote in ("'", '"'):

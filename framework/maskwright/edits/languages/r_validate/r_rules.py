@@ -110,13 +110,7 @@ def _parser() -> Lark:
 
 
 def parse_statement(text: str) -> Node:
-    """Read one statement: a rule, or an assignment with ``:=``.
-
-    Raises
-    ------
-    NotR
-        With the offset of the first character that was not expected.
-    """
+    """Read one statement: a rule, or an assignment with ``:=``."""
     if len(text) > LONGEST_RULE:
         raise NotR(0, f"the rule has {len(text)} characters; at most {LONGEST_RULE} are read")
     try:
@@ -153,13 +147,7 @@ def group_of(node: Node) -> list[Node] | None:
 
 
 class Translator:
-    """Trees of R as expressions, with what ``:=`` defined before.
-
-    Parameters
-    ----------
-    defined : mapping of name to Node
-        Values of assignments.
-    """
+    """Trees of R as expressions, with what ``:=`` defined before."""
 
     def __init__(self, defined: Mapping[str, Node]) -> None:
         self._defined = defined
@@ -167,23 +155,11 @@ class Translator:
         self._level = 0
 
     def condition(self, node: Node) -> Expression:
-        """Rule, or part of one.
-
-        Raises
-        ------
-        Inexpressible
-            With the reason.
-        """
+        """Rule, or part of one."""
         return self._counted(node, self._condition)
 
     def value(self, node: Node) -> Expression:
-        """Number, or text, or variable.
-
-        Raises
-        ------
-        Inexpressible
-            With the reason.
-        """
+        """Number, or text, or variable."""
         return self._counted(node, self._value)
 
     def _counted(self, node: Node, read: Callable[[Node], Expression]) -> Expression:

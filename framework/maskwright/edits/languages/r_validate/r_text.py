@@ -14,12 +14,8 @@ _GOES_ON = re.compile(r"(?:[-+*/^&|<>=!,~({]|:=|%[^%]*%|\belse)\s*$")
 def header_and_statements(text: str, file: str) -> tuple[str | None, list[tuple[str, Place]]]:
     """Split a file of rules.
 
-    Returns
-    -------
-    header : str or None
-        YAML, with empty lines before it so that places in it are right.
-    statements : list of (text, Place)
-        A statement goes on in the next line while a bracket is open, or where an operator ends the line.
+    Returns YAML, with empty lines before it so that places in it are right; a statement goes on in the next line while
+    a bracket is open, or where an operator ends the line.
     """
     lines = text.splitlines()
     header = None

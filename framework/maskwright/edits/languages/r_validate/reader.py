@@ -60,11 +60,6 @@ def read_validate(path: str | Path) -> EditSet:
     ``var_group`` makes one edit for each variable. What R says of missing values is what an edit says. The option
     ``lin.eq.eps`` (``lin.ineq.eps``) becomes a tolerance of linear rules; without it, rules are exact, where validate
     allows 1e-8.
-
-    Raises
-    ------
-    EditError
-        Every rule that is not understood, with its place and the reason.
     """
     file = Path(path)
     reading = _Reading(file.parent.resolve())

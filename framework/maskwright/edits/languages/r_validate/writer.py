@@ -79,11 +79,6 @@ def validate_file(edits: EditSet) -> Converted:
 
     The file sets ``lin.eq.eps`` and ``lin.ineq.eps`` to 0: edits are exact, and what is allowed to miss stands in the
     rule itself.
-
-    Raises
-    ------
-    EditError
-        Edits that R cannot say, each by name with the reason.
     """
     problems: list[Problem] = []
     rules: list[dict[str, Any]] = []
@@ -125,13 +120,7 @@ def _entry(edit: Edit, text: str) -> dict[str, Any]:
 
 
 def r_text(expression: Expression) -> str:
-    """Text of a rule in R; the reader of validate's rules gives a rule with the same verdicts.
-
-    Raises
-    ------
-    Inexpressible
-        R's rules cannot say it, or a name or text cannot be quoted.
-    """
+    """Text of a rule in R; the reader of validate's rules gives a rule with the same verdicts."""
     return _text(expression, _RULE)
 
 

@@ -37,11 +37,6 @@ def reason_to_refuse(expression: Expression) -> str | None:
     They agree on calculations with doubles, that is where every variable is wrapped in ``number()``. They part on
     untyped text (``V1 < V2`` compares strings in 2.0), on literals calculated with each other (decimals in 2.0), and
     on conversions between booleans, strings and numbers, some of which are errors in 2.0.
-
-    Parameters
-    ----------
-    expression : Expression
-        A tree from `maskwright.edits.languages.xpath.parser.parse_xpath`.
     """
     try:
         _later_type(expression)

@@ -29,26 +29,11 @@ ENCODINGS = frozenset({"utf-8", "utf8", "utf-16", "utf-16le", "utf-16be", "iso-8
 class Element:
     """One element of a rule file.
 
-    Attributes
-    ----------
-    namespace, name : str
-        Namespace URI ("" when none) and local name.
-    attributes : dict of str to str
-        Attributes without a namespace.
-    foreign_attributes : tuple of str
-        Local names of attributes in a namespace, except ``xml:``.
-    line : int
-        1-based line of the start tag.
-    file : str
-        The file it stands in.
-    content : list of str and Element
-        Text and child elements in document order.
-    is_copy : bool
-        Whether it was written out from an abstract rule or pattern: its id may then occur again.
-    qualified : dict of (namespace, name) to str
-        Attributes in a namespace, with ``xml:``.
-    prefixes : mapping of prefix to URI
-        Namespaces declared at the element or around it.
+    `namespace`, `name`: namespace URI ("" when none) and local name. `foreign_attributes`: local names of attributes in
+    a namespace, except ``xml:``. `line`: 1-based line of the start tag. `file`: the file it stands in. `content`: text
+    and child elements in document order. `is_copy`: whether it was written out from an abstract rule or pattern: its id
+    may then occur again. `qualified`: attributes in a namespace, with ``xml:``. `prefixes`: namespaces declared at the
+    element or around it.
     """
 
     namespace: str
@@ -69,22 +54,8 @@ class Element:
 def read_document(path: Path, options: SchematronOptions) -> Element:
     """Read a rule file.
 
-    Parameters
-    ----------
-    path : Path
-        An XML file in UTF-8, UTF-16, ISO-8859-1 or ASCII, without a DOCTYPE.
-    options : SchematronOptions
-        Its limits on size, depth and number of elements.
-
-    Returns
-    -------
-    Element
-        The root element.
-
-    Raises
-    ------
-    EditError
-        The file cannot be read, is not well-formed, declares a DOCTYPE or another encoding, or exceeds a limit.
+    `path`: an XML file in UTF-8, UTF-16, ISO-8859-1 or ASCII, without a DOCTYPE. `options`: its limits on size, depth
+    and number of elements.
     """
     note_read(path)
     return _Builder(path, options).read()

@@ -32,25 +32,8 @@ _PARAMETER = re.compile(rf"\$\s*({NCNAME})")
 def expand(schema: Element, options: SchematronOptions) -> tuple[Element, list[str]]:
     """Write a schema out.
 
-    Parameters
-    ----------
-    schema : Element
-        As `maskwright.edits.languages.schematron.document.read_document` gives it.
-    options : SchematronOptions
-        The phase, the folder for included files, and the limits.
-
-    Returns
-    -------
-    schema : Element
-        Without include, extends, is-a, param, phase, and without abstract rules and patterns.
-    notes : list of str
-        Which patterns a phase leaves out.
-
-    Raises
-    ------
-    EditError
-        An unknown phase, pattern, rule or file, a reference that comes back to itself, a file outside the declared
-        folder, or too much of everything.
+    `options`: the phase, the folder for included files, and the limits. Returns without include, extends, is-a, param,
+    phase, and without abstract rules and patterns; which patterns a phase leaves out.
     """
     return expand_included(with_included(schema, options), options)
 

@@ -27,16 +27,8 @@ LONGEST_WRITTEN_OUT = 1000
 class Let:
     """A variable.
 
-    Attributes
-    ----------
-    value : str
-        Its expression as written.
-    text : str
-        The same with the variables in it written out.
-    tree : Expression, OriginalNodes or None
-        None: outside the subset, for `problem`.
-    in_rule : bool
-        Computed on the rule's node; otherwise at the document.
+    `text`: the same with the variables in it written out. `tree`: None: outside the subset, for `problem`. `in_rule`:
+    computed on the rule's node; otherwise at the document.
     """
 
     value: str
@@ -52,16 +44,8 @@ Scope = dict[str, Let]
 def lets_of(reading: Reading, element: Element, outer: Mapping[str, Let], *, in_rule: bool) -> Scope:
     """Variables visible inside an element: its own ones hide those of the elements around it.
 
-    Parameters
-    ----------
-    reading : Reading
-        Takes mistakes and notes.
-    element : Element
-        Schema, pattern or rule.
-    outer : mapping of name to Let
-        Variables of the elements around it.
-    in_rule : bool
-        Whether the element is a rule: its variables are computed at the record.
+    `outer`: variables of the elements around it. `in_rule`: whether the element is a rule: its variables are computed
+    at the record.
     """
     scope = dict(outer)
     own: set[str] = set()

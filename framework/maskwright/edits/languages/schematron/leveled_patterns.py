@@ -34,15 +34,7 @@ HINT = (
 class LeveledPatternReader(PatternReader):
     """Reads one pattern.
 
-    Parameters
-    ----------
-    reading : Reading
-        Takes the edits, mistakes and notes.
-    element : Element
-    number : int
-        1-based place of the pattern in the schema.
-    outer : mapping of name to Let
-    levels : NestedLevels
+    `reading`: takes the edits, mistakes and notes. `number`: 1-based place of the pattern in the schema.
     """
 
     def __init__(

@@ -21,25 +21,9 @@ def message_of(
 ) -> tuple[str, list[Problem], list[str]]:
     """Message of an assert or report.
 
-    Parameters
-    ----------
-    element : Element
-        The assert.
-    context : str
-        Its rule's context, for ``<name/>``.
-    place : Place
-        Where the assert is.
-    with_lets : callable
-        Writes the ``let`` variables of an XPath text out.
-
-    Returns
-    -------
-    message : str
-        On one line; ``<value-of select="V9"/>`` is ``{V9}``.
-    problems : list of Problem
-        Elements that do not belong into a message.
-    notes : list of str
-        ``value-of`` that will not be filled in: it does not change what the assert says of a record.
+    `context`: its rule's context, for ``<name/>``. `with_lets`: writes the ``let`` variables of an XPath text out.
+    Returns on one line; ``<value-of select="V9"/>`` is ``{V9}``; elements that do not belong into a message;
+    ``value-of`` that will not be filled in: it does not change what the assert says of a record.
     """
     parts: list[str] = []
     problems: list[Problem] = []

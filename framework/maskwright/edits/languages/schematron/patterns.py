@@ -65,14 +65,7 @@ class RuleOfPattern:
 class PatternReader:
     """Reads one pattern.
 
-    Parameters
-    ----------
-    reading : Reading
-        Takes the edits, mistakes and notes.
-    element : Element
-    number : int
-        1-based place of the pattern in the schema.
-    outer : mapping of name to Let
+    `reading`: takes the edits, mistakes and notes. `number`: 1-based place of the pattern in the schema.
     """
 
     def __init__(self, reading: Reading, element: Element, number: int, outer: Mapping[str, Let]) -> None:

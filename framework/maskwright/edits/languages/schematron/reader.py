@@ -40,30 +40,12 @@ def read_schematron(
 ) -> EditSet:
     """Read a Schematron file.
 
-    Parameters
-    ----------
-    path : str or Path
-        A schema in the ISO or the 1.5 namespace, without a DOCTYPE.
-    options : SchematronOptions, optional
-        The phase, the folder for included files, and limits.
-    for_engine : bool, default False
-        Whether an engine gets every test, understood or not: for files that are no flat records.
-    levels : mapping of level name to LevelDeclaration, optional
-        Of data whose records are inside each other: tests are then read as rules of the language of levels.
+    `path`: a schema in the ISO or the 1.5 namespace, without a DOCTYPE. `options`: the phase, the folder for included
+    files, and limits. `for_engine`: whether an engine gets every test, understood or not: for files that are no flat
+    records. `levels`: of data whose records are inside each other: tests are then read as rules of the language of
+    levels. Returns one edit for every assert and report, in file order. A report holds where its test is false. `notes`
+    say what was left out.
 
-    Returns
-    -------
-    EditSet
-        One edit for every assert and report, in file order. A report holds where its test is false. `notes` say
-        what was left out.
-
-    Raises
-    ------
-    EditError
-        The file cannot be read safely, or has parts that are not understood; one problem for each, with its line.
-
-    Notes
-    -----
     Names: the assert's ``id``, else its pattern's id (or name) with ``.2``, ``.3`` for the next ones without an id,
     else ``edit-N`` with N the position in the file. ``role`` (then ``flag``, then ``severity``) ``warning`` or
     ``info`` makes an edit a warning. Within a pattern only the first rule that matches a record fires

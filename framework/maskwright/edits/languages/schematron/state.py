@@ -61,16 +61,7 @@ class Reading:
     def refuse(self, element: Element, message: str, hint: str | None = None, text: str | None = None) -> None:
         """Take up a mistake.
 
-        Parameters
-        ----------
-        element : Element
-            Where it stands.
-        message : str
-            What is wrong.
-        hint : str, optional
-            What to do.
-        text : str, optional
-            The line or expression to show.
+        `text`: the line or expression to show.
         """
         self.problems.append(Problem(message, self.place(element, text), hint))
 
@@ -130,14 +121,8 @@ class Reading:
 def refusal(problem: Problem, reason: str, hint: str | None = None) -> Problem:
     """Say of a test outside the subset why no engine checks it either.
 
-    Parameters
-    ----------
-    problem : Problem
-        Why the test is outside the subset.
-    reason : str
-        Why no engine takes it.
-    hint : str, optional
-        Instead of the problem's own.
+    `problem`: why the test is outside the subset. `reason`: why no engine takes it. `hint`: instead of the problem's
+    own.
     """
     hints = [hint or problem.hint, f"no engine can check it either: {reason}"]
     return Problem(problem.message, problem.place, "; ".join(filter(None, hints)))

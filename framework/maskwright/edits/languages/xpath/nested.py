@@ -63,21 +63,7 @@ def parse_nested(
 ) -> Expression:
     """Parse a test on a record of a level into a condition of the language of levels.
 
-    Parameters
-    ----------
-    text : str
-    level : str
-        Of the rule's context.
-    levels : NestedLevels
-    place, variables, limits
-        As of `maskwright.edits.languages.xpath.parser.parse_xpath`.
-    as_value : bool, default False
-        Whether it is the value of a variable, and no condition.
-
-    Raises
-    ------
-    EditError
-        It looks beyond its group, or is outside the understood subset.
+    `as_value`: whether it is the value of a variable, and no condition.
     """
     parser = _NestedParser(text, place, variables or {}, limits or SchematronOptions(), levels, level)
     return without_conversions(parser.value()) if as_value else without_conversions(as_condition(parser.condition()))
@@ -88,18 +74,7 @@ def parse_context(
 ) -> tuple[str, Expression | None] | None:
     """Level of a rule's context, and the condition of its records; None: it is no record of a level.
 
-    Parameters
-    ----------
-    text : str
-        ``Household``, ``/Survey/Household``, ``//Person[number(age) > 16]``.
-    levels : NestedLevels
-    place : Place, optional
-    limits : SchematronOptions, optional
-
-    Raises
-    ------
-    EditError
-        Its predicate is outside the understood subset.
+    `text`: ``Household``, ``/Survey/Household``, ``//Person[number(age) > 16]``.
     """
     match = re.fullmatch(rf"(?://?)?(?:{NCNAME}/)*(?P<name>{NCNAME})\s*(?:\[(?P<condition>.*)\])?", text, re.DOTALL)
     level = None if match is None else levels.named(match["name"])

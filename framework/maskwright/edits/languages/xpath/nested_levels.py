@@ -15,15 +15,7 @@ if TYPE_CHECKING:
 class NestedLevels:
     """Two levels, and how a document calls their records.
 
-    Attributes
-    ----------
-    group, member : str
-        Names of the levels.
-    group_element, member_element : str
-    key : str
-        Variable that tells members of a group apart.
-    pointers : tuple of str
-        Variables that name another member by it.
+    `key`: variable that tells members of a group apart. `pointers`: variables that name another member by it.
     """
 
     group: str

@@ -51,10 +51,7 @@ _CONVERSIONS = frozenset({"number", "string", "normalize-space", "boolean", "flo
 class OriginalNodes:
     """``document('...')``, by convention the original file, or a column of it: not a condition by itself.
 
-    Attributes
-    ----------
-    column : str or None
-        The last step of the path; None: the document.
+    `column`: the last step of the path; None: the document.
     """
 
     column: str | None = None
@@ -82,30 +79,11 @@ def parse_xpath(
 ) -> Expression:
     """Parse the test of an assert.
 
-    Parameters
-    ----------
-    text : str
-        The XPath expression.
-    place : Place, optional
-        File and line of the test, for errors.
-    variables : mapping of name to Expression, optional
-        What ``$name`` stands for; the expression takes the variable's place.
-    limits : SchematronOptions, optional
-        Longest expression (default 10,000 characters) and deepest nesting (default 200 levels).
+    `place`: file and line of the test, for errors. `variables`: what ``$name`` stands for; the expression takes the
+    variable's place. `limits`: longest expression (default 10,000 characters) and deepest nesting (default 200 levels).
+    Returns `VariableReference` is the node-set of child elements with that name; `Arithmetic` ``/`` is ``div``; ``=``
+    is ``==``.
 
-    Returns
-    -------
-    Expression
-        `VariableReference` is the node-set of child elements with that name; `Arithmetic` ``/`` is ``div``; ``=`` is
-        ``==``.
-
-    Raises
-    ------
-    EditError
-        The test is not XPath 1.0, or uses a construct outside the subset: which one, where, and the whole test.
-
-    Notes
-    -----
     Whether a value occurs in the original file is asked as the rules of the source paper ask it,
     ``exists(index-of(document('...')//Record/V1, V1))``, or ``V1 = document('...')//V1``. Both become `InOriginal`: the
     document that is named is never opened.
@@ -122,13 +100,7 @@ def parse_value(
     variables: Mapping[str, Expression | OriginalNodes] | None = None,
     limits: SchematronOptions | None = None,
 ) -> Expression | OriginalNodes:
-    """Parse the value of a ``let``: as `parse_xpath`, or the original file as a whole.
-
-    Parameters
-    ----------
-    text, place, variables, limits
-        As of `parse_xpath`.
-    """
+    """Parse the value of a ``let``: as `parse_xpath`, or the original file as a whole."""
     return XPathParser(text, place, variables or {}, limits or SchematronOptions()).parse()
 
 

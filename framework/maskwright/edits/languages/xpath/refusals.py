@@ -44,13 +44,7 @@ _PATHS = {
 class Refusals:
     """Errors about one expression: each says where, and shows the expression.
 
-    Parameters
-    ----------
-    text : str
-        The expression.
-    place : Place, optional
-        File and line of it.
-    max_nesting : int
+    `place`: file and line of it.
     """
 
     def __init__(self, text: str, place: Place | None, max_nesting: int) -> None:
@@ -90,14 +84,7 @@ class Refusals:
     def unsupported(self, construct: str, token: Token, hint: str = _UNDERSTOOD) -> NoReturn:
         """Refuse what XPath has and this subset has not.
 
-        Parameters
-        ----------
-        construct : str
-            What it is, in words.
-        token : Token
-            Where it stands.
-        hint : str
-            What to write instead; by default what is understood.
+        `construct`: what it is, in words. `hint`: what to write instead; by default what is understood.
         """
         self.fail(f"{construct} is outside the understood subset of XPath 1.0{_at(token)}", hint)
 

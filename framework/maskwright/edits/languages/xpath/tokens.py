@@ -34,11 +34,7 @@ class Token(NamedTuple):
 def tokens_of(text: str, fail: Callable[[str], NoReturn]) -> list[Token]:
     """Cut a text into tokens, the last of which is the end.
 
-    Parameters
-    ----------
-    text : str
-    fail : callable
-        Raises, given what is wrong.
+    `fail`: raises, given what is wrong.
     """
     tokens: list[Token] = []
     pattern = re.compile(_TOKEN)

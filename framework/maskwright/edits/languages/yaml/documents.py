@@ -17,30 +17,14 @@ MOST_BYTES = 4_000_000
 def load_rule_file(path: Path, place: Place | None = None, problems: list[Problem] | None = None) -> Node:
     """Root of a YAML file of rules.
 
-    Parameters
-    ----------
-    path : Path
-    place : Place, optional
-        Who asks for the file; the file itself by default.
-    problems : list of Problem, optional
-        Gets mistakes after which the rest can be understood.
-
-    Raises
-    ------
-    EditError
-        It cannot be read, is too large, is not UTF-8, or is no YAML.
+    `place`: who asks for the file; the file itself by default. `problems`: gets mistakes after which the rest can be
+    understood.
     """
     return load_yaml(rule_text_of(path, place), str(path), EditError, problems)
 
 
 def rule_text_of(path: Path, place: Place | None = None) -> str:
-    """Text of a rule file.
-
-    Raises
-    ------
-    EditError
-        It cannot be read, is too large, is empty or is not UTF-8.
-    """
+    """Text of a rule file."""
     where = place or Place(str(path))
     note_read(path)
     try:

@@ -37,13 +37,6 @@ def read_edits_yaml(path: str | Path) -> EditSet:
     the file that names them and lie inside the folder of `path`; a file that is included twice counts once, and a note
     says so. Aliases hold in their own file and in the files it includes. A file of the R package validate, ``rules:``
     with ``expr:``, is read as such.
-
-    Raises
-    ------
-    WrongRulesError
-        With file, line and column of every mistake, and the rules that were understood.
-    EditError
-        The file cannot be read at all.
     """
     file = Path(path)
     problems: list[Problem] = []

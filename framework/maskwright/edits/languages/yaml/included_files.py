@@ -18,12 +18,7 @@ MOST_FILES = 200
 class Inclusion:
     """Which files were read, and which may be.
 
-    Attributes
-    ----------
-    base : Path
-        Folder that no included file may leave, symbolic links resolved.
-    problems : list of Problem
-    notes : list of str
+    `base`: folder that no included file may leave, symbolic links resolved.
     """
 
     base: Path
@@ -38,17 +33,8 @@ class Inclusion:
     def target(self, node: Node, chain: tuple[Path, ...]) -> Path | None:
         """File that an ``include`` names, to be read now; None with a problem or a note.
 
-        Parameters
-        ----------
-        node : Node
-            The name, relative to the last file of `chain`.
-        chain : tuple of Path
-            The files that include each other down to this one.
-
-        Raises
-        ------
-        EditError
-            More than 200 files.
+        `node`: the name, relative to the last file of `chain`. `chain`: the files that include each other down to this
+        one.
         """
         if not isinstance(node.value, str) or not node.value.strip():
             self.problems.append(Problem("include: expected the name of a file", node.place))

@@ -33,11 +33,7 @@ def category_tables(comparison: Comparison, files: CategoricalFiles) -> tuple[Me
     where together they are still fewer, with the rarest of the others. A category that no record of the original has
     is not rare. Single dates have no table, as few records share one; what they were recoded to has.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    files : CategoricalFiles
-        What was made of it.
+    `files`: what was made of it.
     """
     return tuple(
         _table(comparison, variable)

@@ -97,13 +97,7 @@ def _most_changed(found: Mapping[str, tuple[float, float]]) -> MeasureTable:
 def association(counts: NDArray[np.float64], columns: int, occurring: NDArray[np.int64] | None = None) -> float:
     """Cramer's V of a table of counts; NaN when a variable has one category.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (c,), float64
-        Row by row.
-    columns : int
-    occurring : ndarray of shape (c,), int64, optional
-        Numbers of the cells, where empty ones are left out.
+    `counts`: row by row; shape (c,). `occurring`: numbers of the cells, where empty ones are left out; shape (c,).
     """
     there = counts > 0.0
     cells = np.flatnonzero(there) if occurring is None else occurring[there]

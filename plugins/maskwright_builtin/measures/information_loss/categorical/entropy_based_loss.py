@@ -92,11 +92,7 @@ def conditional_entropy(
 ) -> NDArray[np.float64]:
     """Bits of uncertainty about the old code of each record, given its new one; shape (m,).
 
-    Parameters
-    ----------
-    old, new : ndarray of shape (m,), int64
-        Codes 0, 1, ...
-    weights : ndarray of shape (m,), float64, optional
+    `old`, `new`: codes 0, 1, ; shape (m,). `weights`: shape (m,).
     """
     span = int(old.max()) + 1
     pairs, pair = np.unique(new * span + old, return_inverse=True)

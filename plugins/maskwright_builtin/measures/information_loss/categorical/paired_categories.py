@@ -50,17 +50,9 @@ def variable_mistakes(params: CategoricalParams, given: Measurable) -> Iterator[
 class Categories:
     """One variable in both files. A missing cell is a category of its own, the last one.
 
-    Attributes
-    ----------
-    name : str
-    original : ndarray of shape (n,), int32
-        Codes 0..size-1.
-    masked : ndarray of shape (m,), int32
-        The same codes for the same categories.
-    size : int
-        Categories that any record of either file has, "missing" included where a cell is.
-    has_missing : bool
-        Whether the last code is that of missing cells.
+    `original`: codes 0..size-1; shape (n,). `masked`: the same codes for the same categories; shape (m,). `size`:
+    categories that any record of either file has, "missing" included where a cell is. `has_missing`: whether the last
+    code is that of missing cells.
     """
 
     name: str
@@ -74,15 +66,8 @@ class Categories:
 class CategoricalFiles:
     """The compared variables of both files.
 
-    Attributes
-    ----------
-    variables : tuple of Categories
-    records : tuple of two ints
-        Of the original and of the masked file.
-    origin : ndarray of shape (m,), int64, or None
-        Original record of each masked record; None when record i comes from record i, or when they are not paired.
-    weights : Weights or None
-    notes : tuple of str
+    `records`: of the original and of the masked file. `origin`: original record of each masked record; None when record
+    i comes from record i, or when they are not paired; shape (m,).
     """
 
     variables: tuple[Categories, ...]
@@ -104,18 +89,6 @@ def categorical_files(comparison: Comparison, params: CategoricalParams, measure
     pairs of records show: numbers lie in bands, one beside the other; a category that is not published any more goes
     where most of its records went. Where bands overlap or nothing has a majority (the variable was recoded and then
     changed otherwise), and where records are not paired, the variable is left out, and a note says so.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : CategoricalParams
-    measure : str
-        Its name, for messages.
-
-    Raises
-    ------
-    InputError
-        Variables that a file does not have; a weighted version without weights.
     """
     names = comparison.categorical if params.variables is None else tuple(dict.fromkeys(params.variables))
     origin = comparison.origin if comparison.origin is not None else comparison.masked.origin

@@ -26,16 +26,10 @@ MOST_CELLS = 2**24
 class Table:
     """One table of both files.
 
-    Attributes
-    ----------
-    variables : tuple of Categories
-    original, masked : ndarray of shape (c,), float64
-        Records in each cell, or their weight scaled to the number of records; the masked ones scaled to as many
-        records as the original has. Cells that no record of either file is in may be left out.
-    cells : int
-        Of the product of the domains, empty ones included.
-    occurring : ndarray of shape (c,), int64, or None
-        Numbers of the cells, with the last variable running fastest; None where all are there.
+    `original`, `masked`: records in each cell, or their weight scaled to the number of records; the masked ones scaled
+    to as many records as the original has. Cells that no record of either file is in may be left out; shape (c,).
+    `cells`: of the product of the domains, empty ones included. `occurring`: numbers of the cells, with the last
+    variable running fastest; None where all are there; shape (c,).
     """
 
     variables: tuple[Categories, ...]
@@ -67,13 +61,7 @@ def tables(files: CategoricalFiles, ways: int, progress: Progress, least: int = 
 
     A set of three takes the joint codes of its first two, so that each table costs one pass over either file.
 
-    Parameters
-    ----------
-    files : CategoricalFiles
-    ways : int
-        1 to 3.
-    progress : callable
-    least : int, default 1
+    `ways`: 1 to 3.
     """
     variables = files.variables
     q, done = len(variables), 0

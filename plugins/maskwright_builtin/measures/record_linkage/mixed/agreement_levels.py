@@ -25,12 +25,8 @@ PATTERNS_AT_MOST = 1 << 20
 class Levels:
     """Which levels each key has.
 
-    Attributes
-    ----------
-    near, next : ndarray of shape (d,), float64
-        Largest gap of the first and of the second level; equal where there is no second one.
-    has : ndarray of shape (4, d), bool
-        Which of agree, next, farther, missing are levels of the key.
+    `near`, `next`: largest gap of the first and of the second level; equal where there is no second one; shape (d,).
+    `has`: which of agree, next, farther, missing are levels of the key; shape (4, d).
     """
 
     near: NDArray[np.float64]
@@ -59,11 +55,6 @@ def pattern_counts(queries: Rows, targets: Rows, levels: Levels) -> tuple[NDArra
 
     Where there are too many pairs of distinct rows, so many records are taken in equal distances from the queries in
     the order of their rows: the same ones in any order of the file.
-
-    Parameters
-    ----------
-    queries, targets : Rows
-    levels : Levels
     """
     from maskwright_builtin.measures.record_linkage.mixed.row_costs_kernel import count_levels
 
@@ -116,11 +107,7 @@ def all_levels(queries: Rows, targets: Rows, levels: Levels) -> tuple[NDArray[np
 
     The shares are among the targets that have the key.
 
-    Returns
-    -------
-    ndarray of shape (4, d), float64
-    list of ndarray of shape (r,), float64
-        One for each key.
+    Returns one for each key; shape (4, d).
     """
     counts, share = np.zeros((4, queries.low.shape[1])), []
     pairs = float(queries.copies.sum()) * float(targets.copies.sum())

@@ -19,12 +19,8 @@ if TYPE_CHECKING:
 class CategoryPlaces:
     """Places of categories.
 
-    Attributes
-    ----------
-    original : ndarray of shape (c,), float64
-        Of each original category.
-    low, high : ndarray of shape (g,), float64
-        Of the first and the last member of each published one.
+    `original`: of each original category; shape (c,). `low`, `high`: of the first and the last member of each published
+    one; shape (g,).
     """
 
     original: NDArray[np.float64]
@@ -50,14 +46,8 @@ def category_places(
 
     Without an order the members of a group are put side by side, which nested groups allow.
 
-    Parameters
-    ----------
-    before, after : Variable
-        Both with categories.
-    occurring : ndarray of int64
-        Codes of the published categories that some record has.
-    in_order : bool
-        Whether places follow the declared order.
+    `occurring`: codes of the published categories that some record has. `in_order`: whether places follow the declared
+    order.
     """
     position = {category: place for place, category in enumerate(before.categories)}
     known = band_of_text(before, after)

@@ -24,13 +24,8 @@ SMALLEST = 1e-12
 class LevelClasses:
     """Matches and other pairs.
 
-    Attributes
-    ----------
-    m, u : sequence of ndarray of shape (levels,)
-        Share of each level of each key, the first being agreement.
-    prior : float
-        Share of matches among all pairs.
-    converged : bool
+    `m`, `u`: share of each level of each key, the first being agreement; shape (levels,). `prior`: share of matches
+    among all pairs.
     """
 
     m: Sequence[NDArray[np.float64]]
@@ -51,20 +46,9 @@ def fit_levels(
 ) -> LevelClasses:  # fmt: skip
     """Fit both classes to the counts of patterns by EM; keys are independent within a class.
 
-    Parameters
-    ----------
-    levels : sequence of ndarray of shape (patterns,), int64
-        Level of each key in each pattern; -1 where a missing cell says nothing.
-    sizes : sequence of int
-        Levels of each key.
-    counts : ndarray of shape (patterns,), float64
-        Pairs with each pattern.
-    prior : float
-        Share of matches among all pairs, or where it starts.
-    estimate_prior : bool
+    `levels`: level of each key in each pattern; -1 where a missing cell says nothing; shape (patterns,). `counts`:
+    pairs with each pattern; shape (patterns,). `prior`: share of matches among all pairs, or where it starts.
 
-    References
-    ----------
     Jaro (1989), Journal of the American Statistical Association 84(406), 414-420; Winkler (1988).
     """
     share = counts / counts.sum()

@@ -27,12 +27,8 @@ Ordered = Literal["steps", "mid_ranks", "equality"]
 class KeyColumn:
     """One key in one file.
 
-    Attributes
-    ----------
-    codes : ndarray of shape (n,), int64
-        Value of each record, -1 where missing.
-    low, high : ndarray of shape (v,), float64
-        From where to where each value reaches; the same for one value, apart for a band.
+    `codes`: value of each record, -1 where missing; shape (n,). `low`, `high`: from where to where each value reaches;
+    the same for one value, apart for a band; shape (v,).
     """
 
     codes: NDArray[np.int64]
@@ -44,17 +40,9 @@ class KeyColumn:
 class MixedKey:
     """One key in both files.
 
-    Attributes
-    ----------
-    name : str
-    kind : {"nominal", "ordered", "numeric"}
-        How a gap between two values counts: as one, or by its size.
-    original, masked : KeyColumn
-    span : float
-        The gap that counts as a whole difference: the range of the original, or the steps between the first and the
-        last category. 1 for nominal keys.
-    scale : float
-        Places of numbers are so many times their values.
+    `kind`: how a gap between two values counts: as one, or by its size. `span`: the gap that counts as a whole
+    difference: the range of the original, or the steps between the first and the last category. 1 for nominal keys.
+    `scale`: places of numbers are so many times their values.
     """
 
     name: str
@@ -77,16 +65,8 @@ class MixedKey:
 class Rows:
     """The distinct rows of one file.
 
-    Attributes
-    ----------
-    low, high : ndarray of shape (r, d), float64
-        0 where missing.
-    present : ndarray of shape (r,), int64
-        Bit j: key j is there.
-    copies : ndarray of shape (r,), int64
-    of_record : ndarray of shape (n,), int64
-    first : ndarray of shape (r,), int64
-        The first record of each row.
+    `low`, `high`: 0 where missing; shape (r, d). `present`: bit j: key j is there; shape (r,). `copies`: shape (r,).
+    `of_record`: shape (n,). `first`: the first record of each row; shape (r,).
     """
 
     low: NDArray[np.float64]
@@ -105,11 +85,7 @@ class Rows:
 def rows_of(columns: Sequence[KeyColumn], records: NDArray[np.int64] | None = None) -> Rows:
     """Distinct rows of one file.
 
-    Parameters
-    ----------
-    columns : sequence of KeyColumn
-    records : ndarray of shape (m,), int64, optional
-        Records to take, in any order and more than once; by default all.
+    `records`: records to take, in any order and more than once; by default all; shape (m,).
     """
     codes = [column.codes if records is None else column.codes[records] for column in columns]
     of_record, first = numbered(pack_keys(codes))
@@ -128,19 +104,8 @@ def mixed_keys(
 ) -> tuple[list[MixedKey], list[str]]:
     """Keys of both files, and notes on how they are compared.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    keys : sequence of str
-    nominal : collection of str
-        Keys whose values are names, though they are numbers or have an order.
-    ordered : {"steps", "mid_ranks", "equality"}
-        How ordered categories are compared.
-
-    Raises
-    ------
-    InputError
-        A file does not have a key, or has no records.
+    `nominal`: keys whose values are names, though they are numbers or have an order. `ordered`: how ordered categories
+    are compared.
     """
     found, notes = [], []
     for name in keys:

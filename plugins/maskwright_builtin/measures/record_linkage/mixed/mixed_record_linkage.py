@@ -137,17 +137,7 @@ class MixedFiles:
     def __init__(
         self, comparison: Comparison, params: MixedKeysParams, keys: tuple[str, ...], measure: str, ordered: Ordered
     ) -> None:
-        """Read the keys of both files.
-
-        Parameters
-        ----------
-        comparison : Comparison
-        params : MixedKeysParams
-        keys : tuple of str
-        measure : str
-            Its name, for messages.
-        ordered : {"steps", "mid_ranks", "equality"}
-        """
+        """Read the keys of both files."""
         comparison.require_pairs(f"{measure} compares each masked record with its own original")
         if len(keys) > MOST_KEYS:
             raise InputError(f"{measure}: {len(keys)} keys are too many; name at most {MOST_KEYS} as `keys`")
@@ -201,13 +191,7 @@ class MixedFiles:
 
 
 def gower_costs(keys: Sequence[MixedKey], missing: Literal["left_out", "distant"]) -> Costs:
-    """Costs that are Gower distances times a whole number.
-
-    Parameters
-    ----------
-    keys : sequence of MixedKey
-    missing : {"left_out", "distant"}
-    """
+    """Costs that are Gower distances times a whole number."""
     from maskwright_builtin.measures.record_linkage.mixed.row_costs_kernel import Costs
 
     d = len(keys)

@@ -29,12 +29,8 @@ QUERIES_AT_ONCE = 16_384
 class Links:
     """What linking every query record to its nearest records found.
 
-    Attributes
-    ----------
-    chance : ndarray of shape (q,), float64
-        Of reaching a record of the own household.
-    ties : ndarray of shape (q,), int64
-        Records that are nearest; 0 where there is none with a key in common.
+    `chance`: of reaching a record of the own household; shape (q,). `ties`: records that are nearest; 0 where there is
+    none with a key in common; shape (q,).
     """
 
     chance: NDArray[np.float64]
@@ -50,14 +46,8 @@ def link(
 ) -> Links:
     """Link each query to its nearest targets; several that are as near share the link.
 
-    Parameters
-    ----------
-    queries, targets : Rows
-    costs : Costs
-        Its `top` has one row, or one for each row of the queries.
-    households : tuple of two ndarray of int64
-        Of the query and of the target records; each a household of its own where none are declared.
-    progress : callable
+    `costs`: its `top` has one row, or one for each row of the queries. `households`: of the query and of the target
+    records; each a household of its own where none are declared.
     """
     from maskwright_builtin.measures.record_linkage.mixed.row_costs_kernel import pair_costs
 
@@ -152,11 +142,7 @@ def _exact(queries: Rows, forest: Forest, costs: Costs) -> Exact:
 def forest_of(rows: Rows, split: NDArray[np.float64]) -> Forest:
     """Cut distinct rows into a tree for each pattern of keys that are there.
 
-    Parameters
-    ----------
-    rows : Rows
-    split : ndarray of shape (d,), float64
-        Factor of each key; the key with the widest range is cut.
+    `split`: factor of each key; the key with the widest range is cut; shape (d,).
     """
     from maskwright_builtin.measures.record_linkage.mixed.row_trees_kernel import Forest, cut_rows
 

@@ -34,13 +34,8 @@ SMALL = 64
 class Exact(NamedTuple):
     """Keys on which all rows are points, and what a query loses at least on a row that is not equal there.
 
-    Attributes
-    ----------
-    keys : ndarray of shape (2,), int64
-        Bits of the keys by which rows are put into tables; the second is a part of the first, of keys on which rows
-        lose more.
-    apart : ndarray of shape (d,), float64
-        The least cost of two different values.
+    `keys`: bits of the keys by which rows are put into tables; the second is a part of the first, of keys on which rows
+    lose more; shape (2,). `apart`: the least cost of two different values; shape (d,).
     """
 
     keys: Numbers
@@ -216,22 +211,9 @@ def search(
 ) -> None:
     """The least cost of each query, and how many records have it.
 
-    Parameters
-    ----------
-    low, high : ndarray of shape (q, d), float64
-        A part of the queries, from `begin` on of all.
-    present : int
-        Bit j: all these queries have key j.
-    begin : int
-        For ``costs.top``.
-    forest : Forest
-    exact : Exact
-    costs : Costs
-    best : ndarray of shape (q,), float64
-        A cost that no best one exceeds, infinite where none is known; written. Infinite after it: no row has a key in
-        common.
-    ties : ndarray of shape (q,), int64
-        Written.
+    `low`, `high`: a part of the queries, from `begin` on of all; shape (q, d). `present`: bit j: all these queries have
+    key j. `best`: a cost that no best one exceeds, infinite where none is known; written. Infinite after it: no row has
+    a key in common; shape (q,). `ties`: written; shape (q,).
     """
     queries, d = low.shape
     waiting, bounds = np.empty(DEEPEST + 2, np.int64), np.empty(DEEPEST + 2)

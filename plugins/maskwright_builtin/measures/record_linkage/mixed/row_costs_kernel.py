@@ -24,19 +24,11 @@ ROUNDER = 2.0**52
 class Costs(NamedTuple):
     """What two rows cost on each key; all whole numbers.
 
-    Attributes
-    ----------
-    linear : ndarray of shape (d,), bool
-        The cost is the gap times `weight`, rounded; else one of three levels.
-    weight : ndarray of shape (d,), float64
-    near, next : ndarray of shape (d,), float64
-        Largest gap of the first and of the second level.
-    top : ndarray of shape (1 or q, d), float64
-        Cost of the first level, of each query where it depends on what agrees.
-    close, far, gone : ndarray of shape (d,), float64
-        Cost of the second and third level, and where the key is missing in either row.
-    factor : ndarray of shape (d + 1,), float64
-        Of the sum, by the number of keys that both rows have.
+    `linear`: the cost is the gap times `weight`, rounded; else one of three levels; shape (d,). `weight`: shape (d,).
+    `near`, `next`: largest gap of the first and of the second level; shape (d,). `top`: cost of the first level, of
+    each query where it depends on what agrees; shape (1 or q, d). `close`, `far`, `gone`: cost of the second and third
+    level, and where the key is missing in either row; shape (d,). `factor`: of the sum, by the number of keys that both
+    rows have; shape (d + 1,).
     """
 
     linear: NDArray[np.bool_]
@@ -96,17 +88,8 @@ def pair_costs(
 ) -> None:
     """Costs of some pairs of rows; infinite where no key is there in both.
 
-    Parameters
-    ----------
-    low, high : ndarray of shape (q, d), float64
-    present : ndarray of shape (q,), int64
-    query : ndarray of shape (c,), int64
-        Row of each pair in the first file.
-    other_low, other_high, other_present, target
-        The same of the second file.
-    costs : Costs
-    found : ndarray of shape (c,), float64
-        Written.
+    `low`, `high`: shape (q, d). `present`: shape (q,). `query`: row of each pair in the first file; shape (c,).
+    `other_low`, `other_high`, `other_present`, `target`: the same of the second file. `found`: written; shape (c,).
     """
     d = low.shape[1]
     for at in range(query.shape[0]):
@@ -139,17 +122,9 @@ def count_levels(
 ) -> None:
     """Add up pairs of records by the level of every key: agree, next, farther, missing.
 
-    Parameters
-    ----------
-    low, high, present, counts
-        Rows of the first file, and how many records have each.
-    other_low, other_high, other_present, other_counts
-        Of the second.
-    near, next_ : ndarray of shape (d,), float64
-    place : ndarray of shape (4, d), int64
-        What each level of each key adds to the number of the pattern.
-    found : ndarray of shape (patterns,), int64
-        Added to.
+    `low`, `high`, `present`, `counts`: rows of the first file, and how many records have each. `near`, `next_`: shape
+    (d,). `place`: what each level of each key adds to the number of the pattern; shape (4, d). `found`: added to; shape
+    (patterns,).
     """
     d = low.shape[1]
     for i in range(low.shape[0]):

@@ -25,26 +25,13 @@ class Forest(NamedTuple):
     A node knows only how far it and its two children reach on the key that it is cut by: the least cost of a child is
     that of the node with one term exchanged. Leaves know how far they reach on every key.
 
-    Attributes
-    ----------
-    low, high : ndarray of shape (r, d), float64
-        From where to where each row reaches on each key, in the order of the leaves; 0 where missing.
-    copies : ndarray of shape (r,), int64
-        Records with each row.
-    rows : ndarray of shape (p + 1,), int64
-        Tree i has the rows from number i on.
-    present, root : ndarray of shape (p,), int64
-        Of each tree: bit j, key j is there; its first node.
-    root_low, root_high : ndarray of shape (p, d), float64
-    cut : ndarray of shape (nodes,), int64
-        The key a node is cut by, or -1 of a leaf.
-    first, second : ndarray of shape (nodes,), int64
-        The children; of a leaf its number and -1.
-    reach : ndarray of shape (nodes, 6), float64
-        On the key of the cut: from where to where the node, its first and its second child reach.
-    leaf_low, leaf_high : ndarray of shape (leaves, d), float64
-    bounds : ndarray of shape (leaves + 1,), int64
-        Leaf i has the rows from bound i on.
+    `low`, `high`: from where to where each row reaches on each key, in the order of the leaves; 0 where missing; shape
+    (r, d). `copies`: records with each row; shape (r,). `rows`: tree i has the rows from number i on; shape (p + 1,).
+    `present`, `root`: of each tree: bit j, key j is there; its first node; shape (p,). `root_low`, `root_high`: shape
+    (p, d). `cut`: the key a node is cut by, or -1 of a leaf; shape (nodes,). `first`, `second`: the children; of a leaf
+    its number and -1; shape (nodes,). `reach`: on the key of the cut: from where to where the node, its first and its
+    second child reach; shape (nodes, 6). `leaf_low`, `leaf_high`: shape (leaves, d). `bounds`: leaf i has the rows from
+    bound i on; shape (leaves + 1,).
     """
 
     low: Floats
@@ -78,24 +65,9 @@ def cut_rows(
 ) -> tuple[int, int]:
     """Cut rows into a tree, between two different values of the key on which they spread most.
 
-    Parameters
-    ----------
-    low, high : ndarray of shape (r, d), float64
-    split : ndarray of shape (d,), float64
-        Factor of each key.
-    leaf : int
-        Rows that are not cut any more.
-    order : ndarray of shape (r,), int64
-        0, 1, ...; rearranged to the order of the leaves.
-    cut : ndarray of shape (2 r,), int64
-    children : ndarray of shape (2 r, 2), int64
-    reach : ndarray of shape (2 r, 6), float64
-    bounds : ndarray of shape (r + 1,), int64
-        Written, as in `Forest`.
-
-    Returns
-    -------
-    Number of nodes, and of leaves.
+    `low`, `high`: shape (r, d). `split`: factor of each key; shape (d,). `leaf`: rows that are not cut any more.
+    `order`: 0, 1, ...; rearranged to the order of the leaves; shape (r,). `cut`: shape (2 r,). `children`: shape (2 r,
+    2). `reach`: shape (2 r, 6). `bounds`: written, as in `Forest`; shape (r + 1,).
     """
     rows, d = low.shape
     middles = (low + high) / 2.0

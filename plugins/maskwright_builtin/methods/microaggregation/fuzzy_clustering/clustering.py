@@ -43,19 +43,10 @@ _LEAST_MASS = {"float64": 1e-290, "float32": 1e-30}
 class FuzzyClusters:
     """What clustering found.
 
-    Attributes
-    ----------
-    centroids : ndarray of shape (c, p), float64
-        In the units of the values; after the last update.
-    objective : ndarray of shape (iterations,), float64
-        Objective of the centroids before each update, with their best memberships. Never rises (in binary64, up to a
-        relative 1e-12).
-    iterations : int
-        Updates made.
-    converged : bool
-        Whether the last update moved no centroid further than the tolerance.
-    feasible : ndarray of shape (c,), bool
-        Whether a point that satisfies the constraints was found for each centroid.
+    `centroids`: in the units of the values; after the last update; shape (c, p). `objective`: objective of the
+    centroids before each update, with their best memberships. Never rises (in binary64, up to a relative 1e-12); shape
+    (iterations,). `converged`: whether the last update moved no centroid further than the tolerance. `feasible`:
+    whether a point that satisfies the constraints was found for each centroid; shape (c,).
     """
 
     centroids: NDArray[np.float64]
@@ -88,52 +79,21 @@ def fuzzy_c_means(
     and memberships proportional to exp(-lambda d). The best centroid is the weighted mean, with constraints the point
     of the set nearest to it: the weights of a centroid are a common factor of its squared distances.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, p)
-        Records; finite.
-    centroids : ndarray of shape (c, p), c <= n
-        Where to start; projected on the constraints first.
-    m : float, greater than 1
-        Fuzzy c-means. Give either `m` or `lambda_`.
-    lambda_ : float, greater than 0
-        Entropy-based fuzzy c-means; in units of 1 / squared distance.
-    scale : ndarray of shape (p,), optional
-        Distances are measured in these units of each variable, projections too; default 1.
-    equalities : (matrix of shape (q, p), bounds of shape (q,)), optional
-        ``matrix @ v == bounds`` for each centroid v. Dependent ones are allowed.
-    projector : callable, optional
-        ``points -> (nearest points in a set, which were found)``, both in the units of `values` and near in units of
-        `scale`, for instance by `maskwright.project`. Give at most one of `equalities` and `projector`. A centroid
-        stays where a projection is not found or not nearer than where it is.
-    tolerance : float, >= 0
-        Stop when no coordinate of a centroid moves further, in units of the root mean squared distance of the records
-        from their mean.
-    max_iterations : int, >= 1
-    float32 : bool
-        Distances and memberships in binary32, sums in binary64, and a last update in binary64. Faster; the objective
-        may then rise by its rounding. Ignored where `m` and c leave binary32 too few digits.
-    threads : int, optional
-        Default all processors. Results do not depend on it.
-    progress : callable, optional
-        Told the share of `max_iterations` done.
+    `values`: Records; finite; shape (n, p). `centroids`: where to start; projected on the constraints first; shape (c,
+    p). `m`: fuzzy c-means. Give either `m` or `lambda_`. `lambda_`: Entropy-based fuzzy c-means; in units of 1 /
+    squared distance. `scale`: distances are measured in these units of each variable, projections too; default 1; shape
+    (p,). `equalities`: ``matrix @ v == bounds`` for each centroid v. Dependent ones are allowed; shape (q, p).
+    `projector`: ``points -> (nearest points in a set, which were found)``, both in the units of `values` and near in
+    units of `scale`, for instance by `maskwright.project`. Give at most one of `equalities` and `projector`. A centroid
+    stays where a projection is not found or not nearer than where it is. `tolerance`: stop when no coordinate of a
+    centroid moves further, in units of the root mean squared distance of the records from their mean. `float32`:
+    distances and memberships in binary32, sums in binary64, and a last update in binary64. Faster; the objective may
+    then rise by its rounding. Ignored where `m` and c leave binary32 too few digits. `threads`: default all processors.
+    Results do not depend on it. `progress`: told the share of `max_iterations` done.
 
-    Returns
-    -------
-    FuzzyClusters
-
-    Raises
-    ------
-    InputError
-        When parameters or shapes are wrong, c > n, values are not finite, or the equalities contradict each other.
-
-    Notes
-    -----
     Memory for the records, and for each thread a few copies of the centroids; memberships are never kept. A centroid
     that no record weighs for stays. Records that coincide with centroids belong to those alone, in equal shares.
 
-    References
-    ----------
     Torra, V. (2020): Fuzzy clustering-based microaggregation to achieve probabilistic k-anonymity for data with
     constraints. Journal of Intelligent & Fuzzy Systems 39(5), propositions 1, 4 and 6, as corrected: equation (5) is
     the projection of the weighted mean. Miyamoto, S. and Mukaidono, M. (1997), for the entropy.
@@ -213,24 +173,9 @@ def means_of_present(
     Clustering takes a missing cell as whatever fills it, which draws centroids to the filling. Here each incomplete
     variable is averaged over the records that have it, with their memberships as weights.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, p)
-        Finite, also where missing: memberships are those of the filled records.
-    missing : ndarray of shape (n, p), bool
-    centroids : ndarray of shape (c, p)
-    m, lambda_, scale, threads
-        As in `fuzzy_c_means`.
-
-    Returns
-    -------
-    ndarray of shape (c, p)
-        Complete variables, and variables of centroids that no present cell weighs for, are as they were.
-
-    Raises
-    ------
-    InputError
-        When parameters or shapes are wrong, or values are not finite.
+    `values`: finite, also where missing: memberships are those of the filled records; shape (n, p). `missing`: shape
+    (n, p). `centroids`: shape (c, p). Returns complete variables, and variables of centroids that no present cell
+    weighs for, are as they were; shape (c, p).
     """
     geometry = geometry_of(values, scale)
     points = checked_centroids(geometry, centroids)
@@ -255,13 +200,7 @@ def means_of_present(
 
 
 def checked_centroids(geometry: Geometry, centroids: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return coordinates of centroids that fit the records.
-
-    Raises
-    ------
-    InputError
-        When there are none, or more than records, or they are no finite points of the records' space.
-    """
+    """Return coordinates of centroids that fit the records."""
     centroids = np.asarray(centroids, dtype=np.float64)
     n, p = geometry.points.shape
     if centroids.ndim != 2 or centroids.shape[1] != p or len(centroids) == 0:

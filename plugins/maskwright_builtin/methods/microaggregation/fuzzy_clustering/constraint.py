@@ -27,21 +27,8 @@ def onto_equalities(
     With S = diag(1 / scale ** 2) it is v - S^-1 A' (A S^-1 A')^+ (A v - b): all equalities at once, because projecting
     on one after the other leaves the first ones violated. The pseudo-inverse admits dependent ones.
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (q, p)
-    bound : ndarray of shape (q,)
-    center, scale : ndarray of shape (p,)
-
-    Returns
-    -------
-    callable
-        ``points -> (projected, all True)``. Variables that are in no equality keep their values exactly.
-
-    Raises
-    ------
-    InputError
-        When shapes do not fit, numbers are not finite, or the equalities contradict each other.
+    `matrix`: shape (q, p). `bound`: shape (q,). `center`, `scale`: shape (p,). Returns ``points -> (projected, all
+    True)``. Variables that are in no equality keep their values exactly.
     """
     matrix, bound = np.atleast_2d(np.asarray(matrix, dtype=np.float64)), np.atleast_1d(np.asarray(bound, np.float64))
     if matrix.shape != (len(bound), len(center)) or bound.ndim != 1:
@@ -74,11 +61,7 @@ def onto_equalities(
 def onto_set(projector: Projection, center: NDArray[np.float64], scale: NDArray[np.float64]) -> Projection:
     """Carry a projection over from original values to points given as ``(v - center) / scale``.
 
-    Parameters
-    ----------
-    projector : callable
-        Projection of original values, shape (n, p).
-    center, scale : ndarray of shape (p,), float64
+    `projector`: projection of original values, shape (n, p). `center`, `scale`: shape (p,).
     """
 
     def onto(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

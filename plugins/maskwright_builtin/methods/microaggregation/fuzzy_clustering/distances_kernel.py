@@ -75,16 +75,8 @@ def squares(
 
     Two records share each coordinate that is loaded, and up to `TOGETHER` coordinates each distance that is stored.
 
-    Parameters
-    ----------
-    coordinates : ndarray of shape (p, c)
-        Of the centroids.
-    one, other : ndarray of shape (p,)
-        The records.
-    start, stop : int
-        Centroids looked at, the last excluded.
-    of_one, of_other : ndarray of shape (c,)
-        Written from `start` to `stop`.
+    `coordinates`: of the centroids; shape (p, c). `one`, `other`: the records; shape (p,). `start`, `stop`: centroids
+    looked at, the last excluded. `of_one`, `of_other`: written from `start` to `stop`; shape (c,).
     """
     p = coordinates.shape[0]
     a, b = of_one[start:stop], of_other[start:stop]
@@ -111,11 +103,6 @@ def inverse_squares(
     """Write inverses of what `squares` writes, infinite where a record and a centroid coincide.
 
     With the last coordinates, whose additions leave the processor time to divide.
-
-    Parameters
-    ----------
-    coordinates, one, other, start, stop, of_one, of_other
-        As in `squares`.
     """
     j = coordinates.shape[0] - TOGETHER
     a, b = of_one[start:stop], of_other[start:stop]

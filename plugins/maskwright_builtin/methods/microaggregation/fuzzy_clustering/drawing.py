@@ -33,28 +33,10 @@ def draw_centroids(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Draw a centroid for each record, with its memberships as probabilities.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, p)
-    centroids : ndarray of shape (c, p)
-    uniforms : ndarray of shape (n,)
-        In [0, 1): a record takes the first centroid at which its cumulated memberships exceed its number.
-    m, lambda_, scale, threads
-        As in `fuzzy_c_means`.
+    `values`: shape (n, p). `centroids`: shape (c, p). `uniforms`: in [0, 1): a record takes the first centroid at which
+    its cumulated memberships exceed its number; shape (n,). Returns expected number of records of each centroid: the
+    sums of its memberships; shape (n,).
 
-    Returns
-    -------
-    labels : ndarray of shape (n,), int64
-    expected : ndarray of shape (c,), float64
-        Expected number of records of each centroid: the sums of its memberships.
-
-    Raises
-    ------
-    InputError
-        When parameters or shapes are wrong, or values are not finite.
-
-    References
-    ----------
     Torra, V. (2020): Fuzzy clustering-based microaggregation to achieve probabilistic k-anonymity for data with
     constraints, algorithm 1, steps 2 and 3. Memory O(n + c): the matrix of memberships is never made.
     """
@@ -98,26 +80,8 @@ def enlarge_groups(
     Each record of a dissolved group goes to the nearest centroid that still has records. Of equally small groups, and
     of equally near centroids, the first counts.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, p)
-    centroids : ndarray of shape (c, p)
-    labels : ndarray of shape (n,), int64
-    floor : int
-        Smallest size, at most n.
-    scale : ndarray of shape (p,), optional
-        As in `fuzzy_c_means`.
-
-    Returns
-    -------
-    labels : ndarray of shape (n,), int64
-    moved : int
-        Records with another label than before.
-
-    Raises
-    ------
-    InputError
-        When there are fewer than `floor` records, or shapes are wrong.
+    `values`: shape (n, p). `centroids`: shape (c, p). `labels`: shape (n,). `floor`: smallest size, at most n. `scale`:
+    as in `fuzzy_c_means`; shape (p,). Returns records with another label than before; shape (n,).
     """
     from maskwright_builtin.methods.microaggregation.fuzzy_clustering.drawing_kernel import dissolve
 

@@ -32,18 +32,8 @@ def draw(
 ) -> None:
     """Give each record a centroid with its memberships as probabilities.
 
-    Parameters
-    ----------
-    records, coordinates, c, kind, exponent, floor
-        As in `accumulate`.
-    uniforms : ndarray of shape (n,), float64
-        In [0, 1), one for each record.
-    labels : ndarray of shape (n,), int64
-        Written.
-    expected : ndarray of shape (padded c,), float64
-        Added to: memberships, whose sums are the expected sizes.
-    least_lanes : ndarray of shape (LANES,)
-        As in `share`.
+    `uniforms`: in [0, 1), one for each record; shape (n,). `labels`: written; shape (n,). `expected`: added to:
+    memberships, whose sums are the expected sizes; shape (padded c,). `least_lanes`: as in `share`; shape (LANES,).
     """
     n = records.shape[0]
     padded = coordinates.shape[1]
@@ -78,14 +68,7 @@ def dissolve(
 ) -> None:
     """Dissolve groups below `smallest`, smallest and then first ones first, into the nearest groups left.
 
-    Parameters
-    ----------
-    records : ndarray of shape (n, p), float64
-    centroids : ndarray of shape (c, p), float64
-    smallest : int
-        At most n.
-    labels : ndarray of shape (n,), int64
-        Written.
+    `records`: shape (n, p). `centroids`: shape (c, p). `labels`: written; shape (n,).
     """
     n = records.shape[0]
     c = centroids.shape[0]

@@ -27,12 +27,8 @@ _CACHE_LINE = 64  # bytes
 class Fuzziness:
     """Which memberships, in the kernels' terms.
 
-    Attributes
-    ----------
-    kind : int
-        Of the kernel: a whole power, a power, or an exponential.
-    exponent : float
-        1 / (m - 1), or lambda in units of the geometry.
+    `kind`: of the kernel: a whole power, a power, or an exponential. `exponent`: 1 / (m - 1), or lambda in units of the
+    geometry.
     """
 
     kind: int
@@ -56,19 +52,8 @@ class Fuzziness:
 def fuzziness_of(m: float | None, lambda_: float | None, unit: float = 1.0) -> Fuzziness:
     """Check m or lambda; `unit` is the length that lambda is wanted for.
 
-    Parameters
-    ----------
-    m : float or None
-        Exponent of memberships, above 1.
-    lambda_ : float or None
-        Weight of the entropy, above 0.
-    unit : float, default 1
-        Length that lambda is wanted for.
-
-    Raises
-    ------
-    InputError
-        When not exactly one is given, m <= 1, lambda <= 0, or either is out of reach of binary64.
+    `m`: exponent of memberships, above 1. `lambda_`: weight of the entropy, above 0. `unit`: length that lambda is
+    wanted for.
     """
     from maskwright_builtin.methods.microaggregation.fuzzy_clustering import memberships_kernel as kernel
 
@@ -100,16 +85,9 @@ def fuzziness_of(m: float | None, lambda_: float | None, unit: float = 1.0) -> F
 class Geometry:
     """Records in coordinates whose squares and differences are safe in either precision.
 
-    Attributes
-    ----------
-    points : ndarray of shape (n, p), float64
-        ``(values - center) / scale``, at most 1 in size.
-    center, scale : ndarray of shape (p,)
-        `scale` has the common unit in it.
-    unit : float
-        A power of 2.
-    spread : float
-        Root of the mean squared distance of `points` from their mean.
+    `points`: ``(values - center) / scale``, at most 1 in size; shape (n, p). `center`, `scale`: `scale` has the common
+    unit in it; shape (p,). `unit`: a power of 2. `spread`: root of the mean squared distance of `points` from their
+    mean.
     """
 
     points: NDArray[np.float64]
@@ -128,13 +106,7 @@ class Geometry:
 
 
 def geometry_of(values: NDArray[np.float64], scale: NDArray[np.float64] | None) -> Geometry:
-    """Check records and bring them into a common unit around their mean.
-
-    Raises
-    ------
-    InputError
-        When there is no record, `scale` does not fit, or values are not finite or too far apart to be squared.
-    """
+    """Check records and bring them into a common unit around their mean."""
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != 2 or 0 in values.shape:
         raise InputError(

@@ -214,26 +214,11 @@ def accumulate(
 ) -> float:
     """Add weighted contents of the records to the sums of the centroids; return the objective of these records.
 
-    Parameters
-    ----------
-    records : ndarray of shape (n, p), float64 or float32
-        One chunk.
-    contents : ndarray of shape (n, q), same dtype
-        What is summed; the records themselves for their means.
-    coordinates : ndarray of shape (p, padded c), same dtype
-        Centroids, transposed; infinite beyond `c`.
-    c, kind, exponent, floor
-        As in `share`.
-    sums : ndarray of shape (q + 1, padded c), float64
-        Added to: weighted contents and, last, weights of each centroid.
-    least_lanes : ndarray of shape (LANES,)
-        As in `share`.
-
-    Returns
-    -------
-    float
-        Sum over the records of u ** m times squared distance; with entropy, u times squared distance plus
-        u log(u) / lambda.
+    `records`: one chunk; shape (n, p). `contents`: what is summed; the records themselves for their means; shape (n,
+    q). `coordinates`: centroids, transposed; infinite beyond `c`; shape (p, padded c). `sums`: added to: weighted
+    contents and, last, weights of each centroid; shape (q + 1, padded c). `least_lanes`: as in `share`; shape (LANES,).
+    Returns sum over the records of u ** m times squared distance; with entropy, u times squared distance plus u log(u)
+    / lambda.
     """
     padded = coordinates.shape[1]
     dtype = records.dtype

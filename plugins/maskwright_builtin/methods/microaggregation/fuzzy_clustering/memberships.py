@@ -20,17 +20,7 @@ def memberships_in(
 ) -> NDArray[np.float64]:
     """Return how far each record belongs to each centroid.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, p)
-    centroids : ndarray of shape (c, p)
-    m, lambda_, scale
-        As in `fuzzy_c_means`.
-
-    Returns
-    -------
-    ndarray of shape (n, c)
-        Rows sum to 1.
+    `values`: shape (n, p). `centroids`: shape (c, p). Returns rows sum to 1; shape (n, c).
     """
     away = (values[:, None, :] - centroids) / scale
     distances = np.einsum("ncp,ncp->nc", away, away)

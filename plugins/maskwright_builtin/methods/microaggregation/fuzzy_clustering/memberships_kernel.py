@@ -110,34 +110,12 @@ def share(
 ) -> tuple[float, float]:
     """Turn squared distances of one record into unnormalised memberships, the nearest centroid's being 1.
 
-    Parameters
-    ----------
-    distances : ndarray of shape (padded c,)
-        Infinite beyond `c`. On return, for the two powers, ratios of the least to each.
-    c : int
-        Number of centroids.
-    kind : int
-        `INTEGER_POWER`, `POWER`: ratio ** exponent. `ENTROPY`: exp(-exponent * (distance - least)).
-    exponent : float
-        1 / (m - 1), or lambda.
-    floor : float
-        Powers: ratios below count as 0. Entropy: the largest exponent of e; what is beyond counts as 0. So small
-        memberships change nothing, and numbers below the normal range are slow.
-    shares : ndarray of shape (padded c,)
-        Written; 0 beyond `c`.
-    least_lanes : ndarray of shape (LANES,), int64 or int32
-        Scratch, as wide as `distances`.
-    lanes : ndarray of shape (LANES,), float64
-        Scratch.
-    scratch : ndarray of shape (BLOCK,), dtype of `distances`
-        Scratch.
-
-    Returns
-    -------
-    least : float
-        Least squared distance.
-    total : float
-        Sum of `shares`.
+    `distances`: infinite beyond `c`. On return, for the two powers, ratios of the least to each; shape (padded c,).
+    `kind`: `INTEGER_POWER`, `POWER`: ratio ** exponent. `ENTROPY`: exp(-exponent * (distance - least)). `exponent`: 1 /
+    (m - 1), or lambda. `floor`: Powers: ratios below count as 0. Entropy: the largest exponent of e; what is beyond
+    counts as 0. So small memberships change nothing, and numbers below the normal range are slow. `shares`: Written; 0
+    beyond `c`; shape (padded c,). `least_lanes`: scratch, as wide as `distances`; shape (LANES,). `lanes`: scratch;
+    shape (LANES,). `scratch`: scratch; shape (BLOCK,).
     """
     least = smallest(distances, least_lanes)
     if kind == ENTROPY:
@@ -195,20 +173,8 @@ def share_squared(
 ) -> tuple[float, float]:
     """Turn inverse squared distances of one record into squares of the memberships that `share` finds for m = 2.
 
-    Parameters
-    ----------
-    inverses : ndarray of shape (padded c,)
-        0 beyond c; infinite where the record and a centroid coincide. On return squares of the ratios of the least
-        distance to each.
-    floor, least_lanes, lanes, scratch
-        As in `share`.
-
-    Returns
-    -------
-    least : float
-        Least squared distance.
-    total : float
-        Sum of the ratios.
+    `inverses`: 0 beyond c; infinite where the record and a centroid coincide. On return squares of the ratios of the
+    least distance to each; shape (padded c,).
     """
     # Ratios are products with it: that of the nearest is 1 up to its rounding.
     least = 1.0 / largest(inverses, least_lanes)

@@ -28,18 +28,7 @@ def random_means(
     The records themselves would be no good starts: with many centroids and m from about 1.5 on, a centroid that
     coincides with a record is held by it and never moves.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, p)
-    c : int
-        At most n.
-    rng : numpy.random.Generator
-    scale, threads
-        As in `fuzzy_c_means`.
-
-    Returns
-    -------
-    ndarray of shape (c, p)
+    `values`: shape (n, p). Returns shape (c, p).
     """
     different, first = np.unique(values, axis=0, return_index=True)
     if len(different) >= c:

@@ -26,17 +26,7 @@ LONGEST_DOCUMENT = 1 << 20
 class NestedXml:
     """An XML file with records inside records, as documents that hold whole records of the upper level.
 
-    Parameters
-    ----------
-    path : Path
-    params : XmlParams
-        With `record`, the upper level's element, and `members`, where they are known; else they are looked for.
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        It is no file of records.
+    `params`: with `record`, the upper level's element, and `members`, where they are known; else they are looked for.
     """
 
     def __init__(self, path: Path, params: XmlParams, progress: Progress) -> None:
@@ -56,15 +46,7 @@ class NestedXml:
     def documents(self, at_once: int | None = AT_ONCE) -> Iterator[NestedDocument]:
         """Yield the file in documents.
 
-        Parameters
-        ----------
-        at_once : int or None
-            Records of the upper level in each; None: one document of all.
-
-        Raises
-        ------
-        DataError
-            Not well-formed, refused, or a member that is not straight inside a record of the upper level.
+        `at_once`: records of the upper level in each; None: one document of all.
         """
         assert self._member is not None
         opening = self._opening

@@ -21,17 +21,9 @@ MOST_NAMES = 1000
 class MemberForm:
     """How the first member of a file is written.
 
-    Attributes
-    ----------
-    name : Name
-    cells : tuple of Name
-        Its elements.
-    key : Name
-        Element of the group that tells groups apart.
-    after : tuple of str
-        Elements of the group that stand before the first of its members, in order.
-    before_record, before_cell, after_cells : str
-        White space before a member, before a cell, and after the last cell.
+    `key`: element of the group that tells groups apart. `after`: elements of the group that stand before the first of
+    its members, in order. `before_record`, `before_cell`, `after_cells`: white space before a member, before a cell,
+    and after the last cell.
     """
 
     name: Name
@@ -140,21 +132,8 @@ class _Search:
 def find_member_form(path: Path, params: XmlParams, groups: Opening, member: str, key: str) -> MemberForm:
     """Read a file until a member and the key of its group have been seen.
 
-    Parameters
-    ----------
-    path : Path
-    params : XmlParams
-    groups : Opening
-        Of the records that the members are inside of.
-    member : str
-        Name of the members' element.
-    key : str
-        Name of the element that tells groups apart.
-
-    Raises
-    ------
-    DataError
-        No group has such a member, or none has the key.
+    `groups`: of the records that the members are inside of. `member`: name of the members' element. `key`: name of the
+    element that tells groups apart.
     """
     guarded = GuardedParser(path, params)
     search = _Search(guarded, groups, member, key)

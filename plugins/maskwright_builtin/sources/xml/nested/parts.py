@@ -36,12 +36,7 @@ class _Tags:
 class GroupsPart:
     """Records of the upper level without their members.
 
-    Parameters
-    ----------
-    group : str
-        Tag of the records.
-    members : sequence of str
-        Tags of the elements in them that are records of another level.
+    `members`: tags of the elements in them that are records of another level.
     """
 
     def __init__(self, group: str, members: Sequence[str]) -> None:
@@ -51,12 +46,7 @@ class GroupsPart:
         self.foreign = frozenset(members)
 
     def __call__(self, block: bytes) -> bytes:
-        """Block without members.
-
-        Raises
-        ------
-        Deviation
-        """
+        """Block without members."""
         self._group.check(block)
         for tags in self._members:
             tags.check(block)
@@ -83,14 +73,7 @@ class GroupsPart:
 class MembersPart:
     """Members, each with the key of its group before its own cells.
 
-    Parameters
-    ----------
-    group : str
-        Tag of the records of the upper level.
-    key : str
-        Tag of the element in them that tells them apart.
-    member : str
-        Tag of the members.
+    `group`: tag of the records of the upper level. `key`: tag of the element in them that tells them apart.
     """
 
     def __init__(self, group: str, key: str, member: str) -> None:
@@ -101,12 +84,7 @@ class MembersPart:
         self.foreign: frozenset[str] = frozenset()
 
     def __call__(self, block: bytes) -> bytes:
-        """Block of members.
-
-        Raises
-        ------
-        Deviation
-        """
+        """Block of members."""
         self._group.check(block)
         self._member.check(block)
         before, *groups = block.replace(b"<%b/>" % self._key_tag, b"<%b></%b>" % ((self._key_tag,) * 2)).split(

@@ -213,16 +213,7 @@ def nested_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records of one level; null is an absent element, "" an empty one.
 
-    Parameters
-    ----------
-    path : Path
-    params : XmlParams
-    handlers : callable
-        Set the handlers of a parser.
-    columns : sequence of Name
-        All that the records of the level have.
-    progress : callable
-        Told the bytes read.
+    `handlers`: set the handlers of a parser. `columns`: all that the records of the level have.
     """
     guarded = GuardedParser(path, params)
     level = handlers(guarded)
@@ -238,13 +229,7 @@ def nested_batches(
 def examine_nested(
     path: Path, params: XmlParams, handlers: Callable[[GuardedParser], Rows], progress: ByteProgress
 ) -> Found:
-    """Parse a whole file, check the structure of one level, and say what columns it has.
-
-    Raises
-    ------
-    DataError
-        Anything that the parser or the rules for nested records refuse, with line and column.
-    """
+    """Parse a whole file, check the structure of one level, and say what columns it has."""
     guarded = GuardedParser(path, params)
     level = handlers(guarded)
     for _ in guarded.feed(progress):

@@ -40,22 +40,8 @@ def write_nested(
 ) -> None:
     """Write records of two levels as XML, those of the lower inside those of the upper, in the encoding of `write_xml`.
 
-    Parameters
-    ----------
-    path : Path
-    tables : mapping of level name to iterable of pyarrow.RecordBatch
-        Cell texts, the upper level first; null is written as no element.
-    variables : mapping of level name to tuple of Variable
-        The columns, in order.
-    groups : ndarray of shape (n,), int64
-        Position in the upper level of the group of each record of the lower; ascending.
-    layouts : mapping of level name to Layout
-        Of the original file, one level at a time.
-
-    Raises
-    ------
-    DataError
-        A name that no XML element can have, a character that XML cannot hold, or trouble with the disk.
+    `tables`: cell texts, the upper level first; null is written as no element. `groups`: position in the upper level of
+    the group of each record of the lower; ascending; shape (n,). `layouts`: of the original file, one level at a time.
     """
     top, bottom = tables
     upper, lower = form_of_layout(layouts[top]), form_of_layout(layouts[bottom])
