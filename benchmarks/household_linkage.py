@@ -16,7 +16,7 @@ import numpy as np
 
 from maskwright.commands.demo.levels.model import survey
 from maskwright_builtin.measures.groups.group_keys import group_classes
-from maskwright_builtin.measures.groups.set_linkage import GroupValues, chance_of_link
+from maskwright_builtin.measures.groups.household_linkage import GroupValues, chance_of_link
 
 AMOUNTS = ("wages", "selfe", "pens", "bene", "income")
 

@@ -17,8 +17,7 @@ import time
 import numpy as np
 
 from maskwright import Column, Comparison, Dataset, Variable, find_measure
-from maskwright_builtin.key_counts.counts import count_keys
-from maskwright_builtin.key_counts.negative_binomial_risk import individual_risk, sampling_fraction
+from maskwright_builtin.key_counts.frequencies import count_keys, individual_risk, sampling_fraction
 from maskwright_builtin.measures.key_variables.individual_risk import household_risk
 
 CATEGORIES = (6, 2, 19, 6, 12, 5, 24, 3)

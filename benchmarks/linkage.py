@@ -26,7 +26,7 @@ import pandas as pd
 from scipy.spatial import cKDTree
 
 from maskwright import Column, Comparison, Dataset, Variable
-from maskwright.masking.protecting.blocks import kd_blocks
+from maskwright.masking.protecting.variable_group import kd_blocks
 from maskwright_builtin.measures import (
     DISTANCE_RECORD_LINKAGE,
     INTERVAL_DISCLOSURE,
@@ -34,7 +34,7 @@ from maskwright_builtin.measures import (
     ORDER_STATISTICS_ATTACK,
     PROBABILISTIC_RECORD_LINKAGE,
 )
-from maskwright_builtin.measures.record_linkage.agreement import same_cell_patterns
+from maskwright_builtin.measures.record_linkage.fellegi_sunter import same_cell_patterns
 from maskwright_builtin.partitions.mdav.partition import mdav_labels
 
 SEED = 20261121

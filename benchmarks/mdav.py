@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from maskwright import processors
-from maskwright.masking.protecting.blocks import kd_blocks
+from maskwright.masking.protecting.variable_group import kd_blocks
 from maskwright_builtin.partitions.mdav.partition import mdav_labels
 
 SEED = 20261121

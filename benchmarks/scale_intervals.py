@@ -33,9 +33,9 @@ def intervals(gates: Gates, scratch: Path | None) -> None:
     scratch : Path or None
     """
     import maskwright as mw
-    from maskwright_builtin.measures.record_linkage import linkage_over_parts
+    from maskwright_builtin.measures.record_linkage import distance_record_linkage
 
-    linkage_over_parts.SAMPLE = SAMPLE
+    distance_record_linkage.SAMPLE = SAMPLE
     names = [name for group in GROUPS for name in group]
     held, reach, furthest = 0, 0.0, 0.0
     for number in range(RUNS):

@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 import maskwright as mw
-from maskwright_builtin.key_counts.counts import MissingKeys, count_keys
+from maskwright_builtin.key_counts.frequencies import MissingKeys, count_keys
 from maskwright_builtin.methods.suppression.local_suppression import LOCAL_SUPPRESSION, LocalSuppressionParams
 
 CATEGORIES = (6, 2, 19, 6, 12, 5, 24, 3)

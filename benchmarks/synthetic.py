@@ -51,7 +51,7 @@ def least_squares(block):
 
 def hybrid(block, k=50):
     """MicroHybrid in blocks cut by the engine, as ``execution: {block_size: ...}`` does."""
-    from maskwright.masking.protecting.blocks import kd_blocks
+    from maskwright.masking.protecting.variable_group import kd_blocks
 
     method = find_method("micro_hybrid")
     params = method.params(k=k, independent=tuple(block.companions))

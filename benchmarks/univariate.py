@@ -17,7 +17,7 @@ import numpy as np
 
 from maskwright import Block, Variable
 from maskwright.plugins.registry import find_method
-from maskwright_builtin.partitions.consecutive import consecutive_groups
+from maskwright_builtin.partitions.records import consecutive_groups
 from maskwright_builtin.partitions.univariate.partition import univariate_labels
 
 SEED = 20261121

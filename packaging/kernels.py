@@ -23,8 +23,7 @@ def mdav() -> None:
 
 def refine() -> None:
     """Moves, swaps and kicks; from any clusters, since MDAV is another part."""
-    from maskwright_builtin.partitions.refine.neighbours import nearest_records
-    from maskwright_builtin.partitions.refine.search import searched_labels
+    from maskwright_builtin.partitions.refine.search import nearest_records, searched_labels
 
     values, generators = _values(), [np.random.default_rng(1)]
     near = nearest_records(values, 15, lambda _: None)

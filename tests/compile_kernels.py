@@ -16,8 +16,7 @@ import maskwright as mw
 from maskwright.commands.protect import mask_request
 from maskwright.commands.requests import masking_request
 from maskwright.data.frame_libraries import taken_in
-from maskwright_builtin.key_counts.counts import count_keys
-from maskwright_builtin.key_counts.negative_binomial_risk import individual_risk
+from maskwright_builtin.key_counts.frequencies import count_keys, individual_risk
 from maskwright_builtin.numerics.ordering import WORTH_COMPILING, stable_order
 
 RNG = np.random.default_rng(20261121)

@@ -19,7 +19,7 @@ USE = """
 import json, sys
 import numpy as np
 from maskwright.pipeline.resolve import resolve_file
-from maskwright.testing.blocks import block_of, dataset_of, numbers
+from maskwright.testing.sample_data import block_of, dataset_of, numbers
 from maskwright import Comparison
 read = resolve_file(sys.argv[1])
 values = numbers(100, 1)

@@ -20,8 +20,7 @@ import pandas as pd
 from scipy.spatial import cKDTree
 
 from maskwright import Block, Column, Comparison, Dataset, Variable, find_measure, find_partition
-from maskwright.experiments.advice.indicators import coded
-from maskwright.experiments.advice.variable_partitions import partitions
+from maskwright.experiments.advice.variable_partitions import coded, partitions
 
 TESTS = Path(__file__).resolve().parents[2] / "tests"
 SHAPES = {"Mic1-12mul": (1, 12), "Mic2-11mul": (2, 11), "Mic3-10mul": (3, 10)}

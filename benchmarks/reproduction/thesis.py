@@ -25,7 +25,7 @@ from pathlib import Path
 import pandas as pd
 from grades import grade, published
 
-from maskwright.cli.show.progress_bar import Terminal
+from maskwright.cli.show.screen import Terminal
 from maskwright.experiments.compare import compare
 
 TESTS = Path(__file__).resolve().parents[2] / "tests"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from _extension.markdown_text import block, code, defined, one_line
 from maskwright.cli.main import build_parser
-from maskwright.foundation.errors import EXIT_BUG, EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, EXIT_UNTOLD
+from maskwright.foundation.errors import EXIT_BUG, EXIT_FINE, EXIT_INPUT, EXIT_OUTPUT_FAILED, EXIT_REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ EXIT_CODES = {
     "is open.",
     EXIT_INPUT: "A mistake in the input or in how the command was called; the message says where.",
     EXIT_BUG: "A fault of Maskwright or of a plugin.",
-    EXIT_UNTOLD: "All was done, but standard output could not be written to the end.",
+    EXIT_OUTPUT_FAILED: "All was done, but standard output could not be written to the end.",
 }
 WIDTH = 88
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from _extension.markdown_text import as_markdown, code, defined
 from _extension.value_types import default_in_words, in_words, resolved
-from maskwright.edits.languages.yaml.file_model import edits_schema
-from maskwright.experiments.schema import experiment_schema
+from maskwright.edits.languages.yaml.documents import edits_schema
+from maskwright.experiments.experiment_file import experiment_schema
 from maskwright.pipeline.file_schema import pipeline_schema
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ def open_studio(params: StudioParams) -> str:
         raise InputError(
             [Problem("the studio needs two more packages", hint="Install them: pip install 'maskwright[studio]'")]
         )
-    from maskwright_studio.serving import serve
+    from maskwright_studio.server import serve
 
     serve(start, browser=params.browser, say=_say)
     return "The studio has ended."

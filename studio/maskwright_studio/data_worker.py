@@ -1,13 +1,9 @@
-"""The process that holds the data: reads them once, answers questions about them, and ends with the studio.
-
-Its first line of standard input names the pipeline. Then each line is ``{"id": 1, "ask": "variables"}``, answered by
-``{"id": 1, "answer": ...}`` or ``{"id": 1, "problems": [message, hint]}``, or ``{"cancel": 1}`` for a question that
-nobody waits for any more. Between them it says how far it is, and how much memory it holds.
-"""
+"""The process that holds the data, and queries on the masked data and the record of the run."""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import queue
@@ -16,12 +12,263 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import maskwright as mw
-from maskwright_studio.released_answers import ReleasedAnswers
-from maskwright_studio.worker import Told, with_place
+from maskwright_studio.data_queries import BINS, MOST_BARS, DataQueries, distribution_of, formatted_values
+from maskwright_studio.worker import JobReporter, with_place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright import Column, Dataset
+
+
+MOST_CORRELATED = 20
+"""Variables in the table of correlations."""
+
+CHUNK = 100_000
+"""Records of which products are summed at once."""
+
+MOST_KEYS = 10
+"""Quasi-identifiers that are combined."""
+
+ROOM = 8
+"""Codes for each record up to which they are counted as they are; beyond, those that occur are numbered first."""
+
+WORST = 20
+"""Records that are listed."""
+
+
+class ReleaseQueries(DataQueries):
+    """Answers about the data of a pipeline, and about what its run has written."""
+
+    _stamp: Sequence[int] = ()
+    _masked: Dataset | None = None
+    _recorded: tuple[Sequence[int], dict[str, Any]] = ((), {})
+
+    def _released(self, masked: str, stamp: Sequence[int]) -> Dataset:
+        if self._masked is None or self._stamp != stamp:
+            self._masked = mw.pipeline_data(self._pipeline, self._reporter, masked=masked)
+            self._stamp = stamp
+        return self._masked
+
+    def both(self, masked: str, stamp: Sequence[int]) -> dict[str, Any]:
+        """Variables of both files, and how their moments differ: no mean of the original, and no value."""
+        before, after = self.data, self._released(masked, stamp)
+        self._reporter.stage("Comparing the variables")
+        return {
+            "records": len(before),
+            "masked": len(after),
+            "variables": [_compared(before[name], after[name]) for name in _published(before, after)],
+            "gone": [name for name in before.names if name not in after.names],
+        }
+
+    def overlaid(self, name: str, masked: str, stamp: Sequence[int], values: bool = False) -> dict[str, Any]:
+        """Distribution of a variable in both files, in the same classes; what they stand for only where asked."""
+        before, after = self.data, self._released(masked, stamp)
+        if name not in _published(before, after):
+            raise mw.InputError(f"{name} is not in both files")
+        one, other = before[name], after[name]
+        if one.variable.is_numeric != other.variable.is_numeric:
+            return _recoded(one, other, values)
+        return _of_numbers(one, other, values) if one.variable.is_numeric else _of_categories(one, other, values)
+
+    def correlations(self, masked: str, stamp: Sequence[int]) -> dict[str, Any]:
+        """Correlations of the original and of the masked data, of records where both cells have a value."""
+        before, after = self.data, self._released(masked, stamp)
+        names = [name for name in _common(before, after) if before[name].variable.is_numeric]
+        shown = names[:MOST_CORRELATED]
+        self._reporter.stage("Correlating")
+        return {
+            "names": shown, "left_out": names[MOST_CORRELATED:],
+            "original": _plain(_correlations([before[name] for name in shown])),
+            "masked": _plain(_correlations([after[name] for name in shown])),
+        }  # fmt: skip
+
+    def _record(self, record: str, stamp: Sequence[int]) -> dict[str, Any]:
+        if self._recorded[0] != stamp:
+            try:
+                found = json.loads(Path(record).read_text("utf-8"))
+            except (OSError, ValueError):
+                raise mw.InputError(f"{Path(record).name} is no record of a run") from None
+            self._recorded = (stamp, found)
+        return self._recorded[1]
+
+    def risks(self, record: str, stamp: Sequence[int], label: str) -> dict[str, Any]:
+        """Distribution of the risk of single records, as the record of the run has it, and the worst of them."""
+        run = self._record(record, stamp)
+        risks = {name: each for name, each in run["measures"].items() if each["kind"] == "risk"}
+        labels = [name for name in run.get("per_record") or {} if name in risks]
+        found: dict[str, Any] = {"labels": labels, "measures": list(risks), "records": run["records"]}
+        if not labels:
+            return found
+        chosen = label if label in labels else labels[0]
+        single = np.array([np.nan if each is None else each for each in run["per_record"][chosen]], np.float64)
+        known = single[np.isfinite(single)]
+        top = float(known.max()) if len(known) else 0.0
+        low = min(0.0, float(known.min())) if len(known) else 0.0
+        counts, edges = np.histogram(known, BINS, (low, top if top > low else low + 1.0))
+        worst = np.argsort(-np.nan_to_num(single, nan=-np.inf), kind="stable")[:WORST]
+        measure = risks[chosen]
+        return found | {
+            "label": chosen, "value": measure["value"], "unit": measure["unit"], "summary": measure["summary"],
+            "per_variable": measure["per_variable"], "undefined": len(single) - len(known),
+            "tied": int((known == top).sum()),
+            "counts": counts.tolist(), "edges": edges.tolist(), "mean": float(known.mean()) if len(known) else None,
+            "worst": [
+                {"record": int(at) + 1, "risk": float(single[at])} for at in worst if np.isfinite(single[at])
+            ],
+        }  # fmt: skip
+
+    def drivers(
+        self, masked: str, stamp: Sequence[int], record: str, stamp_of_record: Sequence[int], label: str
+    ) -> dict[str, Any]:
+        """Combinations of quasi-identifiers by which masked records are alone, and the mean risk of these."""
+        data, run = self._released(masked, stamp), self._record(record, stamp_of_record)
+        single = np.array([np.nan if each is None else each for each in run["per_record"][label]], np.float64)
+        if len(single) != len(data):
+            raise mw.InputError("the masked file is not that of the run record: run the pipeline again")
+        every = [name for name in data.names if data[name].variable.role == "quasi_identifier"]
+        keys = every[:MOST_KEYS]
+        self._reporter.stage("Combining the quasi-identifiers")
+        coded = {name: _codes(data[name]) for name in keys}
+        found = []
+        for size in range(1, min(3, len(keys)) + 1):
+            for names in itertools.combinations(keys, size):
+                alone = _alone([coded[name] for name in names])
+                defined = single[alone & np.isfinite(single)]
+                mean = float(defined.mean()) if len(defined) else None
+                found.append((names, int(alone.sum()), mean))
+        found.sort(key=lambda each: (-each[1], len(each[0])))
+        combinations = [{"variables": names, "alone": alone, "mean": mean} for names, alone, mean in found if alone]
+        return {"combinations": combinations, "keys": keys, "left_out": every[MOST_KEYS:]}
+
+    def values_of(self, masked: str, stamp: Sequence[int], records: Sequence[int]) -> dict[str, Any]:
+        """Masked values of some records, which were asked for by a click."""
+        data = self._released(masked, stamp)
+        rows = np.array([each - 1 for each in records if 0 < each <= len(data)], np.int64)
+        return {"names": list(data.names), "rows": np.array([_texts(each, rows) for each in data]).T.tolist()}
+
+
+def _published(before: Dataset, after: Dataset) -> list[str]:
+    """Variables of both files; of what identifies, only what was made anew."""
+    return [name for name in before.names if name in after.names and before[name].variable.role != "identifier"]
+
+
+def _common(before: Dataset, after: Dataset) -> list[str]:
+    """Those of them that are of the same kind in both, so that they can be laid over each other."""
+    names = _published(before, after)
+    return [name for name in names if before[name].variable.is_numeric == after[name].variable.is_numeric]
+
+
+def _compared(one: Column, other: Column) -> dict[str, Any]:
+    found = {"name": one.variable.name, "is_numeric": one.variable.is_numeric, "role": one.variable.role,
+             "mean": None, "deviation": None, "missing": int(other.missing.sum()) - int(one.missing.sum()),
+             "recoded": one.variable.is_numeric != other.variable.is_numeric}  # fmt: skip
+    if one.variable.is_numeric and not found["recoded"]:
+        first, second = one.values[~one.missing], other.values[~other.missing]
+        spread = float(first.std()) if len(first) else 0.0
+        if spread > 0 and len(second):
+            found["mean"] = (float(second.mean()) - float(first.mean())) / spread
+            found["deviation"] = 100 * (float(second.std()) / spread - 1)
+    return found
+
+
+def _recoded(one: Column, other: Column, values: bool) -> dict[str, Any]:
+    """Counts of a variable that is of another kind in the masked file: bands have no place among numbers."""
+    return {
+        "form": "recoded", "after": distribution_of(other, values),
+        "cells": [[int((~each.missing).sum()), int(each.missing.sum())] for each in (one, other)],
+    }  # fmt: skip
+
+
+def _of_numbers(one: Column, other: Column, values: bool) -> dict[str, Any]:
+    first, second = one.values[~one.missing], other.values[~other.missing]
+    both = np.concatenate([first, second])
+    if not len(both):
+        return {"form": "none", "labels": [], "original": [], "masked": []}
+    low, high = float(both.min()), float(both.max())
+    edges = np.linspace(low, high if high > low else low + 1.0, BINS + 1)
+    return {
+        "form": "bins", "labels": list(formatted_values(one, edges)) if values else [],
+        "original": np.histogram(first, edges)[0].tolist(), "masked": np.histogram(second, edges)[0].tolist(),
+    }  # fmt: skip
+
+
+def _of_categories(one: Column, other: Column, values: bool) -> dict[str, Any]:
+    first, second = _counts(one), _counts(other)
+    names = sorted(first.keys() | second.keys(), key=lambda name: (-first.get(name, 0), -second.get(name, 0)))
+    shown = names[:MOST_BARS]
+    return {
+        "form": "categories", "labels": shown if values else [],
+        "original": [first.get(name, 0) for name in shown], "masked": [second.get(name, 0) for name in shown],
+        "others": [sum(each.get(name, 0) for name in names[MOST_BARS:]) for each in (first, second)],
+    }  # fmt: skip
+
+
+def _counts(column: Column) -> dict[str, int]:
+    counts = np.bincount(column.values[~column.missing], minlength=len(column.variable.categories))
+    return {
+        name: int(number) for name, number in zip(column.variable.categories, counts, strict=True) if number
+    }  # fmt: skip
+
+
+def _correlations(columns: Sequence[Column]) -> NDArray[np.float64]:
+    """Pearson correlations over the records in which both cells have a value, by sums of products."""
+    p = len(columns)
+    count, first, square, product = (np.zeros((p, p)) for _ in range(4))
+    length = len(columns[0].values) if p else 0
+    middle = [float(np.nanmean(each.values)) if not each.missing.all() else 0.0 for each in columns]
+    for start in range(0, length, CHUNK):
+        part = slice(start, start + CHUNK)
+        known = np.stack([~each.missing[part] for each in columns]).astype(np.float64)
+        shifted = np.stack(
+            [
+                np.where(each.missing[part], 0.0, each.values[part] - at)
+                for each, at in zip(columns, middle, strict=True)
+            ]
+        )
+        # The threads of a library for matrices spin where other work holds the processors: seconds for so few rows.
+        count += np.einsum("ik,jk->ij", known, known)
+        first += np.einsum("ik,jk->ij", shifted, known)
+        square += np.einsum("ik,jk->ij", shifted**2, known)
+        product += np.einsum("ik,jk->ij", shifted, shifted)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        covariance = product - first * first.T / count
+        variance = square - first**2 / count
+        return np.asarray(np.clip(covariance / np.sqrt(variance * variance.T), -1, 1))
+
+
+def _plain(matrix: NDArray[np.float64]) -> list[list[float | None]]:
+    return [[float(each) if np.isfinite(each) else None for each in row] for row in matrix]
+
+
+def _codes(column: Column) -> NDArray[np.int64]:
+    """Equal cells have equal codes; a cell without a value is a value of its own."""
+    return np.unique(column.values, return_inverse=True)[1].astype(np.int64)
+
+
+def _alone(coded: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_]:
+    """Records that no other equals on some variables."""
+    joint = coded[0]
+    for each in coded[1:]:
+        joint = joint * (int(each.max(initial=0)) + 1) + each
+        if int(joint.max(initial=0)) > ROOM * len(joint):
+            joint = np.unique(joint, return_inverse=True)[1].astype(np.int64)
+    return np.asarray(np.bincount(joint)[joint] == 1)
+
+
+def _texts(column: Column, rows: NDArray[np.int64]) -> list[str]:
+    missing = column.missing[rows]
+    if column.variable.is_numeric:
+        shown = list(formatted_values(column, np.where(missing, 0.0, column.values[rows])))
+    else:
+        shown = [column.variable.categories[each] for each in column.values[rows]]
+    return ["" if none else text for none, text in zip(missing, shown, strict=True)]
+
 
 ARGUMENT = re.compile(r"^(argument \w+, item|rule) \d+(:\d+)?: (edit edit-\d+: )?")
 
@@ -37,8 +284,8 @@ def main() -> None:
 
     asked: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     cancelled: set[int] = set()
-    threading.Thread(target=_hear, args=(asked, cancelled), daemon=True).start()
-    answers = ReleasedAnswers(asked.get()["pipeline"], Told(say))
+    threading.Thread(target=_read_requests, args=(asked, cancelled), daemon=True).start()
+    answers = ReleaseQueries(asked.get()["pipeline"], JobReporter(say))
     is_needed = False
     while True:
         # Between questions: what the next page will ask.
@@ -53,14 +300,14 @@ def main() -> None:
         say({"id": request["id"], **outcome})
 
 
-def _works_ahead(answers: ReleasedAnswers) -> bool:
+def _works_ahead(answers: ReleaseQueries) -> bool:
     try:
         return answers.ahead()
     except Exception:  # noqa: BLE001 - whoever asks for it is told
         return False
 
 
-def _outcome(answers: ReleasedAnswers, request: dict[str, Any]) -> dict[str, object]:
+def _outcome(answers: ReleaseQueries, request: dict[str, Any]) -> dict[str, object]:
     details = {name: value for name, value in request.items() if name not in {"id", "ask"}}
     try:
         return {"answer": getattr(answers, request["ask"])(**details)}
@@ -78,7 +325,7 @@ def _outcome(answers: ReleasedAnswers, request: dict[str, Any]) -> dict[str, obj
         return {"problems": [f"this is a mistake of Maskwright, not of yours ({type(error).__name__})", hint]}
 
 
-def _hear(asked: queue.SimpleQueue[dict[str, Any]], cancelled: set[int]) -> None:
+def _read_requests(asked: queue.SimpleQueue[dict[str, Any]], cancelled: set[int]) -> None:
     """Take lines; at their end the studio is gone, and nothing here is worth keeping."""
     for line in input_lines():
         with contextlib.suppress(ValueError):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import maskwright as mw
-from maskwright_studio.pipeline_text.writing import in_one_line
+from maskwright_studio.pipeline_text.edits import in_one_line
 from maskwright_studio.refusal import Refusal
 
 if TYPE_CHECKING:

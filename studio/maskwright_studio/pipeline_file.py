@@ -1,17 +1,211 @@
-"""The pipeline as text: what is on disk is the truth, and each change is a version that can be undone."""
+"""The pipeline file: its text on disk, its version history, and a summary of each change."""
 
 from __future__ import annotations
 
 import contextlib
 import difflib
+import fcntl
+import functools
+import hashlib
+import json
 import os
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from maskwright_studio.change_in_words import change_in_words
-from maskwright_studio.pipeline_history import History, Kept
+import maskwright as mw
+from maskwright_studio.pipeline_text.layout import same
+from maskwright_studio.proposals import MARK, method_of
 from maskwright_studio.refusal import Refusal, changed_outside
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+LISTS = {"protect": "step", "edits": "rule", "measure": "measure", "waive": "waiver"}
+"""Sections that are lists, and what an entry of each is called."""
+
+MOST_LETTERS = 60
+
+
+@functools.lru_cache(maxsize=32)
+def change_in_words(old: str, new: str) -> str:
+    """What became of a text: ``step 2 replaced``, ``rule 3 removed``, ``age changed``.
+
+    `old`, `new`: texts of a pipeline, before and after.
+    """
+    try:
+        before, after = (mw.read_settings(text.removeprefix(MARK)) for text in (old, new))
+    except mw.InputError:
+        return "text changed"
+    if not (isinstance(before, dict) and isinstance(after, dict)):
+        return "text changed"
+    found = [said for key in dict.fromkeys([*before, *after]) for said in _of_section(key, before, after)]
+    if not found:
+        return "comments or layout changed"
+    said = f"{found[0]} and {len(found) - 1} more" if len(found) > 2 else ", ".join(found)
+    return said if len(said) <= MOST_LETTERS else f"{said[: MOST_LETTERS - 1]}…"
+
+
+def _of_section(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    old, new = before.get(key), after.get(key)
+    if same(old, new):
+        return
+    if key in LISTS and all(isinstance(each, (list, type(None))) for each in (old, new)):
+        yield from _of_list(LISTS[key], old or [], new or [])
+    elif key == "data" and isinstance(old, dict) and isinstance(new, dict):
+        one, other = (_variables(each) for each in (old, new))
+        names = dict.fromkeys([*one, *other])
+        yield from (f"{name} changed" for name in names if not same(one.get(name), other.get(name)))
+        if any(not same(old.get(name), new.get(name)) for name in {*old, *new} - {"variables"}):
+            yield "data changed"
+    else:
+        yield f"{key} {'added' if key not in before else 'removed' if key not in after else 'changed'}"
+
+
+def _variables(data: Mapping[str, Any]) -> dict[str, Any]:
+    found = data.get("variables")
+    return found if isinstance(found, dict) else {}
+
+
+def _of_list(noun: str, old: list[Any], new: list[Any]) -> Iterator[str]:
+    """Entries by their number, as the page counts them: of what is gone, the number that it had."""
+    one, other = ([repr(each) for each in entries] for entries in (old, new))
+    if sorted(one) == sorted(other):
+        at = next(at for at, (left, right) in enumerate(zip(one, other, strict=True)) if left != right)
+        yield f"{noun} {at + 1} moved"
+        return
+    for kind, start, end, first, last in SequenceMatcher(a=one, b=other, autojunk=False).get_opcodes():
+        both = min(end - start, last - first) if kind == "replace" else 0
+        for at in range(both):
+            is_other = noun == "step" and method_of(old[start + at]) != method_of(new[first + at])
+            yield f"{noun} {start + at + 1} {'replaced' if is_other else 'changed'}"
+        if kind != "equal":
+            yield from (f"{noun} {at + 1} removed" for at in range(start + both, end))
+            yield from (f"{noun} {at + 1} added" for at in range(first + both, last))
+
+
+MOST_VERSIONS = 200
+MOST_CHARACTERS = 8_000_000
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept of one pipeline.
+
+    `at`: which of them is on disk. `draft`: a text that is not saved; '' for none.
+    """
+
+    versions: tuple[str, ...] = ()
+    at: int = 0
+    draft: str = ""
+
+    def bounded(self) -> Kept:
+        """Without the oldest, where there are too many or too large ones."""
+        kept = self
+        while kept.at and (len(kept.versions) > MOST_VERSIONS or sum(map(len, kept.versions)) > MOST_CHARACTERS):
+            kept = replace(kept, versions=kept.versions[1:], at=kept.at - 1)
+        return kept
+
+
+class History:
+    """Where the versions of one pipeline are kept.
+
+    `problem`: why nothing could be kept at last; '' where all is well.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.folder = state_folder()
+        self.file = _file_of(path, "json")
+        self.problem = ""
+        self._seen = Kept()
+
+    def recall(self) -> Kept:
+        """What was kept; nothing where there is nothing, or nothing that can be read."""
+        try:
+            found = json.loads(self.file.read_text(encoding="utf-8"))
+            kept = Kept(tuple(map(str, found["versions"])), int(found["at"]), str(found["draft"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return Kept()
+        if not 0 <= kept.at < len(kept.versions):
+            return Kept()
+        self._seen = kept
+        return kept
+
+    def remember(self, kept: Kept) -> Kept:
+        """Keep versions; those that another studio has kept meanwhile come before them.
+
+        Returns what is kept now. Where it cannot be written, `problem` says why, and this session goes on without.
+        """
+        try:
+            with self._alone():
+                before = self._seen
+                stored = self.recall()
+                if stored != before:
+                    others = tuple(each for each in stored.versions if each not in kept.versions)
+                    kept = replace(kept, versions=(*others, *kept.versions), at=kept.at + len(others))
+                kept = kept.bounded()
+                self._write(kept)
+        except OSError as error:
+            self.problem = f"the history of changes could not be kept ({error.strerror}): it ends with this session"
+        else:
+            self.problem = ""
+            self._seen = kept
+        return kept
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder.chmod(0o700)
+        handle = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    def _write(self, kept: Kept) -> None:
+        _write_whole(self.file, {"versions": kept.versions, "at": kept.at, "draft": kept.draft})
+
+
+def stored_waivers(path: Path) -> dict[str, list[str]]:
+    """Which doubts each waiver of a pipeline covered when it was given, by names; empty where not known."""
+    try:
+        found = json.loads(_file_of(path, "waivers.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {str(key): [str(each) for each in told] for key, told in found.items()} if isinstance(found, dict) else {}
+
+
+def store_waivers(path: Path, given: dict[str, list[str]]) -> None:
+    """Keep what waivers cover, those that were given last where there are too many."""
+    state_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+    _write_whole(_file_of(path, "waivers.json"), dict(list(given.items())[-MOST_VERSIONS:]))
+
+
+def _file_of(path: Path, ending: str) -> Path:
+    return state_folder() / f"{hashlib.sha256(os.fsencode(path)).hexdigest()}.{ending}"
+
+
+def _write_whole(path: Path, told: object) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(json.dumps(told))
+        Path(name).replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+def state_folder() -> Path:
+    """Folder of what the studio keeps for this user: by ``XDG_STATE_HOME``, or under the home."""
+    named = os.environ.get("XDG_STATE_HOME", "")
+    base = Path(named) if Path(named).is_absolute() else Path.home() / ".local" / "state"
+    return base / "maskwright" / "studio"
 
 
 @dataclass(eq=False)

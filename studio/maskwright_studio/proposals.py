@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from maskwright_studio import pipeline_text
-from maskwright_studio.pipeline_text.guesses import without_false_guesses
-from maskwright_studio.pipeline_text.layout import Layout, comments_of
-from maskwright_studio.pipeline_text.meaning import find
+from maskwright_studio.pipeline_text.init_comments import without_false_guesses
+from maskwright_studio.pipeline_text.layout import Layout, comments_of, find
 from maskwright_studio.refusal import Refusal
 
 if TYPE_CHECKING:

@@ -1,21 +1,84 @@
-"""One session of the studio: the folder, the pipeline that is open, its jobs and documents."""
+"""One session of the studio: its folder, open pipeline, jobs, and documents in windows."""
 
 from __future__ import annotations
 
+import os
 import re
-from typing import TYPE_CHECKING, Self
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
 
-from maskwright_studio.command_line import CommandLine
-from maskwright_studio.data_process import DataProcess
-from maskwright_studio.documents import Documents
+from maskwright_studio.data_process import CommandLine, DataProcess
 from maskwright_studio.explorer.exploration import Exploration
-from maskwright_studio.folder import PIPELINES, files_of, inside, shown
 from maskwright_studio.jobs import Jobs
 from maskwright_studio.pipeline_file import PipelineFile
 from maskwright_studio.refusal import Refusal
 
-if TYPE_CHECKING:
-    from pathlib import Path
+PIPELINES = (".yaml", ".yml")
+
+
+def inside(folder: Path, name: str) -> Path:
+    """Path of a file under a folder.
+
+    `name`: as the page sends it: relative to the folder.
+    """
+    if not name or "\0" in name:
+        raise Refusal("no file is named")
+    path = Path(os.path.realpath(folder / name))
+    if not path.is_relative_to(folder):
+        raise Refusal(
+            f"{name} is not in the folder that the studio was started in",
+            "Start the studio in the folder that holds it: maskwright studio FOLDER",
+        )
+    return path
+
+
+def shown(folder: Path, path: Path) -> str:
+    """A path as the page shows it: relative to the folder where it is in it."""
+    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else str(path)
+
+
+def files_of(folder: Path, limit: int = 500) -> list[Path]:
+    """Files to choose from: those of the folder and of the folders in it, hidden ones apart."""
+    found = [path for path in sorted(folder.glob("*")) if not path.name.startswith(".")]
+    below = _within(found)
+    deeper = _within([each for each in below if each.name == "pipelines"])  # of points that were chosen
+    files = (path for path in (*found, *below, *deeper) if path.is_file())
+    return [path for path, _ in zip(files, range(limit), strict=False)]
+
+
+def _within(paths: list[Path]) -> list[Path]:
+    folders = (each for each in paths if each.is_dir() and not each.is_symlink())
+    return [path for each in folders for path in sorted(each.glob("*")) if not path.name.startswith(".")]
+
+
+SANDBOX = (
+    "sandbox allow-popups allow-modals; default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
+    "frame-ancestors 'self'"
+)
+"""Of a document: it has styles and pictures of its own, and no script of it runs."""
+
+
+@dataclass(eq=False)
+class Documents:
+    """Files that may be looked at once each."""
+
+    _waiting: dict[str, tuple[Path, bool]] = field(default_factory=dict)
+
+    def address(self, path: Path, *, download: bool = False) -> str:
+        """Address under which a file can be read once.
+
+        `download`: the browser keeps it instead of showing it.
+        """
+        key = secrets.token_urlsafe(32)
+        self._waiting[key] = path, download
+        return f"/document/{key}"
+
+    def take(self, key: str) -> tuple[Path, bool] | None:
+        """The file, and whether it is kept; never again."""
+        return self._waiting.pop(key, None)
+
 
 GRID = re.compile(rb"^grid[ \t]*:", re.MULTILINE)
 """The section that only experiments have."""

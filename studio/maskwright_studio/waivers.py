@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import maskwright as mw
-from maskwright_studio.pipeline_history import keep_waivers, kept_waivers
+from maskwright_studio.pipeline_file import store_waivers, stored_waivers
 from maskwright_studio.proposals import MARK, value_at
 from maskwright_studio.refusal import Refusal
 
@@ -70,7 +70,7 @@ def waivers(pipeline: PipelineFile, doubts: Iterable[dict[str, Any]]) -> list[Wa
         given = entries(pipeline.text)
     except mw.InputError:
         return []
-    kept = kept_waivers(pipeline.path)
+    kept = stored_waivers(pipeline.path)
     covered: list[list[dict[str, Any]]] = [[] for _ in given]
     for doubt in doubts:
         at = next((at for at, entry in enumerate(given) if covers(entry, doubt)), None)
@@ -79,7 +79,7 @@ def waivers(pipeline: PipelineFile, doubts: Iterable[dict[str, Any]]) -> list[Wa
     found = []
     for at, entry in enumerate(given):
         known = kept.get(_key(entry))
-        shown = tuple(Covered(each, known is not None and _told(each) not in known) for each in covered[at])
+        shown = tuple(Covered(each, known is not None and _doubt_digest(each) not in known) for each in covered[at])
         about = next((f"{key} {_joined(entry[key])}" for key in SUBJECTS if key in entry), "")
         found.append(Waiver(at, str(entry.get("doubt", "")), about, str(entry.get("because", "")), shown))
     return found
@@ -143,11 +143,11 @@ def remember(pipeline: PipelineFile, entry: dict[str, Any], doubts: Sequence[dic
 
     `entry`: as the pipeline has it, or is to have it. `doubts`: all that are known: of the plan, or of a run.
     """
-    told = {_told(each) for each in doubts if covers(entry, each)}
-    kept = kept_waivers(pipeline.path)
+    told = {_doubt_digest(each) for each in doubts if covers(entry, each)}
+    kept = stored_waivers(pipeline.path)
     known = told | set(kept.pop(_key(entry), ()))
     try:
-        keep_waivers(pipeline.path, kept | {_key(entry): sorted(known)})
+        store_waivers(pipeline.path, kept | {_key(entry): sorted(known)})
     except OSError as error:
         raise Refusal(f"what this waiver covers could not be kept: {error.strerror}") from None
 
@@ -163,7 +163,7 @@ def _key(entry: dict[str, Any]) -> str:
     return hashlib.sha256(said.encode()).hexdigest()
 
 
-def _told(doubt: dict[str, Any]) -> str:
+def _doubt_digest(doubt: dict[str, Any]) -> str:
     """Name of a doubt with its text, of which no word is kept."""
     said = " ".join((doubt["id"], str(doubt["subject"]), doubt["message"]))
     return hashlib.sha256(said.encode()).hexdigest()

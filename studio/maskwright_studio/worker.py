@@ -1,11 +1,9 @@
-"""The process of one job: is told what to do in a line of JSON, says how far it is in lines, and ends with its result.
-
-It ends by itself when the studio does: whoever holds the other end of its standard input is gone then.
-"""
+"""The process of one job: progress and result in lines of JSON, with summaries of runs and experiments."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import signal
@@ -17,13 +15,132 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import maskwright as mw
-from maskwright_studio.compared_cells import compared_cells
-from maskwright_studio.run_summary import run_summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from maskwright import Progress
+    from maskwright import Compared, MeasureRecord, Progress
+
+
+def compared_cells(compared: Compared, folder: Path) -> dict[str, Any]:
+    """Cells of an experiment as plain data.
+
+    `folder`: that names of pipelines are relative to. Returns ``risk``, ``loss``, ``score``: columns; ``columns``: all
+    of them; ``units``: of measures, by column; ``best``, ``front``: cells; ``cells``: each with ``figures`` by column,
+    ``why_not`` it can be chosen, and else its ``pipeline`` and the ``file`` of that.
+    """
+    labels = [each.label for each in compared.experiment.measures]
+    measured = [
+        column for column in map(str, compared.points.columns)
+        if not column.endswith(" sd") and any(column == label or column.startswith(f"{label}.") for label in labels)
+    ]  # fmt: skip
+    cells = []
+    for cell in compared.cells:
+        figures = {column: compared.value(cell.name, column) for column in measured}
+        why_not, file, text = "", "", ""
+        try:
+            path, text = compared.pipeline_text(cell.name)
+            file = Path(os.path.relpath(path, folder)).as_posix()
+        except mw.InputError as error:
+            why_not = error.problems[0].message
+        cells.append(
+            {
+                "name": cell.name, "family": cell.family, "edits": cell.edits,
+                "settings": {name: str(value) for name, value in cell.values.items()},
+                "figures": {column: value if math.isfinite(value) else None for column, value in figures.items()},
+                "why_not": why_not, "pipeline": text, "file": file,
+            }
+        )  # fmt: skip
+    units = {
+        column: each.measure.unit for column in measured for each in compared.experiment.measures
+        if column == each.label
+    }  # fmt: skip
+    return {
+        "units": units, "risk": compared.risk, "loss": compared.loss, "score": compared.score, "columns": measured,
+        "best": compared.best, "front": list(compared.front), "cells": cells,
+        "computed": compared.computed, "cached": compared.cached, "folder": compared.folder.name,
+    }  # fmt: skip
+
+
+MAY_LEAVE = {
+    "data": "the masked data",
+    "edits": "the rules that hold in the masked data",
+    "codebook": "what the masked data hold, and what was done with them",
+    "public_record": "what may be published with the data",
+}
+"""Outputs that are made for others; every other one stays."""
+
+STAYS = {
+    "report": "the report with its risks, for those who decide about the release",
+    "record": "everything about the run, with its seed",
+    "svrl": "the validation, record by record",
+    "key_map": "which original record each masked one is",
+}
+
+LARGEST_SHOWN = 5_000_000
+"""Bytes of a file that a browser shows well."""
+
+SHOWN = (".csv", ".html", ".json", ".sch", ".svrl", ".tsv", ".txt", ".xml", ".yaml", ".yml")
+
+
+def run_summary(record: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """A run as plain data.
+
+    `record`: as `RunResult.record` has it, or the refusal of a release. `folder`: that names of files are relative to.
+    """
+    run = mw.RunRecord.model_validate(record)
+    promised = {group.requested for group in run.k.groups if group.guaranteed}
+    return {
+        "ok": run.ok,
+        "records": run.records,
+        "verdict": mw.wording.verdict(run) if run.ok else "",
+        "beside": [[title, text] for title, text in mw.wording.beside_verdict(run)],
+        "edits": [
+            {
+                "name": each.name, "text": each.text, "severity": each.severity, "before": each.violations_on_arrival,
+                "after": each.violations, "kept_by": mw.wording.kept_as_planned(each), "adjusted": each.adjusted,
+            }
+            for each in run.edits
+        ],
+        "classes": [
+            {"about": about, "k": each.expected, "is_promised": each.expected in promised,
+             "smallest": each.smallest, "below": each.below}
+            for about, each in mw.wording.classes_of_equal_records(run)
+        ],
+        "measures": [_measure(label, each) for label, each in run.measures.items()],
+        "doubts": [each.model_dump(mode="json") for each in run.doubts],
+        "files": [_file(key, each.file, folder) for key, each in run.outputs.items()],
+        "seconds": dict(run.seconds),
+    }  # fmt: skip
+
+
+def _file(key: str, path: str, folder: Path) -> dict[str, Any]:
+    """A file that was written, and who may have it; one of a key that is not known stays in the house."""
+    kind = key.split(maxsplit=1)[0]
+    found = Path(path)
+    is_file = found.is_file()
+    return {
+        "key": key, "file": Path(os.path.relpath(path, folder)).as_posix(), "leaves": kind in MAY_LEAVE,
+        "what": MAY_LEAVE.get(kind) or STAYS.get(kind, "written by a plugin, which knows who may have it"),
+        "is_file": is_file, "can_be_shown": is_file and found.stat().st_size <= LARGEST_SHOWN
+        and found.suffix.lower() in SHOWN,
+    }  # fmt: skip
+
+
+def _measure(label: str, found: MeasureRecord) -> dict[str, Any]:
+    thresholds = [] if found.threshold is None else [(label, found.threshold, bool(found.met))]
+    thresholds += [(f"{label}.{name}", each.threshold, each.met) for name, each in found.part_thresholds.items()]
+    return {
+        "label": label, "kind": found.kind, "figure": found.value, "unit": found.unit,
+        "value": mw.wording.with_unit(found.value, found.unit),
+        "better": found.direction, "sentence": found.sentence, "notes": list(found.notes),
+        "parts": {
+            name: mw.wording.with_unit(value, found.part_units.get(name, found.unit))
+            for name, value in found.parts.items()
+        },
+        "thresholds": [{"name": name, "threshold": value, "met": met} for name, value, met in thresholds],
+    }  # fmt: skip
+
 
 PATIENCE = 2.0
 """Seconds between asking this process to end and ending it."""
@@ -35,7 +152,7 @@ SHARE = 0.005
 """Least progress that is worth a line."""
 
 
-class Told:
+class JobReporter:
     """Reporter that writes lines of JSON."""
 
     def __init__(self, say: Callable[[Mapping[str, object]], None]) -> None:
@@ -74,10 +191,10 @@ def main() -> None:
     request = json.loads(_first_line())
     threading.Thread(target=_end_with_the_studio, daemon=True).start()
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    say(outcome(request, Told(say)))
+    say(outcome(request, JobReporter(say)))
 
 
-def outcome(request: Mapping[str, Any], reporter: Told) -> dict[str, object]:
+def outcome(request: Mapping[str, Any], reporter: JobReporter) -> dict[str, object]:
     """What a job comes to: exit code, result, the files that a run read, and problems where there are some.
 
     `request`: ``{"work": "run", "pipeline": PATH, "folder": PATH}``, or ``{"work": "compare", "experiment": PATH,
@@ -97,7 +214,7 @@ def outcome(request: Mapping[str, Any], reporter: Told) -> dict[str, object]:
                 raise ValueError(other)
     except mw.MaskwrightError as error:
         record = getattr(error, "record", None)
-        problems = [told_problem(each, request.get("folder", "")) for each in error.problems]
+        problems = [problem_fields(each, request.get("folder", "")) for each in error.problems]
         said = None if record is None else run_summary(record, Path(request["folder"]))
         read = [] if record is None else record["inputs"]
         return {"code": error.exit_code, "result": said, "read": read, "problems": problems}
@@ -122,7 +239,7 @@ def _makes_clusters(method: str) -> bool:
     return isinstance(found, mw.Method) and found.makes_clusters
 
 
-def told_problem(problem: mw.Problem, folder: str) -> dict[str, object]:
+def problem_fields(problem: mw.Problem, folder: str) -> dict[str, object]:
     """A mistake, or a doubt, as the page shows it.
 
     `folder`: that names of files are relative to; '' leaves them. Returns ``message`` and ``hint``; ``file``, ``line``,

@@ -11,8 +11,8 @@ import pytest
 
 from maskwright import NoParams, PlanCheck, PlanFinding
 from maskwright.cli.main import main
-from maskwright.cli.show.explained_contract import HANDED, OFFERED, attributes_said, contract_table
-from maskwright.cli.show.explained_plan import plan_keys
+from maskwright.cli.show.explained_contract import HANDED, OFFERED, attribute_descriptions, contract_table
+from maskwright.cli.show.explained_pages import plan_keys
 from maskwright.plugins.legal_values import LEGAL_VALUES, MEANINGS
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def test_the_page_is_what_the_records_say() -> None:
 @pytest.mark.parametrize("record", [*OFFERED, *HANDED], ids=lambda record: record.__name__)
 def test_every_field_is_said(record: type) -> None:
     """Each with a text, or beside one that has it; nothing is said of a field that there is not."""
-    said = attributes_said(record)
+    said = attribute_descriptions(record)
     assert {field.name for field in fields(record)} == set(said)
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from maskwright.cli.show.explain import explain
-from maskwright.edits.languages.yaml.file_model import FILE_KEYS, edits_schema
+from maskwright.edits.languages.yaml.documents import FILE_KEYS, edits_schema
 from maskwright.edits.languages.yaml.files import read_edits_yaml
-from maskwright.edits.rule_language.grammar import parse_expression
 from maskwright.edits.rule_language.rule_entry import RULE_KEYS
+from maskwright.edits.rule_language.rules import parse_expression
 from maskwright.edits.rule_language.typed_tree import FUNCTIONS, KEYWORDS
 
 PAGE = explain("edits")

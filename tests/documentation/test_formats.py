@@ -9,13 +9,13 @@ import pytest
 
 import maskwright as mw
 from maskwright.cli.main import main
-from maskwright.cli.show.explained_data import formats_table
+from maskwright.cli.show.explained_pages import formats_table
 from maskwright.plugins.registry import plugins
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "formats.md"
 AGAIN = (
     "make it again: python -c 'from maskwright.plugins.registry import plugins; "
-    "from maskwright.cli.show.explained_data import formats_table; "
+    "from maskwright.cli.show.explained_pages import formats_table; "
     'print(formats_table(plugins()), end="")\' > docs/reference/formats.md'
 )
 WRITTEN = {"csv": "csv", "xml": "xml", "parquet": "parquet", "excel": "xlsx", "sql": "duckdb", "spss": "sav",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from maskwright.cli.show.explain import explain
-from maskwright.data.levels.declaration import LevelDeclaration
+from maskwright.data.levels.linked_data import LevelDeclaration
 
 
 def test_the_page_names_every_key() -> None:

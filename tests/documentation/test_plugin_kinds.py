@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from maskwright.commands.new_plugin.names import KINDS, plugin_names
-from maskwright.commands.new_plugin.write import package_files
+from maskwright.commands.new_plugin.package import TEMPLATE_KINDS, package_files, plugin_names
 from maskwright.plugins.hooks import HOOKS
 from maskwright.plugins.registry import plugins
 from maskwright.testing import offered
@@ -39,7 +38,7 @@ def shown() -> dict[str, str]:
     return dict(re.findall(block, PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", TEMPLATE_KINDS)
 def test_each_example_is_what_is_written(kind: str) -> None:
     names = plugin_names(NAMES[kind], kind)
     for file in (f"src/{names.package}/{names.plugin}.py", f"tests/test_{names.plugin}.py"):
@@ -50,7 +49,7 @@ def test_the_other_files_of_the_page_are_written_too() -> None:
     of_method = package_files(plugin_names(NAMES["method"], "method"))
     page = shown()
     assert page["src/maskwright_my_noise/__init__.py"] == of_method["src/maskwright_my_noise/__init__.py"]
-    assert len(page) == 2 * len(KINDS) + 4
+    assert len(page) == 2 * len(TEMPLATE_KINDS) + 4
 
 
 def test_the_table_names_every_kind_and_hook() -> None:
@@ -59,7 +58,7 @@ def test_the_table_names_every_kind_and_hook() -> None:
         assert f"| {kind.replace('_', ' ')} |" in text
         assert f"`{hook}`" in text
         assert f"`{kind}_checks`" in text
-        assert kind in {*KINDS, "engine"}
+        assert kind in {*TEMPLATE_KINDS, "engine"}
 
 
 def test_a_package_with_several_kinds_is_loaded_as_the_page_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:

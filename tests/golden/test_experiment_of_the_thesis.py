@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from maskwright.experiments.advice.indicators import coded
-from maskwright.experiments.advice.variable_partitions import partitions
+from maskwright.experiments.advice.variable_partitions import coded, partitions
 from maskwright.experiments.compare import compare, run_cells
 from maskwright.experiments.experiment import read_experiment
 from maskwright.foundation.progress import Quiet

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from maskwright_builtin.measures.attribute_disclosure.laws import Normal, Uniform, Weibull
-from maskwright_builtin.measures.attribute_disclosure.order_statistics import posterior_intervals
+from maskwright_builtin.measures.attribute_disclosure.fitted_laws import Normal, Uniform, Weibull
+from maskwright_builtin.measures.attribute_disclosure.order_statistics_attack import posterior_intervals
 
 HERE = Path(__file__).parent
 UNIFORM = pd.read_csv(HERE / "order_statistics_uniform.csv", comment="#")

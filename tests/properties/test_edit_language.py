@@ -17,12 +17,12 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.edits.languages.conversion.convert import convert_edits
-from maskwright.edits.languages.conversion.inexpressible import Inexpressible
+from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.edits.languages.r_validate.reader import read_validate
 from maskwright.edits.languages.schematron.reader import read_schematron
 from maskwright.edits.languages.yaml.files import read_edits_yaml
-from maskwright.edits.rule_language.grammar import parse_expression
+from maskwright.edits.rule_language.rules import parse_expression
 from maskwright.foundation.errors import EditError
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -15,8 +15,8 @@ from maskwright.data.dataset import Dataset
 from maskwright.edits.edit import Edit
 from maskwright.edits.edit_set import EditSet
 from maskwright.plugins.registry import find_source
-from maskwright.release.check_file import check_file
-from maskwright.release.second_look import second_look
+from maskwright.release.file_validation import check_file
+from maskwright.release.reference_validation import validate_by_reference
 
 sys.path.insert(0, str(Path(__file__).parent))
 from edit_language import condition, records
@@ -51,4 +51,4 @@ def test_both_agree_on_random_rules_and_dirty_cells(tmp_path_factory: pytest.Tem
         layout = source.open(path, source.params(**options), lambda _: None).layout
         outcome = check_file(path, source, source.params(**options), edits)
         masked = Dataset(data.columns, layout)
-        second_look(path, source, masked, edits, outcome, masked)
+        validate_by_reference(path, source, masked, edits, outcome, masked)

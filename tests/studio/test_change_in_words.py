@@ -2,7 +2,7 @@
 
 import pytest
 
-from maskwright_studio.change_in_words import change_in_words
+from maskwright_studio.pipeline_file import change_in_words
 
 PIPELINE = """\
 maskwright: 1

@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from maskwright_studio.explorer.plane import HEIGHT, WIDTH, Plane
-from maskwright_studio.explorer.table import MOST, read_points
+from maskwright_studio.explorer.points import HEIGHT, MOST, WIDTH, Plane, read_points
 from maskwright_studio.refusal import Refusal
 
 

@@ -10,9 +10,9 @@ import pandas as pd
 from tables import GOLDEN, REFERENCE, Cell, Paper, Table, cell
 
 import maskwright as mw
-from maskwright_builtin.key_counts.counts import count_keys
-from maskwright_builtin.measures.key_variables.class_size_models import pitman, zayatz
+from maskwright_builtin.key_counts.frequencies import count_keys
 from maskwright_builtin.measures.key_variables.individual_risk import outlying
+from maskwright_builtin.measures.key_variables.population_models import pitman, zayatz
 from papers.categorical_protection import post_randomisation, recoding
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from tables import GOLDEN, Cell, Table, as_printed, cell
 
-from maskwright_builtin.measures.attribute_disclosure.laws import Normal, Uniform, Weibull
-from maskwright_builtin.measures.attribute_disclosure.order_statistics import posterior_intervals
+from maskwright_builtin.measures.attribute_disclosure.fitted_laws import Normal, Uniform, Weibull
+from maskwright_builtin.measures.attribute_disclosure.order_statistics_attack import posterior_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

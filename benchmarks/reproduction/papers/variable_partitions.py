@@ -11,8 +11,7 @@ from partitions import RNG, SHAPES, Masks, figures
 from tables import GOLDEN, REFERENCE, Cell, Table, as_printed, cell
 
 from maskwright import Block, Variable, find_partition
-from maskwright.experiments.advice.indicators import coded
-from maskwright.experiments.advice.variable_partitions import block_sizes, count_partitions
+from maskwright.experiments.advice.variable_partitions import block_sizes, coded, count_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

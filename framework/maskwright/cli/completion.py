@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from maskwright.plugins.edit_reader import EditReader
     from maskwright.plugins.measure import Measure
-    from maskwright.plugins.rule_writer import RuleWriter
+    from maskwright.plugins.rules import EditReader, RuleWriter
     from maskwright.plugins.source import Source
 
 SHELLS = ("bash", "zsh", "fish")
 
-ASKED_BY_SHELLS = ["completion", "--words"]
+COMPLETION_REQUEST = ["completion", "--words"]
 
 SCRIPTS = {
     "bash": """\
@@ -141,9 +140,9 @@ def _named(action: argparse.Action) -> Candidates:
 
         return dict.fromkeys(explained_names(), "")
     if action.dest == "plugin_kind":
-        from maskwright.commands.new_plugin.names import KINDS
+        from maskwright.commands.new_plugin.package import TEMPLATE_KINDS
 
-        return dict.fromkeys(KINDS, "")
+        return dict.fromkeys(TEMPLATE_KINDS, "")
     if action.dest not in ("measures", "file_format", "language", "to"):
         return {}
     from maskwright.plugins.registry import plugins

@@ -7,13 +7,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from maskwright.cli.advising import add_advising
-from maskwright.cli.comparing import add_comparing
-from maskwright.cli.completion import ASKED_BY_SHELLS, SCRIPTS, SHELLS, candidates, command_names, lines
-from maskwright.cli.looking import add_looking
-from maskwright.cli.output import print_json, reporter
-from maskwright.cli.reading_options import add_reading_options, reading_options
-from maskwright.cli.rules import add_rule_commands
+from maskwright.cli.command_support import add_reading_options, print_json, reading_options, reporter
+from maskwright.cli.completion import COMPLETION_REQUEST, SCRIPTS, SHELLS, candidates, command_names, lines
+from maskwright.cli.data_commands import add_data_commands, add_rule_commands
+from maskwright.cli.experiment_commands import add_advising, add_comparing
 from maskwright.foundation.exit_codes import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED
 
 if TYPE_CHECKING:
@@ -27,10 +24,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code: 0 fine, 1 refused, 2 bad input or usage, 3 a bug, ..."""
     given = sys.argv[1:] if arguments is None else arguments
     parser = build_parser()
-    if list(given[:2]) == ASKED_BY_SHELLS:
+    if list(given[:2]) == COMPLETION_REQUEST:
         return _complete(parser, given[2:])
     if given and not given[0].startswith("-") and given[0] not in command_names(parser):
-        from maskwright.cli.endings import ended_truthfully
+        from maskwright.cli.exit_handling import ended_truthfully
         from maskwright.cli.plugin_commands import is_of_plugin, run_plugin_command
 
         if is_of_plugin(given[0]):
@@ -44,8 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help()
         return EXIT_INPUT
     from maskwright.cli.addresses import refuse_addresses
-    from maskwright.cli.endings import ended_truthfully
-    from maskwright.plugins.guarding.standard_output import show_prints
+    from maskwright.cli.exit_handling import ended_truthfully
+    from maskwright.plugins.guarding.call import show_prints
 
     def work() -> int:
         show_prints.on = chosen.traceback
@@ -57,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _explain_error(error: MaskwrightError, chosen: argparse.Namespace) -> int:
     from maskwright.foundation.errors import PluginFailed
-    from maskwright.foundation.refusals import ReleaseRefused
+    from maskwright.foundation.release_outcomes import ReleaseRefused
 
     if chosen.traceback:
         import traceback
@@ -73,7 +70,7 @@ def _explain_error(error: MaskwrightError, chosen: argparse.Namespace) -> int:
 
             print_json(run_json(error.record))
         elif not chosen.quiet:
-            from maskwright.cli.show.terminal import print_result
+            from maskwright.cli.show.results import print_result
 
             print_result(error.record)
     return error.exit_code
@@ -148,7 +145,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     completion = add("completion", _completion, "Print the script with which a shell completes commands and names.")
     completion.add_argument("shell", choices=SHELLS)
-    add_looking(add, with_json)
+    add_data_commands(add, with_json)
     return parser
 
 
@@ -167,7 +164,7 @@ def _schema_arguments(schema: argparse.ArgumentParser) -> None:
 
 
 def _demo(chosen: argparse.Namespace) -> int:
-    from maskwright.cli.show.terminal import print_result
+    from maskwright.cli.show.results import print_result
     from maskwright.commands.demo import write_demo
     from maskwright.commands.run import run
     from maskwright.foundation.progress import stage
@@ -185,7 +182,7 @@ def _demo(chosen: argparse.Namespace) -> int:
 
 
 def _demo_of_levels(chosen: argparse.Namespace, shown: Reporter) -> int:
-    from maskwright.cli.show.terminal import print_result
+    from maskwright.cli.show.results import print_result
     from maskwright.commands.demo.levels import AS_TRIED, HOUSEHOLDS, write_levels_demo
     from maskwright.commands.run import run
     from maskwright.foundation.progress import stage
@@ -209,7 +206,7 @@ def _demo_of_levels(chosen: argparse.Namespace, shown: Reporter) -> int:
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    from maskwright.cli.show.terminal import print_result
+    from maskwright.cli.show.results import print_result
     from maskwright.commands.run import run
 
     shown = reporter(quiet=chosen.quiet or chosen.json)
@@ -222,7 +219,7 @@ def _run(chosen: argparse.Namespace) -> int:
 
 
 def _plan(chosen: argparse.Namespace) -> int:
-    from maskwright.cli.show.terminal import print_plan
+    from maskwright.cli.show.results import print_plan
     from maskwright.commands.plan import plan_pipeline
 
     plan = plan_pipeline(
@@ -239,7 +236,7 @@ def _plan(chosen: argparse.Namespace) -> int:
 
 
 def _measure(chosen: argparse.Namespace) -> int:
-    from maskwright.cli.show.measures import print_measures
+    from maskwright.cli.show.tables import print_measures
     from maskwright.commands.measure import measure_files
 
     found = measure_files(
@@ -256,7 +253,7 @@ def _measure(chosen: argparse.Namespace) -> int:
 def _plugins(chosen: argparse.Namespace) -> int:
     from dataclasses import asdict
 
-    from maskwright.cli.show.terminal import print_plugins
+    from maskwright.cli.show.results import print_plugins
     from maskwright.plugins.registry import plugins
 
     infos = [asdict(info) for info in plugins().infos]
@@ -277,7 +274,7 @@ def _explain(chosen: argparse.Namespace) -> int:
 
 def _schema(chosen: argparse.Namespace) -> int:
     if chosen.kind == "edits":
-        from maskwright.edits.languages.yaml.file_model import edits_schema
+        from maskwright.edits.languages.yaml.documents import edits_schema
 
         print_json(edits_schema())
         return EXIT_FINE
@@ -287,7 +284,7 @@ def _schema(chosen: argparse.Namespace) -> int:
         print_json(run_record_schema())
         return EXIT_FINE
     if chosen.kind == "experiment":
-        from maskwright.experiments.schema import experiment_schema
+        from maskwright.experiments.experiment_file import experiment_schema
 
         print_json(experiment_schema())
         return EXIT_FINE
@@ -312,11 +309,11 @@ def _complete(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
 def command_line() -> NoReturn:
     """Run the command line as a process of its own."""
     if "--json" in sys.argv:
-        from maskwright.cli.endings import keep_standard_output
+        from maskwright.cli.exit_handling import keep_standard_output
 
         keep_standard_output()
     code = main()
-    from maskwright.cli.endings import leave
+    from maskwright.cli.exit_handling import leave
 
     leave(code)
 

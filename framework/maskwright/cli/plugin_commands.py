@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, get_origin
 from pydantic import ValidationError
 
 from maskwright.foundation.errors import EXIT_FINE, InputError, Problem
-from maskwright.plugins.command import Positional
 from maskwright.plugins.registry import plugins
+from maskwright.plugins.run_extensions import Positional
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pydantic import BaseModel
 
-    from maskwright.plugins.command import Command
+    from maskwright.plugins.run_extensions import Command
 
 
 def is_of_plugin(word: str) -> bool:

@@ -10,21 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.commands.describe_data import Description, described, looked_at
+from maskwright.commands.describe_data import Description, described, read_profiled
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files
 from maskwright.commands.plan import plan_pipeline
-from maskwright.commands.starting_text import PlannedDoubt, pipeline_text
+from maskwright.commands.starting_pipeline import PlannedDoubt, pipeline_text
 from maskwright.data.dataset import Column
-from maskwright.data.looking.level_advice import advise_levels
 from maskwright.data.missing import is_code_number
 from maskwright.data.parts.addresses import address_of, is_remote
-from maskwright.data.parts.finding import is_pattern
+from maskwright.data.parts.part_files import is_pattern
+from maskwright.data.profiling.level_advice import advise_levels
 from maskwright.edits.suggestions.suggest import suggest
 from maskwright.foundation.errors import EXIT_FINE, EXIT_INPUT, InputError, Problem
-from maskwright.foundation.file_identity import reads_noted, refuse_to_overwrite
+from maskwright.foundation.files import reads_noted, refuse_to_overwrite, write_text
 from maskwright.foundation.progress import Quiet, Reporter, stage
-from maskwright.foundation.whole_files import write_text
-from maskwright.pipeline.parts_section import place_in
+from maskwright.pipeline.data_section import place_in
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
@@ -137,7 +136,7 @@ def start_pipeline(
         raise already_there(to)
     (file,) = data_files((data,), options)
     refuse_to_overwrite({"the pipeline": to}, {"data file": data})
-    looked = looked_at(file, shown)
+    looked = read_profiled(file, shown)
     with stage(shown, "Looking at its variables") as progress:
         description = described(looked, progress)
     with stage(shown, "Searching for edits"):

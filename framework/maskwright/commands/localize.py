@@ -1,17 +1,18 @@
-"""Fields to change so that records obey the edits: of data that a program has, or of a file."""
+"""Error localization: fields to change so that records, or groups with their members, obey the edits."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright.commands.levels.file_of_levels import linked_sources
-from maskwright.commands.levels.localizing import localize_levels
+from maskwright.commands.levels.error_localization import ViolatingGroups, costs_of, joined_localisation
+from maskwright.commands.levels.input_files import linked_sources
+from maskwright.commands.levels.loading import edits_of_levels
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, pipeline_levels, read_rule_files
 from maskwright.commands.reading import dataset_of, domain_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
 from maskwright.data.levels.linked_data import LinkedData
 from maskwright.edits.localisation import localize as localisation
-from maskwright.edits.variable_ranges import written_out
+from maskwright.edits.normalisation import written_out
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Reporter, stage
 
@@ -20,7 +21,25 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from maskwright.data.frame_libraries import Data
+    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.localisation.localize import Localisation
+
+
+def localize_levels(
+    linked: LinkedData, edits: EditSet, weights: Mapping[str, float] | None = None, workers: int | None = None
+) -> Localisation:
+    """Find for each group that violates edits, with its members, the smallest weighted set of fields to change.
+
+    A pointer may be what is wrong: what rules ask of whomever it names is asked of each member that it could name.
+    Records stand before each other as they are; that somebody is missing is not found.
+
+    `weights`: how much each variable is trusted; 1 unless given. Positive. `workers`: processes at work at the same
+    time; by default one for each processor given to this one. Returns records are groups, in their order; ``income[2]``
+    is the income of the second member of one, as they stand.
+    """
+    bound = edits_of_levels(edits, linked)
+    groups = ViolatingGroups(linked, bound)
+    return joined_localisation(groups, tuple(groups.located(costs_of(linked, weights or {}), workers)))
 
 
 def localize(

@@ -11,14 +11,12 @@ from maskwright.edits.edit_set import EditSet, WrongRulesError
 from maskwright.foundation.errors import InputError, Place, Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import Node, load_yaml
-from maskwright.foundation.yaml_models import read_model
-from maskwright.foundation.yaml_subtrees import only, without
-from maskwright.pipeline.data_section import resolve_data
-from maskwright.pipeline.names import in_order
+from maskwright.foundation.yaml_models import only, read_model, without
+from maskwright.pipeline.data_section import resolve_data, source_of
 from maskwright.pipeline.overrides import value_of
-from maskwright.pipeline.parts_section import source_of
 from maskwright.pipeline.resolve import HELP, text_of
 from maskwright.pipeline.resolved import VariableUse
+from maskwright.pipeline.variable_names import in_order
 from maskwright.plugins.registry import find_edit_reader, find_source, plugins
 
 if TYPE_CHECKING:
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from maskwright.data.levels.declaration import LevelDeclaration
+    from maskwright.data.levels.linked_data import LevelDeclaration
     from maskwright.pipeline.resolved import DataSource, LevelSources
 
 

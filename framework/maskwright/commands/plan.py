@@ -6,13 +6,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
-from maskwright.commands.running.arrive import read_rules
-from maskwright.commands.running.foreseen import costs_in_words, costs_of_plan, limit_of
-from maskwright.commands.running.plan_checks import plan_findings
-from maskwright.commands.running.ready import dropped_edits, plan_of_steps, prepare, refuse_impossible_limits
+from maskwright.commands.running.cost_estimates import costs_json, costs_of_plan, limit_of
+from maskwright.commands.running.loading import read_rules
+from maskwright.commands.running.preparation import (
+    dropped_edits,
+    plan_findings,
+    plan_of_steps,
+    prepare,
+    refuse_impossible_limits,
+)
 from maskwright.data.frame_libraries import taken_in
 from maskwright.data.variable import Variable, VariableType
-from maskwright.edits.variable_ranges import refuse_ranges
+from maskwright.edits.normalisation import refuse_ranges
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Logged, Reporter
 from maskwright.pipeline.reading import read_pipeline
@@ -21,9 +26,9 @@ from maskwright.planning.recoded_edits import (
     recoded_edit_notices,
 )
 from maskwright.plugins.registry import pipelines_own_plugins
-from maskwright.release.arranging import key_names
-from maskwright.release.gate import judge
-from maskwright.release.record.doubt_record import doubt_records
+from maskwright.release.pseudonymisation import key_names
+from maskwright.release.record.record_parts import doubt_records
+from maskwright.release.release_decision import decide_release
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -147,7 +152,7 @@ def plan_pipeline(
         return plan_parted(request, reporter or Logged(), assume_records)
     if with_data:
         ready = prepare(request, reporter or Logged())
-        judgement = judge(ready.doubts, request.waivers)
+        judgement = decide_release(ready.doubts, request.waivers)
         doubts = [each.to_json() for each in doubt_records(judgement)]
         planned = ready.plan.to_json()
         checks = {"checks": plan_findings(request, planned)} if request.checks else {}
@@ -177,11 +182,11 @@ def _costs(request: Pipeline, plan: Plan, variables: int, assumed: int | None) -
     if records is None:
         return {}
     if request.engine is not None:
-        from maskwright.commands.parted.foreseen import costs_of_parted_plan, worker_limit
+        from maskwright.commands.parted.feasibility import costs_of_parted_plan, worker_limit
 
         over_parts = costs_of_parted_plan(request, plan, variables, records)
-        return costs_in_words(over_parts, worker_limit(request, over_parts))
-    return costs_in_words(costs_of_plan(request, plan, variables, records), limit_of(request))
+        return costs_json(over_parts, worker_limit(request, over_parts))
+    return costs_json(costs_of_plan(request, plan, variables, records), limit_of(request))
 
 
 def _plan_of_levels(request: Pipeline, reporter: Reporter, *, with_data: bool) -> dict[str, Any]:
@@ -189,9 +194,9 @@ def _plan_of_levels(request: Pipeline, reporter: Reporter, *, with_data: bool) -
     if not with_data:
         hint = "Leave out `--no-data`."
         raise InputError(Problem("what the levels have is known from the data only", hint=hint))
-    from maskwright.commands.levels.planning import plan_in_words  # with all that a run on levels needs
+    from maskwright.commands.levels.planning import plan_json  # with all that a run on levels needs
 
-    return plan_in_words(request, reporter)
+    return plan_json(request, reporter)
 
 
 def _declared_variable(name: str, declared: VariableDeclaration | None) -> Variable:

@@ -1,4 +1,4 @@
-"""Masking data that a program has: data frames in, data frames out."""
+"""Masking data that a program has: data frames in, data frames out; or a method, one iteration at a time."""
 
 from __future__ import annotations
 
@@ -9,37 +9,42 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import pandas as pd
 
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
-from maskwright.commands.running.last_doubts import last_doubts
+from maskwright.commands.running.preparation import prepare
 from maskwright.commands.running.publish import log_waived, refuse_doubts
-from maskwright.commands.running.ready import prepare
-from maskwright.data.arrow_tables import released_table
+from maskwright.commands.running.release_validation import last_doubts
 from maskwright.data.dataset import Dataset
-from maskwright.data.frame_libraries import given_back, taken_in
+from maskwright.data.frame_libraries import given_back, released_table, taken_in
+from maskwright.data.frames import released_frame
 from maskwright.data.levels.linked_data import LinkedData
-from maskwright.data.restored_frames import released_frame
-from maskwright.data.written_cells import untouched_columns
+from maskwright.data.stored_cells import untouched_columns
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.foundation.errors import InputError, Place, Problem
+from maskwright.foundation.files import PRIVATE, write_whole
 from maskwright.foundation.progress import LOGGER, Logged, Reporter
 from maskwright.foundation.randomness import fresh_seed
-from maskwright.foundation.refusals import EditViolation
-from maskwright.foundation.whole_files import PRIVATE, write_whole
-from maskwright.masking.context import Execution
-from maskwright.masking.mask import mask
-from maskwright.planning.warnings.undecided_edits import undecided_doubts
-from maskwright.release.arranging import arrangement_notices
-from maskwright.release.gate import judge
-from maskwright.release.last_look import unchanged_cells
+from maskwright.foundation.release_outcomes import EditViolation
+from maskwright.masking.context import Execution, Standardisation
+from maskwright.masking.mask import group_work, mask
+from maskwright.masking.protecting.local import whole_block
+from maskwright.planning.warnings.publication_warnings import undecided_doubts
+from maskwright.plugins.method import Method
+from maskwright.release.protection_checks import unchanged_cells
+from maskwright.release.pseudonymisation import arrangement_notices
+from maskwright.release.release_decision import decide_release
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from maskwright.commands.running.ready import ReadyRun
+    from maskwright.commands.running.preparation import ReadyRun
     from maskwright.data.frame_libraries import Data, TakenIn
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import MaskingRequest
 
     AnyData = TypeVar("AnyData", bound=Data)
+    from collections.abc import Iterator
+
+    from maskwright.data.frame_libraries import Data
+    from maskwright.plugins.method import Iteration
 
 
 ONE_LEVEL = (
@@ -201,7 +206,7 @@ def _masked(
     for notice in ready.notices:
         listener.notice(notice)
     if is_released:
-        refuse_doubts(request, judge(ready.doubts, request.waivers))
+        refuse_doubts(request, decide_release(ready.doubts, request.waivers))
     seed = fresh_seed() if request.seed is None else request.seed
     execution = Execution.of(request.execution)
     result = mask(ready.original, ready.edits, ready.plan, seed, execution, listener)
@@ -212,7 +217,9 @@ def _masked(
         unchanged = unchanged_cells(ready.original, result.masked)
         seen = last_doubts(ready.plan, ready.original, result.masked, unchanged, result.doubts)
         left = undecided_doubts(outcome, ready.arrival)
-        judgement = judge((*ready.doubts, *result.doubts, *ready.order_doubts(result), *left, *seen), request.waivers)
+        judgement = decide_release(
+            (*ready.doubts, *result.doubts, *ready.order_doubts(result), *left, *seen), request.waivers
+        )
         log_waived(judgement)
         refuse_doubts(request, judgement)
     failing = [each for each in outcome.edits if each.violations and each.severity == "error"]
@@ -224,3 +231,72 @@ def _masked(
             ]
         )
     return ready, result, seed
+
+
+def iterations(
+    data: Data,
+    method: str,
+    *,
+    edits: Rules | None = None,
+    seed: int = 0,
+    params: Mapping[str, object] | None = None,
+    variables: Sequence[str] | None = None,
+    declared: DeclaredVariables | None = None,
+    reporter: Reporter | None = None,
+) -> Iterator[Iteration]:
+    """Go through the iterations of a method on all records; nothing is released.
+
+    Parameters
+    ----------
+    data : Dataset or data frame
+        As `maskwright.protect` takes it.
+    method : str
+        Name of a method that offers its iterations: ``fuzzy_c_regression``, ``fuzzy_microaggregation``.
+    edits : EditSet or sequence of rules, optional
+    seed : int, default 0
+        The iterations are those of `maskwright.protect` with this seed.
+    params : mapping, optional
+        Of the method.
+    variables : sequence of str, optional
+        To mask, together; by default the numeric ones with role confidential or quasi_identifier.
+    declared : mapping of name to declaration, optional
+        For a data frame: types, roles.
+    reporter : Reporter, optional
+
+    Yields
+    ------
+    Iteration
+        The last one is marked; values are those before adjustment and rounding.
+
+    Raises
+    ------
+    InputError
+        Bad arguments, a method without iterations, or data that are masked in several groups or strata.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> data = pd.DataFrame({"x": [1.0, 2, 3, 4, 5, 6], "y": [2.0, 4, 6, 6, 4, 2.5]})
+    >>> params = {"c": 2, "independent": ["x"]}
+    >>> objectives = [each.objective for each in mw.iterations(data, "fuzzy_c_regression", params=params, seed=1)]
+    >>> objectives[-1] < objectives[0]
+    True
+    """
+    groups = () if variables is None else (variables,)
+    request = masking_request(
+        taken_in(data).data, method, edits=edits, seed=seed, params=params, variables=variables, groups=groups,
+        declared=declared,
+    )  # fmt: skip
+    ready = prepare(request, reporter or Logged(), thorough=False)
+    plan = ready.plan
+    step = plan.steps[0]
+    if not isinstance(step.method, Method) or step.method.iterations is None:
+        raise InputError(f"{method} does not offer its iterations; fuzzy_c_regression and fuzzy_microaggregation do")
+    if len(plan.groups) != 1:
+        raise InputError(
+            f"{len(plan.groups)} groups of variables are masked apart from each other, and iterations are shown of one",
+        )
+    work = group_work(plan.groups[0], step, plan.edits, plan.masked)
+    block, rng = whole_block(ready.original, work, Standardisation.of(ready.original, plan.masked), seed)
+    return step.method.iterations(block, step.params, rng)

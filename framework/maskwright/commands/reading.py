@@ -1,4 +1,4 @@
-"""Data and rule files read, for every command alike."""
+"""Data and rule files read, for every command alike; data that a program has stand for their file."""
 
 from __future__ import annotations
 
@@ -10,40 +10,68 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
-from maskwright.commands.codebook_use import codebook_named, codebook_notices, without_extremes
-from maskwright.commands.held_data import held_without
+from maskwright.commands.declared_variables import codebook_named, codebook_notices, without_extremes
 from maskwright.commands.requests import (
     DeclaredVariables,
     data_request,
     declarations_of,
     rule_options,
 )
-from maskwright.data.arrow_tables import dataset_from_table
-from maskwright.data.codebooks.reading import read_codebook_file
+from maskwright.data.codebooks.files import read_codebook_file
 from maskwright.data.dataset import Dataset
 from maskwright.data.declaration import VariableDeclaration, declared_together
-from maskwright.data.frame_libraries import taken_in
+from maskwright.data.frame_libraries import dataset_from_table, taken_in
 from maskwright.data.frames import dataset_from_frame
-from maskwright.data.households import with_household_role, with_households
 from maskwright.data.inference import read_dataset
-from maskwright.data.parts.places import in_its_part
+from maskwright.data.parts.model import in_its_part
+from maskwright.data.record_groups import with_household_role, with_households
 from maskwright.data.written_batch import WrittenBatch
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import DataError, InputError, Place, Problem
-from maskwright.foundation.file_identity import note_read
+from maskwright.foundation.files import note_read
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.progress import Progress, silent
-from maskwright.pipeline.names import names_in
 from maskwright.pipeline.resolved import DataInMemory, DataSource
+from maskwright.pipeline.variable_names import names_in
 from maskwright.plugins.registry import find_edit_reader
 from maskwright.plugins.source import number_notation, written_batches_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+    from maskwright.data.dataset import Column
     from maskwright.data.frame_libraries import Data
     from maskwright.edits.edit_set import EditSet
     from maskwright.plugins.source import Reading
+
+
+UNTYPED_KEYS = frozenset({"role", "label", "unchanged", "reliability"})
+"""Keys of a declaration that leave it to the file what its cells are."""
+
+
+def held_without(data: DataSource, left_out: Collection[str], keys: Collection[str]) -> Dataset | None:
+    """What is held of a file, without some variables; None where the file has to be read.
+
+    `left_out`: variables that a reading of the file would not read. `keys`: identifiers that are read as texts: what is
+    held has them as whatever they look like.
+    """
+    held = data.held
+    hidden = frozenset(held.names if held is not None else ()) & frozenset(left_out)
+    if held is None or keys:
+        return None
+    if not hidden:
+        return held
+    # What reading says may be of a variable that is left out; and where all that is left is text, numbers are looked
+    # for in it. A number that nobody declared says that the file has numbers, or that it is a file of text.
+    kept = held.without(sorted(hidden))
+    is_surely_typed_alike = held.of_file is None and any(_is_number_by_itself(data, column) for column in kept)
+    return kept if is_surely_typed_alike and not held.notes and not held.doubts else None
+
+
+def _is_number_by_itself(data: DataSource, column: Column) -> bool:
+    declared = data.variables.get(column.name)
+    return column.variable.is_numeric and (declared is None or declared.model_fields_set <= UNTYPED_KEYS)
+
 
 MayLack = Literal["nothing", "identifiers", "anything"]
 
@@ -300,14 +328,14 @@ def _from_reading(
         stated = {name: each for name, each in together.items() if name not in hidden}
         known = with_missing_codes(_present(stated, may_lack, names), data.missing, frozenset(names) - hidden)
         said, notation = codebook_notices(data, names), number_notation(reading)
-        with codebook_named(data.codebook), told_by_part(reading):
+        with codebook_named(data.codebook), located_in_parts(reading):
             read = read_dataset(kept, lambda: reading.layout, known, file=data.name, notation=notation, again=again)
         told = None if of_file is None else {name: each for name, each in of_file.items() if name not in hidden}
         return without_extremes(replace(read, notes=(*said, *read.notes), of_file=told), data)
 
 
 @contextlib.contextmanager
-def told_by_part(reading: Reading) -> Iterator[None]:
+def located_in_parts(reading: Reading) -> Iterator[None]:
     """Name with a mistake in a record of a dataset in parts the file that it is in, and its row there."""
     try:
         yield

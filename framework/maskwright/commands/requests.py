@@ -17,14 +17,17 @@ from maskwright.foundation.errors import InputError, PipelineError, Place, Probl
 from maskwright.foundation.yaml_document import Node, from_python
 from maskwright.foundation.yaml_models import read_model
 from maskwright.pipeline.data_section import resolve_data, resolve_declarations
-from maskwright.pipeline.edits_read import read_edits_of
-from maskwright.pipeline.edits_section import resolve_edits
-from maskwright.pipeline.file_model import Declarations, ExecutionSection, ReleaseSection, SingleSettings
-from maskwright.pipeline.names import further_problems, in_order, names_in, variable_uses
-from maskwright.pipeline.release_section import resolve_release
+from maskwright.pipeline.edits_section import read_edits_of, resolve_edits
+from maskwright.pipeline.file_model import (
+    Declarations,
+    ExecutionSection,
+    ReleaseSection,
+    SingleSettings,
+    resolve_waivers,
+)
 from maskwright.pipeline.resolved import DataInMemory, DataSource, MaskingRequest, MeasureRequest, RuleFile, RuleText
-from maskwright.pipeline.steps import resolve_measures, resolve_steps, totals_without_levels
-from maskwright.pipeline.waivers import resolve_waivers
+from maskwright.pipeline.steps import resolve_measures, resolve_release, resolve_steps, totals_without_levels
+from maskwright.pipeline.variable_names import further_problems, in_order, names_in, variable_uses
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pydantic import BaseModel
 
-    from maskwright.plugins.edit_reader import EditReader
+    from maskwright.plugins.rules import EditReader
 
 DeclaredVariables = Mapping[str, Mapping[str, object] | VariableDeclaration]
 Rules = EditSet | Sequence[object]

@@ -6,38 +6,86 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.running.after_release import act_after_release
-from maskwright.commands.running.arrive import Clock
-from maskwright.commands.running.beside import beside
-from maskwright.commands.running.last_doubts import last_doubts
-from maskwright.commands.running.plan_checks import heed_checks
+from maskwright.commands.running.background_task import background_task
+from maskwright.commands.running.loading import Clock
+from maskwright.commands.running.preparation import apply_plan_checks, prepare
 from maskwright.commands.running.publish import publish, refuse_doubts, refuse_release, write_release_codebook
-from maskwright.commands.running.ready import prepare
 from maskwright.commands.running.recording import MeasuredRun, run_json, run_record
+from maskwright.commands.running.release_validation import last_doubts
 from maskwright.commands.running.stages import PipelineRun
-from maskwright.foundation.errors import InputError
-from maskwright.foundation.file_identity import reads_noted
+from maskwright.foundation.errors import InputError, MaskwrightError
+from maskwright.foundation.files import reads_noted
 from maskwright.foundation.html_tables import block, sentence, table
-from maskwright.foundation.memory import share_memory_with_arrow
-from maskwright.foundation.progress import Logged, Reporter
+from maskwright.foundation.processes.resources import share_memory_with_arrow
+from maskwright.foundation.progress import Logged, Reporter, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.pipeline.reading import read_pipeline
-from maskwright.planning.warnings.undecided_edits import undecided_doubts
-from maskwright.plugins.guarding.time_limit import time_limit
+from maskwright.planning.warnings.publication_warnings import undecided_doubts
+from maskwright.plugins.guarding.call import broke_contract, time_limit
+from maskwright.plugins.guarding.frozen import frozen
+from maskwright.plugins.guarding.origin import origin_of
 from maskwright.plugins.registry import pipelines_own_plugins, plugins
 from maskwright.release.codebook import HeldTexts
+from maskwright.release.data_file import file_facts
 from maskwright.release.files import Release
-from maskwright.release.gate import judge
-from maskwright.release.in_parts import folders_that_tell, refuse_changed_original
-from maskwright.release.last_look import unchanged_cells
-from maskwright.release.measures.usual_losses import with_usual_losses
+from maskwright.release.measures.variable_selection import with_usual_losses
+from maskwright.release.part_layout import refuse_changed_original, refuse_disclosing_folders
+from maskwright.release.protection_checks import unchanged_cells
 from maskwright.release.record.run_record import RunRecord
+from maskwright.release.release_decision import decide_release
 from maskwright.release.wording import beside_verdict, count, kept_as_planned, step_line, verdict, with_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from maskwright.pipeline.resolved import Pipeline
+    from maskwright.plugins.run_extensions import Action
+    from maskwright.release.data_file import FileFacts
+
+
+CONFIDENTIAL = frozenset({"record", "svrl", "key_map"})
+"""Outputs that no action gets to know of."""
+
+
+def act_after_release(described: Pipeline, record: RunRecord, reporter: Reporter) -> None:
+    """Do what the pipeline lists under ``after:``, in order.
+
+    `record`: actions get what may be published of it.
+    """
+    outputs = {key: path for key, path in described.output.paths.items() if key not in CONFIDENTIAL}
+    shown = frozen(record.public_json())
+    released = _facts(described) if described.after else {}
+    for each in described.after:
+        failed: MaskwrightError | None = None
+        said = None
+        try:
+            with stage(reporter, f"After the release: {each.plugin.name}"):
+                said = each.plugin.act(frozen(outputs), shown, each.params)
+        except MaskwrightError as error:
+            failed = error
+        _refuse_changed(each.plugin, released, _facts(described))
+        if failed is not None:
+            reporter.notice(f"everything is released and stays so; what comes after ended with {each.plugin.name}")
+            raise failed
+        if said:
+            reporter.notice(f"{each.plugin.name}: {said}")
+
+
+def _facts(described: Pipeline) -> dict[Path, FileFacts]:
+    """What tells the released files from others; an action may have moved some away."""
+    return {path: file_facts(path) for path in described.output.paths.values() if path.is_file()}
+
+
+def _refuse_changed(action: Action, released: Mapping[Path, FileFacts], found: Mapping[Path, FileFacts]) -> None:
+    """Take away files that are not what was released any more: what is passed on is what was checked."""
+    changed = [path for path, facts in found.items() if released.get(path) != facts]
+    for path in changed:
+        path.unlink(missing_ok=True)
+    if changed:
+        names = ", ".join(path.name for path in changed)
+        origin = origin_of(action.act, "action", action.name)
+        raise broke_contract(origin, f"changed what was released ({names}), which was taken away: run again without it")
+
 
 PRIVATE = frozenset({"svrl", "record", "key_map"})
 """Outputs that carry values of records, their old keys, or the seed."""
@@ -180,15 +228,15 @@ def _run(described: Pipeline, listener: Reporter, clock: Clock) -> RunRecord:
         running = PipelineRun(described, ready, release, seed, listener, clock)
         running.tell((*release.notices, *ready.notices))
         if described.checks:
-            heed_checks(described, ready.plan.to_json(), listener)
-        refuse_doubts(described, judge(ready.doubts, described.waivers))
-        folders_that_tell(ready.original.layout, output, ready.plan.masked, ready.original.names)
+            apply_plan_checks(described, ready.plan.to_json(), listener)
+        refuse_doubts(described, decide_release(ready.doubts, described.waivers))
+        refuse_disclosing_folders(ready.original.layout, output, ready.plan.masked, ready.original.names)
         result = running.mask()
         result = running.arrange(result)
         held = running.write(result)
         published = result.without_data()
         # What anyone reads in the file and what the rules say of it have nothing to do with each other.
-        with beside(lambda progress: running.validate(published, progress), "Validating") as validating:
+        with background_task(lambda progress: running.validate(published, progress), "Validating") as validating:
             released = running.read_back(result, held)
             result = published  # measuring needs the memory
             del held
@@ -199,7 +247,7 @@ def _run(described: Pipeline, listener: Reporter, clock: Clock) -> RunRecord:
             unchanged = unchanged_cells(ready.original, released)
             seen = last_doubts(ready.plan, ready.original, released, unchanged, result.doubts)
         left = undecided_doubts(outcome, ready.arrival)
-        judgement = judge((*ready.doubts, *result.doubts, *left, *seen), described.waivers)
+        judgement = decide_release((*ready.doubts, *result.doubts, *left, *seen), described.waivers)
         running.tell(judgement.notices)
         refuse_changed_original(ready.original.layout)
         record = run_record(

@@ -280,7 +280,7 @@ class Dataset:
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the records as a pandas DataFrame; nominal variables become categoricals."""
-        from maskwright.data.restored_frames import frame_from_dataset
+        from maskwright.data.frames import frame_from_dataset
 
         return frame_from_dataset(self)
 

@@ -23,9 +23,9 @@ from maskwright.data.date_texts import (
 )
 from maskwright.data.dates import LAST_DAY, days_of
 from maskwright.data.missing import HAD_VALUE, NO_CELL, MissingCells, is_code_text, missing_texts
+from maskwright.data.notations import date_remedy, fitting_formats
 from maskwright.data.number_columns import first_records
 from maskwright.data.number_text import has_white_space
-from maskwright.data.undeclared_dates import date_remedy, fitting_formats
 from maskwright.data.variable import Variable
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import DataError, Problem

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from maskwright.foundation.kept_code import kept_code
+from maskwright.foundation.kernel_cache import kernel_cache
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +18,7 @@ MONTH_LENGTHS = np.array([31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 DAYS_OF_CYCLE, DAYS_TO_1970 = 146_097, 719_468
 
 
-@kept_code
+@kernel_cache
 @njit(nogil=True, error_model="numpy")
 def scan_iso_dates(
     data: NDArray[np.uint8], offsets: NDArray[np.int32], absent: NDArray[np.bool_],

@@ -1,26 +1,71 @@
-"""Functional dependencies that a file has, declared or not: the label of a code, what a household has in common.
-
-``Y -> X``: whoever knows Y of a record reads X off the other records with the same Y. What holds by chance, or for a
-few values of Y only, is no dependency: see `determines`.
-"""
+"""Functional dependencies of a file, within a level and across levels, and what record order reveals."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.data.spanning import groups_of_each
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
-    from maskwright.data.spanning import Spanning
+
+
+OWN, GROUP, HOME = "own", "group", "home"
+"""What a variable is of: the record, its group, or the group's name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Spanning:
+    """Which variables of joined records are asked about together: those of one level alone are asked there.
+
+    `belongs`: `OWN`, `GROUP` or `HOME`; any other word: of another record, that a pointer names. `groups`: shape (n,).
+    `wanted`: variables of which single values of others are asked as well. What merely went beside them is asked of
+    whole variables only: with all its values, each cell that goes asks for others, and in the end most are gone. Where
+    edits tell others by such a cell, its variable is wanted too. `size`: the
+    number of records of the group. `said`: what variables are called in messages, where that is not their name. `ends`:
+    the published variable without which nobody knows one, where that is another; empty: anybody counts it.
+    """
+
+    belongs: Mapping[str, str]
+    groups: NDArray[np.int64]
+    wanted: Collection[str] = ()
+    size: str = ""
+    said: Mapping[str, str] = field(default_factory=dict)
+    ends: Mapping[str, str] = field(default_factory=dict)
+
+    def asks(self, name: str, given: Sequence[str]) -> bool:
+        """Whether variables read across levels or records: those of other records beside the record's own only."""
+        read = {self.belongs[each] for each in (name, *given)}
+        return len(read) > 1 and (read <= {GROUP, HOME} or OWN in read)
+
+    def infers_values(self, name: str, given: Sequence[str]) -> bool:
+        """Whether single values are asked: of one variable, or of one in groups of one size."""
+        return name in self.wanted and self.asks(name, given) and (len(given) == 1 or self.size in given)
+
+    def witnesses(self, given: Sequence[str]) -> NDArray[np.int64] | None:
+        """Groups of the records, of which each is one witness; None where the group is asked about itself."""
+        return None if any(self.belongs[each] == HOME for each in given) else self.groups
+
+    def whole(self, name: str, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Cells of a variable with those of all members, where it is one of the group."""
+        return (np.bincount(self.groups, gone) > 0)[self.groups] if self.belongs[name] == GROUP else gone
+
+    def cells(self, name: str, gone: NDArray[np.bool_]) -> int:
+        """How many cells of a variable these are: that of a group is one, in the rows of all its members."""
+        return len(np.unique(self.groups[gone])) if self.belongs[name] == GROUP else int(gone.sum())
+
+
+def groups_of_each(codes: NDArray[np.int64], groups: NDArray[np.int64], counted: int) -> NDArray[np.int64]:
+    """How many groups have records with each of the codes 0, 1, ...; shape (counted,)."""
+    wide = int(groups.max(initial=0)) + 1
+    return np.bincount(np.unique(codes * wide + groups) // wide, minlength=counted)
+
 
 EXCEPTIONS = 0.05
 """Share of the exceptions that chance would leave, up to which a dependency is one."""
@@ -164,7 +209,7 @@ def _exceptions(given: NDArray[np.int64], found: NDArray[np.int64], classes: int
     return len(found) - int(np.maximum.reduceat(counts, starts).sum())
 
 
-def _tells_sizes(counts: NDArray[np.int64]) -> bool:
+def _may_be_sizes(counts: NDArray[np.int64]) -> bool:
     """Whether numbers of records of each value may be sizes, as of households: small, different, and shared by many."""
     sizes = len(np.unique(counts))
     return bool(counts.max() <= LARGEST_COUNTED and 1 < sizes <= len(counts) / 2)
@@ -213,7 +258,7 @@ class Dependencies:
             if determines(given, found, 2 * len(others), self._groups((other,))):
                 yield Dependency(name, (other,))
             counts = np.bincount(given[given >= 0])
-            if not _tells_sizes(counts):
+            if not _may_be_sizes(counts):
                 continue
             if determines(np.where(given >= 0, counts[given], -1), found, 2 * len(others)):
                 yield Dependency(name, (other,), by_count=True)
@@ -255,3 +300,66 @@ class Dependencies:
             scattered = (self.codes.of(name) * 2_654_435_761) % 2**32
             self._samples[name] = np.flatnonzero(scattered < 2**32 * SAMPLED / self._n)[: 2 * SAMPLED]
         return self._samples[name]
+
+
+def implied_by_neighbours(data: Dataset, name: str, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Hidden cells of a variable whose value the nearest shown ones before and after have; shape (n,).
+
+    None where that tells nothing: of the shown cells between two alike, so few have to differ from these, and so many
+    have to be there, that it is not by chance (see `maskwright.data.dependencies.determines`).
+
+    `hidden`: shape (n,).
+    """
+    own = ValueCodes(data).of(name)
+    run = _runs(own, data.households)
+    first = np.flatnonzero(np.diff(run, prepend=-1))
+    return np.asarray(_agrees_with_neighbours(own[first], hidden[first])[run] & hidden)
+
+
+def is_in_blocks(data: Dataset, name: str) -> bool:
+    """Whether nearly all records have the value of the records before and after, and not by chance."""
+    own = ValueCodes(data).of(name)
+    run = _runs(own, data.households)
+    codes = own[np.flatnonzero(np.diff(run, prepend=-1))]
+    codes = codes[codes >= 0]
+    if len(codes) < 2:
+        return False
+    shares = np.bincount(codes) / len(codes)
+    alike, steps = float(shares @ shares), np.diff(codes) != 0
+    by_chance = alike >= 1 or len(steps) * -math.log(alike) < math.log(BY_CHANCE)
+    return not by_chance and int(np.count_nonzero(steps)) <= EXCEPTIONS * len(steps) * (1 - alike)
+
+
+def _agrees_with_neighbours(codes: NDArray[np.int64], hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Hidden cells that stand between shown ones of their own value, where such tell it."""
+    seen = np.where(hidden, -1, codes)
+    before, after = _last_shown(seen), _last_shown(seen[::-1])[::-1]
+    between = (before >= 0) & (before == after)
+    shown = between & (seen >= 0)
+    shares = np.bincount(seen[seen >= 0], minlength=1) / max(int(np.count_nonzero(seen >= 0)), 1)
+    alike, number = float(shares @ shares), int(np.count_nonzero(shown))
+    nothing = np.zeros(len(codes), dtype=np.bool_)
+    if not 0 < alike < 1 or number * -math.log(alike) < math.log(BY_CHANCE):
+        return nothing
+    exceptions = int(np.count_nonzero(seen[shown] != before[shown]))
+    return nothing if exceptions > EXCEPTIONS * number * (1 - alike) else hidden & between & (codes == before)
+
+
+def _last_shown(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Code of the nearest shown cell before each, -1 where there is none; shape (n,)."""
+    places = np.maximum.accumulate(np.where(codes >= 0, np.arange(len(codes)), -1))
+    before = np.concatenate([[-1], places[:-1]]).astype(np.int64)
+    return np.where(before >= 0, codes[before], -1)
+
+
+def _runs(codes: NDArray[np.int64], homes: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Number of the run of each record, shape (n,): housemates in a row are one where they have the value in common.
+
+    What a household has in common is suppressed in all its members or in none, so they say nothing of each other.
+    """
+    if homes is None or not len(codes):
+        return np.arange(len(codes))
+    first = np.unique(homes, return_index=True)[1]
+    if not np.array_equal(codes[first][homes], codes):
+        return np.arange(len(codes))
+    return np.cumsum(np.diff(homes, prepend=homes[0]) != 0)

@@ -1,4 +1,4 @@
-"""pandas DataFrames as datasets."""
+"""pandas DataFrames as datasets, and datasets as the DataFrames they came from."""
 
 from __future__ import annotations
 
@@ -7,26 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from maskwright.data.category_columns import category_column
+from maskwright.data.column_doubts import apart_doubt, doubtful_names, misread_doubt, missing_notes
 from maskwright.data.dataset import Column, Dataset, Layout
 from maskwright.data.date_columns import are_iso_dates, date_doubt, date_text_column, holds_dates, stored_date_column
+from maskwright.data.date_texts import write_dates
 from maskwright.data.hierarchies.building import with_hierarchy
 from maskwright.data.inference import UNDECLARED
-from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread_doubt
 from maskwright.data.missing import is_code_number, missing_numbers
-from maskwright.data.missing_notes import missing_notes
 from maskwright.data.number_columns import EXACT, number_column, seen_beyond
 from maskwright.data.number_text import write_numbers
+from maskwright.data.published import numbers_with_codes
 from maskwright.data.stored_cells import refuse_nested
-from maskwright.data.text_columns import declares_number, text_column
-from maskwright.foundation.errors import DataError, Problem
+from maskwright.data.text_columns import category_column, declares_number, text_column
+from maskwright.foundation.errors import DataError, InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     import pandas as pd
+    from numpy.typing import NDArray
 
     from maskwright.data.declaration import VariableDeclaration
     from maskwright.foundation.doubts import Doubt
@@ -191,3 +193,193 @@ def decoded(series: Any) -> Any:
     if kind is None or not pa.types.is_dictionary(kind):
         return series
     return series.astype(pd.ArrowDtype(kind.value_type))
+
+
+def frame_from_dataset(
+    data: Dataset, like: pd.DataFrame | None = None, untouched: Collection[str] = ()
+) -> pd.DataFrame:
+    """DataFrame of a dataset's columns, in the form of another.
+
+    `like`: the frame the dataset came from: index, order of columns and types are restored. Integers that are no longer
+    integral, or have missing cells where the type has none, become floats; categories that the original does not have
+    become text. Columns that are not in `data` are left out; new ones come last. `untouched`: columns whose cells are
+    those of `like`.
+    """
+    import pandas as pd
+
+    if like is None:
+        return pd.DataFrame({column.name: pd.Series(_plain(column)) for column in data})
+    index = like.index
+    if data.origin is not None:
+        index = index[data.origin]
+    if len(index) != len(data):
+        raise InputError(f"the dataset has {len(data)} records, and the DataFrame it came from has {len(index)}")
+    order = [name for name in like.columns if name in data]
+    order += [name for name in data.names if name not in order]
+    kept = like if data.origin is None else like.iloc[data.origin]
+    columns = {
+        name: kept[name]
+        if name in untouched
+        else _restored(data[name], like[name] if name in like.columns else None, index)
+        for name in order
+    }
+    return pd.DataFrame(columns, index=index, columns=pd.Index(order, dtype=like.columns.dtype))
+
+
+def released_frame(
+    data: Dataset,
+    like: pd.DataFrame,
+    untouched: Collection[str] = (),
+    *,
+    keep_index: bool,
+    keeps_count: bool = True,
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """DataFrame of masked records in the form of the original, without what else the original carries.
+
+    `untouched`: columns that no step touched: their cells are taken from the original. `keep_index`: whether its index
+    may be published. `keeps_count`: whether the default one (0, 1, ...) may: it holds nothing but the order of the
+    records. Returns categoricals have the categories that occur; an index that may not be published is replaced by 0,
+    1, .
+    """
+    import pandas as pd
+
+    frame = frame_from_dataset(data, like, untouched)
+    for name in frame.columns:
+        if isinstance(frame[name].dtype, pd.CategoricalDtype):
+            frame[name] = frame[name].cat.remove_unused_categories()
+    index = like.index
+    is_count = isinstance(index, pd.RangeIndex) and index.equals(pd.RangeIndex(len(like))) and index.name is None
+    if keep_index or (is_count and keeps_count):
+        return frame, ()
+    if is_count:
+        return frame.reset_index(drop=True), ()
+    notice = (
+        "the index of the DataFrame is not published: the records have the numbers 0, 1, ... (keep_index=True keeps it)"
+    )
+    return frame.reset_index(drop=True), (notice,)
+
+
+def _plain(column: Column) -> Any:
+    if column.variable.is_date:
+        return _moments(column)
+    if column.variable.is_numeric:
+        integral = column.variable.decimals == 0 and not np.any(column.missing)
+        if integral and np.array_equal(np.rint(column.values), column.values):
+            return column.values.astype(np.int64)
+        return np.array(column.values)
+    return _objects(column, list(column.variable.categories))
+
+
+def _moments(column: Column) -> NDArray[np.datetime64]:
+    units = 10 ** (column.variable.decimals or 0)
+    counts = np.where(column.missing, 0, np.rint(column.values * units)).astype(np.int64)
+    if column.variable.type == "date":
+        moments = counts.astype("datetime64[D]").astype("datetime64[s]")
+    else:
+        # Decimals of a second are kept, and no more: the frame's own unit is taken if there is one.
+        moments = counts.astype("datetime64[s]") if units == 1 else (counts * (10**6 // units)).astype("datetime64[us]")
+    moments[column.missing] = np.datetime64("NaT")
+    return moments
+
+
+def _objects(column: Column, values: list[Any], nothing: object = None) -> NDArray[np.object_]:
+    held = np.empty(len(values) + 1, dtype=object)
+    for code, value in enumerate(values):
+        held[code] = value
+    # Code -1, a missing cell, takes the last entry.
+    held[-1] = nothing
+    taken: NDArray[np.object_] = held[column.values]
+    return taken
+
+
+def _restored(column: Column, like: Any, index: Any) -> Any:
+    import pandas as pd
+
+    if like is None:
+        return pd.Series(_plain(column), index=index)
+    if column.variable.is_date:
+        return _dates(column, like, index)
+    if column.variable.renewed and column.variable.is_numeric and not pd.api.types.is_numeric_dtype(like.dtype):
+        # A key that was text stays text, also one that says a whole number.
+        return pd.Series(write_numbers(column.values, column.missing, 0).to_pylist(), index=index)
+    if column.variable.is_numeric:
+        return pd.Series(_numbers(column, like.dtype), index=index)
+    known = (
+        like.cat.categories
+        if isinstance(like.dtype, pd.CategoricalDtype)
+        else decoded(like).factorize(use_na_sentinel=True)[1]
+    )
+    original = {str(value): value for value in known}
+    categories = column.variable.categories
+    gaps = like[like.isna()]
+    nothing = gaps.iloc[0] if len(gaps) else None
+    cells = _objects(column, [original.get(each, each) for each in categories], nothing)
+    coded, codes = _missing_codes(column)
+    cells[coded] = [original.get(code, code) for code in codes]
+    restored = pd.Series(cells, index=index, dtype=object)
+    used = {categories[code] for code in np.unique(column.values[~column.missing]).tolist()}
+    if not (used | set(codes)) <= original.keys():
+        return restored.map(str, na_action="ignore")
+    # NumPy's truth values and integers have no missing cell.
+    has_no_missing = isinstance(like.dtype, np.dtype) and like.dtype.kind in "biu"
+    return restored if has_no_missing and restored.isna().any() else restored.astype(like.dtype)
+
+
+def _missing_codes(column: Column) -> tuple[NDArray[np.int64], list[str]]:
+    """Positions of the missing cells that have a code, and their codes."""
+    if column.blank is None and column.variable.suppressed_as is None:
+        return np.zeros(0, dtype=np.int64), []
+    said = column.nothing(slice(None))
+    coded = np.flatnonzero(np.asarray(pc.fill_null(pc.not_equal(said, ""), False)))
+    return coded, said.take(pa.array(coded)).to_pylist()
+
+
+def _dates(column: Column, like: Any, index: Any) -> Any:
+    """Dates as the frame had them: as times, as Python's dates, or as texts."""
+    import pandas as pd
+
+    if isinstance(like.dtype, pd.DatetimeTZDtype):
+        return pd.Series(_moments(column), index=index).dt.tz_localize(like.dtype.tz).astype(like.dtype)
+    if pd.api.types.is_datetime64_dtype(like.dtype):
+        return pd.Series(_moments(column), index=index).astype(like.dtype)
+    present = like[like.notna()]
+    gaps = like[like.isna()]
+    nothing = gaps.iloc[0] if len(gaps) else None
+    if isinstance(like.dtype, pd.ArrowDtype) and not pd.api.types.is_string_dtype(like.dtype):
+        return pd.Series(_moments(column), index=index).astype(like.dtype)
+    if len(present) and not isinstance(present.iloc[0], str) and hasattr(present.iloc[0], "year"):
+        is_time = hasattr(present.iloc[0], "hour")
+        known = _moments(column)[~column.missing]
+        made = [pd.Timestamp(each) if is_time else each.item().date() for each in known]
+        cells = np.full(len(column), nothing, dtype=object)
+        cells[~column.missing] = made
+        return pd.Series(cells, index=index, dtype=object)
+    texts = write_dates(column.values, column.missing, column.variable.date_text).to_pylist()
+    texts = [nothing if text is None else text for text in texts]
+    for row, code in zip(*_missing_codes(column), strict=True):
+        texts[row] = code
+    kept = like.dtype if pd.api.types.is_string_dtype(like.dtype) else np.dtype(object)
+    return pd.Series(texts, index=index, dtype=object).astype(kept)
+
+
+def _numbers(column: Column, dtype: Any) -> Any:
+    import pandas as pd
+
+    values, missing = numbers_with_codes(column)
+    if not pd.api.types.is_numeric_dtype(dtype) or dtype.kind not in "iuf":
+        return np.array(values)
+    missing = np.array(missing)
+    is_nullable = not isinstance(dtype, np.dtype)
+    if dtype.kind in "iu" and not _fits(values[~missing], dtype, allow_missing=is_nullable or not np.any(missing)):
+        dtype = pd.Float64Dtype() if is_nullable else np.dtype(np.float64)
+    if is_nullable:
+        return pd.array(
+            pd.arrays.FloatingArray(np.where(missing, 0.0, values), missing), dtype=pd.Float64Dtype()
+        ).astype(dtype)
+    return values.astype(dtype)
+
+
+def _fits(present: NDArray[np.float64], dtype: Any, *, allow_missing: bool) -> bool:
+    limits = np.iinfo(dtype if isinstance(dtype, np.dtype) else dtype.numpy_dtype)
+    inside = np.all((present >= limits.min) & (present <= limits.max))
+    return bool(allow_missing and inside and np.array_equal(np.rint(present), present))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from maskwright.foundation.kept_code import kept_code
+from maskwright.foundation.kernel_cache import kernel_cache
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +20,7 @@ POWERS = np.array([10.0**power for power in range(MOST_FRACTION + 1)])
 SPACE, TAB, LINE_FEED, CARRIAGE_RETURN, MINUS, POINT, ZERO, NINE = 32, 9, 10, 13, 45, 46, 48, 57
 
 
-@kept_code
+@kernel_cache
 @njit(nogil=True, error_model="numpy")
 def scan_numbers(
     data: NDArray[np.uint8], offsets: NDArray[np.int32], absent: NDArray[np.bool_],

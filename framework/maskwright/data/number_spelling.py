@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numba import njit
 
-from maskwright.foundation.kept_code import kept_code
+from maskwright.foundation.kernel_cache import kernel_cache
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +47,7 @@ def _read_only(cells: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-@kept_code
+@kernel_cache
 @njit(nogil=True, error_model="numpy")
 def _length(number: int) -> int:
     """Digits of a whole number that is not negative."""
@@ -58,7 +58,7 @@ def _length(number: int) -> int:
     return length
 
 
-@kept_code
+@kernel_cache
 @njit(nogil=True, error_model="numpy")
 def spell_numbers(
     values: NDArray[np.float64], missing: NDArray[np.bool_], scale: float, decimals: int, digits: int,

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from maskwright.data.date_columns import is_date_type, is_moment_type, stored_days, stored_moments
 from maskwright.data.date_texts import ISO, ISO_MOMENT, read_dates, second_decimals, write_dates
 from maskwright.data.missing import is_code_number, is_code_text
-from maskwright.data.number_notation import PLAIN, NumberNotation
+from maskwright.data.notations import PLAIN, NumberNotation
 from maskwright.data.number_text import read_numbers, write_numbers
 from maskwright.data.stored_cells import is_number_type, stored_numbers, stored_text
 from maskwright.foundation.errors import InputError
@@ -151,7 +151,7 @@ class RecordChunk:
             yield cls._of(data, said, start, min(start + size, len(data)))
 
     @classmethod
-    def _of(cls, data: Dataset, said: Mapping[str, Callable[[], _Said]], start: int, stop: int) -> RecordChunk:
+    def _of(cls, data: Dataset, said: Mapping[str, Callable[[], _Meanings]], start: int, stop: int) -> RecordChunk:
         cells = {column.name: partial(column_cells, column, start, stop, said.get(column.name)) for column in data}
         return cls(stop - start, cells)
 
@@ -210,7 +210,7 @@ def _flat(texts: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class _Said:
+class _Meanings:
     """Numbers that the categories of a variable say, and NaN at their end, which code -1 takes."""
 
     numbers: NDArray[np.float64]
@@ -218,15 +218,15 @@ class _Said:
     decimals: int | None
 
 
-def _said(column: Column) -> _Said:
+def _said(column: Column) -> _Meanings:
     categories = column.variable.category_texts
     said = _text_cells(categories, categories, None, (), None)
     spoken = None if said.spoken is None else np.append(said.spoken, np.nan)
-    return _Said(np.append(said.numbers, np.nan), spoken, said.decimals)
+    return _Meanings(np.append(said.numbers, np.nan), spoken, said.decimals)
 
 
 def column_cells(
-    column: Column, start: int = 0, stop: int | None = None, known: Callable[[], _Said] | None = None
+    column: Column, start: int = 0, stop: int | None = None, known: Callable[[], _Meanings] | None = None
 ) -> Cells:
     """Cells of a dataset's column, records start..stop.
 

@@ -7,8 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from maskwright.data.band import Band
-    from maskwright.data.hierarchies.hierarchy import Hierarchy
+    from maskwright.data.hierarchies.hierarchy import Band, Hierarchy
 
 from maskwright.data.dates import DAY
 

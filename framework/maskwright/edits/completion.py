@@ -23,8 +23,7 @@ from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.expression import MissingAs, nodes
 from maskwright.edits.reasoning.clauses import clauses_of
-from maskwright.edits.reasoning.known_combinations import KnownCombinations
-from maskwright.edits.reasoning.narrowing import Condition, Knowledge, condition_of
+from maskwright.edits.reasoning.narrowing import Condition, Knowledge, KnownCombinations, condition_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from maskwright.edits.expression import variable_names
 
 if TYPE_CHECKING:
-    from maskwright.edits.engines.processor_test import EngineTest
+    from maskwright.edits.engines.engine_tests import EngineTest
     from maskwright.edits.expression import Expression
     from maskwright.foundation.errors import Place
 

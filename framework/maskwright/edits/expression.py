@@ -61,7 +61,7 @@ class VariableReference:
 class VariableRange:
     """``V3..V7``: the variables from the first to the last in the order of the data file, as arguments of a function.
 
-    `maskwright.edits.variable_ranges` writes them out as soon as the data's names are known.
+    `maskwright.edits.normalisation` writes them out as soon as the data's names are known.
     """
 
     first: str

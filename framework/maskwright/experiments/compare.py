@@ -8,22 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.experiments.cache import Cache
+from maskwright.experiments.cells import Cache, Keys
 from maskwright.experiments.experiment import Cell, Experiment, read_experiment
-from maskwright.experiments.export import pipeline_path
-from maskwright.experiments.keys import Keys
-from maskwright.experiments.results import Compared, request_of, sign_of
-from maskwright.experiments.summary import summary_text
-from maskwright.experiments.table import FAILED, cells_table, pareto_front, runs_table, write_tables
+from maskwright.experiments.outputs import FAILED, cells_table, pareto_front, pipeline_path, runs_table, write_tables
+from maskwright.experiments.results import Compared, request_of, sign_of, summary_text
 from maskwright.experiments.worker import task_of
 from maskwright.experiments.worker_pool import WorkerPool
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.foundation.file_identity import note_read, reads_noted, refuse_to_overwrite
+from maskwright.foundation.files import note_read, reads_noted, refuse_to_overwrite, write_text
 from maskwright.foundation.nearest_names import unknown_name
-from maskwright.foundation.processes.processors import processors
+from maskwright.foundation.processes.resources import processors
 from maskwright.foundation.progress import Logged, Reporter, stage
 from maskwright.foundation.randomness import generator
-from maskwright.foundation.whole_files import write_text
 from maskwright.pipeline.resolved import RuleFile
 
 if TYPE_CHECKING:
@@ -301,7 +297,7 @@ def write_results(compared: Compared, reporter: Reporter, *, draw: bool = True) 
     folder = compared.experiment.folder
     compared.files.update(write_tables(compared.runs, folder))
     if draw and compared.risk is not None and compared.loss is not None:
-        from maskwright.experiments.drawing import draw_map, why_no_png
+        from maskwright.experiments.pictures.risk_utility_map import draw_map, why_no_png
 
         compared = replace(compared, not_drawn=why_no_png())
         with stage(reporter, "Drawing the map"):

@@ -9,17 +9,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maskwright.experiments.file_model import MOST_CELLS, ExperimentFile, ExperimentSettings, Family, Span
+from maskwright.experiments.experiment_file import MOST_CELLS, ExperimentFile, ExperimentSettings, Family, Span
 from maskwright.foundation.errors import PipelineError, Problem
-from maskwright.foundation.file_names import split_name
+from maskwright.foundation.files import split_name
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import Node, from_python, load_yaml
-from maskwright.foundation.yaml_models import read_model
-from maskwright.foundation.yaml_subtrees import only, texts
-from maskwright.pipeline.names import in_order
+from maskwright.foundation.yaml_models import only, read_model, texts
 from maskwright.pipeline.overrides import path_steps, set_at
 from maskwright.pipeline.resolve import resolve_pipeline, text_of
 from maskwright.pipeline.steps import resolve_measures, resolve_thresholds
+from maskwright.pipeline.variable_names import in_order
 from maskwright.plugins.parameter_markers import PromisesK
 from maskwright.plugins.registry import plugins
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.experiments.cache import Cache
+from maskwright.experiments.cells import Cache
 from maskwright.experiments.compare import CACHE, axes_of, results_of, run_cells, workers_of
 from maskwright.experiments.experiment import Cell, Experiment, read_experiment
-from maskwright.experiments.file_model import Span
+from maskwright.experiments.experiment_file import Span
+from maskwright.experiments.outputs import cells_table, runs_table
 from maskwright.experiments.results import Compared, request_of, sign_of
-from maskwright.experiments.table import cells_table, runs_table
 from maskwright.experiments.worker_pool import WorkerPool
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.foundation.file_identity import reads_noted
+from maskwright.foundation.files import reads_noted
 from maskwright.foundation.progress import Logged, Quiet, Reporter, stage
-from maskwright.foundation.refusals import ThresholdMissed
+from maskwright.foundation.release_outcomes import ThresholdMissed
 from maskwright.foundation.yaml_document import from_python
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ class _Search:
         self._study = self._new_study()
         for cell in grid.cells:
             if cell.family_index in self._families and cell.active.steps:
-                self._tell_grid(cell, grid.points)
+                self._add_grid_trial(cell, grid.points)
 
     def run(self, reporter: Reporter, workers: int | None) -> list[Cell]:
         """Settings tried beyond the grid; the budget counts them and the seconds they take."""
@@ -261,7 +261,7 @@ class _Search:
         study: optuna.Study = self._library.create_study(sampler=sampler, direction="minimize")
         return study
 
-    def _tell_grid(self, cell: Cell, points: pd.DataFrame) -> None:
+    def _add_grid_trial(self, cell: Cell, points: pd.DataFrame) -> None:
         """A cell of the grid as a trial that is done."""
         distributions = {FAMILY: self._choice(self._families)}
         params: dict[str, Any] = {FAMILY: self._families.index(cell.family_index)}

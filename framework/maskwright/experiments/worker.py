@@ -12,10 +12,10 @@ import sys
 from pathlib import Path
 from typing import IO, Any
 
-from maskwright.experiments.cell_runner import CellRunner, one_line
+from maskwright.experiments.cells import CellRunner, one_line
 from maskwright.experiments.experiment import Experiment, experiment_of
 from maskwright.foundation.errors import MaskwrightError
-from maskwright.foundation.processes.core_dumps import prevent_core_dumps
+from maskwright.foundation.processes.signals import prevent_core_dumps
 from maskwright.foundation.yaml_document import from_python
 
 

@@ -7,7 +7,7 @@ import queue
 import threading
 from typing import TYPE_CHECKING, Any, Self
 
-from maskwright.experiments.cell_runner import CellRunner
+from maskwright.experiments.cells import CellRunner
 from maskwright.experiments.worker import perform
 from maskwright.foundation.processes.child_process import ChildProcess, ProcessEndedError
 

@@ -3,7 +3,7 @@
 A mistake, which cannot be meant, is an `InputError`. A doubt may be meant: a column of free text that is dropped later,
 a threshold on a measure that leaves something out. It has a stable id (``W101``), a name (``column-not-understood``),
 what it is about (a variable, an edit, a step, a measure, or a file), and a remedy. Reading, planning, masking,
-measuring and writing emit doubts where they know of them; `maskwright.release.gate` alone judges them.
+measuring and writing emit doubts where they know of them; `maskwright.release.release_decision` alone judges them.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ EXIT_FINE = exit_codes.EXIT_FINE
 EXIT_REFUSED = exit_codes.EXIT_REFUSED
 EXIT_INPUT = exit_codes.EXIT_INPUT
 EXIT_BUG = exit_codes.EXIT_BUG
-EXIT_UNTOLD = exit_codes.EXIT_UNTOLD
+EXIT_OUTPUT_FAILED = exit_codes.EXIT_OUTPUT_FAILED
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 VERY_NEAR = 0.8
 """Likeness above which an unknown name is a slip rather than a part of another."""
 
-MOST_ALIKE = 4
+MOST_SIMILAR = 4
 SHORTEST_WORD = 3
 
 
@@ -36,7 +36,7 @@ def unknown_name(kind: str, name: str, valid: Iterable[str]) -> str:
     `kind`: what the name is of, in the singular.
     """
     names = sorted(valid)
-    alike = _with_the_same_words(name, names)
+    alike = _with_same_parts(name, names)
     begun = any(each.lower().startswith(f"{name.lower()}_") for each in alike)
     if alike and (begun or not difflib.get_close_matches(name, names, n=1, cutoff=VERY_NEAR)):
         listed = " or ".join(filter(None, [", ".join(map(repr, alike[:-1])), repr(alike[-1])]))
@@ -50,8 +50,8 @@ def unknown_name(kind: str, name: str, valid: Iterable[str]) -> str:
     return f"no {kind} called {name!r}; there are: {shown}"
 
 
-def _with_the_same_words(name: str, names: Iterable[str]) -> list[str]:
+def _with_same_parts(name: str, names: Iterable[str]) -> list[str]:
     """Names that have all the words of another and more: 'additive_noise' for 'noise'; none where there are many."""
     words = set(re.split(r"[^a-z0-9]+", name.lower()))
     found = [each for each in names if words <= set(re.split(r"[^a-z0-9]+", each.lower()))]
-    return found if len(found) <= MOST_ALIKE and all(len(word) >= SHORTEST_WORD for word in words) else []
+    return found if len(found) <= MOST_SIMILAR and all(len(word) >= SHORTEST_WORD for word in words) else []

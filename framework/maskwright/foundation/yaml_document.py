@@ -22,8 +22,7 @@ from typing import Any, Literal
 import yaml
 
 from maskwright.foundation.errors import InputError, PipelineError, Place, Problem
-from maskwright.foundation.yaml_errors import QUOTE_IT, explained
-from maskwright.foundation.yaml_scalars import MAX_DIGITS, Scalar, plain_value
+from maskwright.foundation.yaml_syntax import MAX_DIGITS, QUOTE_IT, Scalar, explained, plain_value
 
 MAX_CHARACTERS = 4_000_000
 MAX_NODES = 500_000

@@ -1,4 +1,4 @@
-"""Reading a part of the pipeline file with a pydantic model; every mistake becomes a sentence with its place."""
+"""Sections of YAML files read with pydantic models; every mistake becomes a sentence with its place."""
 
 from __future__ import annotations
 
@@ -7,15 +7,96 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, ValidationError
 
-from maskwright.foundation.errors import Problem
-from maskwright.foundation.nearest_names import nearest_name
-from maskwright.foundation.renamed_fields import unknown_field
+from maskwright.foundation.errors import Place, Problem
+from maskwright.foundation.nearest_names import nearest_name, unknown_name
+from maskwright.foundation.processes.resources import bytes_of
 from maskwright.foundation.yaml_document import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+
+def only(node: Node, keys: Collection[str]) -> Node:
+    """Copy of a mapping with these keys only; anything else as it is."""
+    return replace(node, entries=tuple(entry for entry in node.entries if entry[0].raw in keys))
+
+
+def without(node: Node, keys: Collection[str]) -> Node:
+    """Copy of a mapping without these keys; an empty mapping for anything else."""
+    entries = tuple(entry for entry in node.entries if entry[0].raw not in keys)
+    return Node("mapping", node.place, entries=entries)
+
+
+def texts(node: Node, under: Collection[str] | None = None) -> Node:
+    """Copy in which every scalar is the text that was written: ``012`` is a category, not the number 12.
+
+    `under`: only the values of these keys, wherever they are below `node`.
+    """
+    if node.is_scalar:
+        return replace(node, value=node.raw) if under is None and node.value is not None else node
+    elements = tuple(texts(element, under) for element in node.elements)
+    entries = tuple(
+        (key, texts(value, None if under is not None and key.raw in under else under)) for key, value in node.entries
+    )
+    return replace(node, elements=elements, entries=entries)
+
+
+@dataclass(frozen=True)
+class Formerly:
+    """Marker of a field that had another name: who still uses that one, in a file or in a call, is told the new one.
+
+    Attributes
+    ----------
+    name : str
+        The old name, which no field of the model may have.
+
+    Examples
+    --------
+    >>> from typing import Annotated
+    >>> from pydantic import BaseModel
+    >>> from maskwright import Formerly
+    >>> class Params(BaseModel, extra="forbid"):
+    ...     whole_households: Annotated[bool, Formerly("whole_clusters")] = True
+    """
+
+    name: str
+
+
+def former_names(model: type[BaseModel]) -> dict[str, str]:
+    """Fields of a model by the names they once had."""
+    return {
+        mark.name: name
+        for name, field in model.model_fields.items()
+        for mark in field.metadata
+        if isinstance(mark, Formerly)
+    }
+
+
+def unknown_field(
+    kind: str,
+    name: str,
+    model: type[BaseModel] | None,
+    place: Place | None = None,
+    *,
+    also: Iterable[str] = (),
+    hint: str | None = None,
+) -> Problem:
+    """Problem for a name that no field of a model has: its new name, or the nearest one.
+
+    `kind`: what fields of the model are called: ``parameter``, ``key``. `also`: further names that would have been
+    right. `hint`: what to do where the field was not renamed.
+    """
+    new = None if model is None else former_names(model).get(name)
+    if new is not None:
+        return Problem(f"no {kind} called {name!r}", place, f"It is now called {new!r}.")
+    return Problem(unknown_name(kind, name, {*(model.model_fields if model is not None else ()), *also}), place, hint)
+
 
 Model = TypeVar("Model", bound=BaseModel)
 Path = tuple[str | int, ...]
@@ -225,3 +306,20 @@ def model_at(annotation: Any, location: Sequence[str | int]) -> type[BaseModel] 
         inner = get_args(annotation)[-1 if inspect.isclass(origin) and issubclass(origin, Mapping) else 0]
         return model_at(inner, location[1:])
     return None
+
+
+def _known(size: str) -> str:
+    bytes_of(size)
+    return size
+
+
+MemorySize = Annotated[str, AfterValidator(_known)]
+"""A field of parameters that is a size of memory: ``4GB``, ``500MB``, ``1.5GiB``.
+
+Examples
+--------
+>>> from pydantic import BaseModel, Field
+>>> from maskwright import MemorySize
+>>> class Params(BaseModel):
+...     memory_limit: MemorySize = Field(default="2GB", description="Of each worker.")
+"""

@@ -15,11 +15,11 @@ import numpy as np
 
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.record_chunk import RecordChunk, column_cells
-from maskwright.edits.conjuncts import as_far_as
 from maskwright.edits.evaluation.check import evaluate
+from maskwright.edits.normalisation import as_far_as
 from maskwright.foundation.randomness import generator
-from maskwright.planning.category_units import is_of_unit
-from maskwright.plugins.record_draws import uniform_of_records
+from maskwright.planning.adjustment_units import is_of_unit
+from maskwright.plugins.block import uniform_of_records
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,24 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from maskwright.edits.conjuncts import as_far_as, is_inside
 from maskwright.edits.edit_set import EditSet
+from maskwright.edits.normalisation import as_far_as, is_inside
 from maskwright.foundation.progress import Progress, part, stage
-from maskwright.masking.adjusting.cost import Cost
-from maskwright.masking.adjusting.drift import drift_of
-from maskwright.masking.adjustment_record import (
-    adjusted_by_edit,
-    category_unit_json,
-    infeasible_by_edit,
-    moved_json,
-    unit_json,
-)
+from maskwright.masking.adjusting.adjustment_loss import Cost, drift_of
 from maskwright.masking.category_adjustment import AdjustedCategories, adjust_categories, with_categories
-from maskwright.masking.coded_values import CodedValues, coded_value_notices, coded_values
-from maskwright.masking.context import MaskingContext
-from maskwright.masking.equivalence_classes import smallest_classes
-from maskwright.masking.kept_promises import promise_doubts
-from maskwright.masking.masking_notices import (
+from maskwright.masking.context import MaskingContext, Standardisation, in_published_terms
+from maskwright.masking.guarantees import guarantee_doubts, smallest_classes
+from maskwright.masking.masked_value_checks import (
+    CodedValues,
+    coded_value_notices,
+    coded_values,
+    range_notices,
+    unchanged_doubts,
+    value_as_code_doubts,
+)
+from maskwright.masking.masking_result import (
+    MaskingResult,
     category_notices,
     conflict_notices,
     drift_notices,
@@ -34,24 +33,27 @@ from maskwright.masking.masking_notices import (
     uncut_notices,
     zero_notices,
 )
-from maskwright.masking.masking_result import MaskingResult
-from maskwright.masking.protecting.aggregation_claims import broken_aggregation_claims
 from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
+from maskwright.masking.protecting.method_claims import broken_aggregation_claims
 from maskwright.masking.protecting.processes import worker_processes
 from maskwright.masking.protecting.variable_group import GroupWork
-from maskwright.masking.published_edits import in_published_terms
-from maskwright.masking.standardisation import Standardisation
-from maskwright.masking.suppressing.steps import Removal, remove
-from maskwright.masking.unchanged_values import unchanged_doubts
-from maskwright.masking.unit_adjustment import AdjustedUnit, adjust_unit, with_adjusted_values
-from maskwright.masking.values_as_codes import value_as_code_doubts
-from maskwright.masking.values_out_of_range import range_notices
+from maskwright.masking.suppressing.suppression_steps import Removal, remove
+from maskwright.masking.unit_adjustment import (
+    AdjustedUnit,
+    adjust_unit,
+    adjusted_by_edit,
+    category_unit_json,
+    infeasible_by_edit,
+    moved_json,
+    unit_json,
+    with_adjusted_values,
+)
+from maskwright.planning.applicable_edits import StepLimit, limit_edits
 from maskwright.planning.keepers import limit_keeper
-from maskwright.planning.limits import StepLimit, limit_edits
 from maskwright.planning.make_plan import with_fewer_records
 from maskwright.planning.recoded_edits import recoded_edit_notices
-from maskwright.plugins.guarding.origin import package_said
+from maskwright.plugins.guarding.origin import package_label
 from maskwright.plugins.remover import Remover
 
 if TYPE_CHECKING:
@@ -60,7 +62,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
-    from maskwright.masking.adjusting.drift import Drift
+    from maskwright.masking.adjusting.adjustment_loss import Drift
     from maskwright.masking.context import Execution, Observer
     from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
     from maskwright.planning.plan import Plan
@@ -143,7 +145,7 @@ def _protect(context: MaskingContext) -> _Protected:
     protected = _Protected(context.original, (), Standardisation.of(context.original, plan.masked))
     for number, step in enumerate(plan.steps[: plan.shaping], 1):
         function = step.method.remove if isinstance(step.method, Remover) else step.method.protect
-        title = f"Masking, step {number}: {step.method.name}{package_said(function)}"
+        title = f"Masking, step {number}: {step.method.name}{package_label(function)}"
         with stage(context.reporter, title) as progress:
             protected = _protect_step(number, step, protected, context, progress)
     return protected
@@ -277,7 +279,7 @@ def _result(
             *protected.doubts,
             *method_doubts(plan, results),
             *published_note_doubts(plan, [each.notes for each in results], [each.counts for each in categories]),
-            *promise_doubts(plan, left, masked, _off_multiples(units)),
+            *guarantee_doubts(plan, left, masked, _off_multiples(units)),
             *household_doubts(context.original, masked, plan),
             *removal.doubts,
             *value_as_code_doubts(removal.data),

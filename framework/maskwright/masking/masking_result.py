@@ -1,23 +1,36 @@
-"""What masking gives: the masked data, and what was done to make them."""
+"""The result of masking: the masked data, what was done to make them, and notices about it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from maskwright.data.dataset import Column, Dataset
+from maskwright.data.dependencies import ValueCodes, determines
+from maskwright.data.record_groups import household_columns
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.masking.adjusting.cost import Cost
+from maskwright.foundation.doubts import Doubt
+from maskwright.masking.adjusting.adjustment_loss import Cost
+from maskwright.planning.criteria import is_zero
+from maskwright.planning.warnings.plan_warnings import agreeing_households
+from maskwright.plugins.method import Method
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from maskwright.edits.edit_set import EditSet
-    from maskwright.foundation.doubts import Doubt
-    from maskwright.masking.adjusting.drift import Drift
-    from maskwright.masking.published_edits import PublishedTerms
-    from maskwright.masking.suppressing.steps import Removal
-    from maskwright.planning.model import Keeper
+    from maskwright.masking.adjusting.adjustment_loss import Drift
+    from maskwright.masking.category_adjustment import CategoryCounts
+    from maskwright.masking.context import PublishedTerms
+    from maskwright.masking.protecting.assembling import GroupResult
+    from maskwright.masking.suppressing.suppression_steps import Removal
+    from maskwright.masking.unit_adjustment import AdjustedUnit
+    from maskwright.planning.model import Group, Keeper
+    from maskwright.planning.plan import Plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,3 +96,164 @@ class MaskingResult:
 def _without_records(data: Dataset) -> Dataset:
     columns = (Column(each.variable, each.values[:0].copy(), each.missing[:0].copy()) for each in data)
     return replace(data, columns=tuple(columns))
+
+
+LARGE_DRIFT = 0.1
+"""Shift of a mean or covariance by adjustment from which on a notice tells of it, in standard deviations."""
+
+
+def method_warnings(plan: Plan, results: Sequence[GroupResult]) -> Iterator[str]:
+    """What methods warn of, group by group of the plan."""
+    for group, result in zip(plan.groups, results, strict=True):
+        method = plan.steps[group.step - 1].method.name
+        for warning in result.notes.get("warnings", ()):
+            yield f"step {group.step} ({method}) on {_shown(group)}: {warning}"
+
+
+def uncut_notices(plan: Plan, records: int, block_size: int | None) -> Iterator[str]:
+    """Which steps mask the whole file at once although there are to be blocks."""
+    if block_size is None or records <= block_size:
+        return
+    for number, step in enumerate(plan.steps, 1):
+        if isinstance(step.method, Method) and step.method.cut == "none":
+            yield f"step {number}: {step.method.name} masks all records at once, not in blocks of {block_size:,}"
+
+
+def method_doubts(plan: Plan, results: Sequence[GroupResult]) -> Iterator[Doubt]:
+    """What methods are for and say that they could not do, group by group of the plan."""
+    for group, result in zip(plan.groups, results, strict=True):
+        step = plan.steps[group.step - 1]
+        for doubt in result.doubts:
+            said = f"{step.method.name} on {_shown(group)}: {doubt}"
+            yield Doubt("method-warned", str(group.step), said, place=step.place)
+
+
+def _shown(group: Group) -> str:
+    return ", ".join(group.variables[:5]) + (", ..." if len(group.variables) > 5 else "")
+
+
+def structural_zeros(original: Dataset, masked: Dataset, plan: Plan) -> Iterator[Mapping[str, Any]]:
+    """Share of the cells with a value that are 0, before and after, of variables that a step says have such zeros.
+
+    Returns ``step``, ``variable``, ``before`` and ``after``, as in `run.json`.
+    """
+    for number, step in enumerate(plan.steps, 1):
+        for name in step.planning.structural_zeros:
+            before, after = (
+                float(np.sum(is_zero(data[name])) / max(int(np.sum(~data[name].missing)), 1))
+                for data in (original, masked)
+            )
+            yield {"step": number, "variable": name, "before": before, "after": after}
+
+
+def zero_notices(zeros: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Sentences on what `structural_zeros` found."""
+    for each in zeros:
+        yield (
+            f"structural zeros of {each['variable']}: {100 * each['before']:.2f} % of the values before, "
+            f"{100 * each['after']:.2f} % after"
+        )
+
+
+def conflict_notices(units: Sequence[AdjustedUnit]) -> Iterator[str]:
+    """Edits that records could not be brought onto together, whatever is masked."""
+    for each in units:
+        for names in each.adjustment.conflicts:
+            *others, last = names
+            several = f"{', '.join(others)} and {last} together" if others else last
+            yield f"in some records no masked values satisfy {several}: their unmasked values exclude it"
+
+
+def category_notices(adjusted: Sequence[CategoryCounts], plan: Plan) -> Iterator[str]:
+    """What adjusting did to categories, how often the original came back by it, and what no longer holds then."""
+    for each in adjusted:
+        names = ", ".join(each.unit.variables)
+        if each.changed:
+            yield (
+                f"{each.changed} categories of {names} were changed in {each.moved} record(s) to keep "
+                f"edits; {each.restored} of them came out as in the original"
+            )
+            yield from _before_adjusting(each, plan)
+        if each.infeasible:
+            yield (
+                f"in {each.infeasible} record(s) no categories of {names} satisfy every edit: what is "
+                "published unmasked, or missing, excludes it"
+            )
+
+
+def _before_adjusting(adjusted: CategoryCounts, plan: Plan) -> Iterator[str]:
+    """What methods that draw categories say of probabilities and counts is true before adjusting only."""
+    steps = {group.step for group in plan.groups if set(group.variables) & set(adjusted.names)}
+    drawing = [
+        f"step {number} ({plan.steps[number - 1].method.name})"
+        for number in sorted(steps)
+        if not (plan.steps[number - 1].method.deterministic or plan.steps[number - 1].method.removes)
+    ]
+    if drawing:
+        yield (
+            f"probabilities, distances and counts that {', '.join(drawing)} had for {', '.join(adjusted.names)} are "
+            "those before edits were kept"
+        )
+
+
+def published_note_doubts(
+    plan: Plan, notes: Sequence[Mapping[str, Any]], adjusted: Sequence[CategoryCounts]
+) -> Iterator[Doubt]:
+    """Doubts about what methods publish of the changes that they made, where these are not the only ones.
+
+    `notes`: what methods said, of the groups of the plan.
+    """
+    for group, said in zip(plan.groups, notes, strict=True):
+        if not any(said.get("published", {}).values()):
+            continue
+        own = set(group.variables)
+        moved = [name for each in adjusted for name in each.names if name in own]
+        others = [each for each in plan.groups if each.step != group.step and own & set(each.variables)]
+        changed = [each for each in others if not plan.steps[each.step - 1].only_removes]
+        if not moved and not changed:
+            continue
+        names = ", ".join(moved or sorted(own & set(changed[0].variables)))
+        why = "to keep edits" if moved else f"by step {changed[0].step} too"
+        yield Doubt(
+            "promise-not-kept", str(group.step),
+            f"what is published of the changes of {names} is not all: the categories were changed {why}",
+            place=plan.steps[group.step - 1].place,
+            hint="mask variables that edits tie together jointly and in one step, or do not publish it",
+        )  # fmt: skip
+
+
+def drift_notices(drift: Drift | None) -> Iterator[str]:
+    """A sentence when adjusting and rounding moved a mean or covariance far."""
+    if drift is not None and max(drift.mean, drift.covariance) > LARGE_DRIFT:
+        one, other = drift.covariance_of
+        second = f"variance of {one}" if one == other else f"covariance of {one} and {other}"
+        yield (
+            f"adjusting and rounding moved the mean of {drift.mean_of} by {drift.mean:.2g} standard deviations and the "
+            f"{second} by {drift.covariance:.2g} (in standard deviations)"
+        )
+
+
+def household_doubts(original: Dataset, masked: Dataset, plan: Plan) -> Iterator[Doubt]:
+    """Doubts about variables that were the same within households and are no longer, unless the plan has told.
+
+    `masked`: its records say where they come from.
+    """
+    if masked.households is None or not household_columns(masked, plan.untouched):
+        return
+    told = {each.subject for each in plan.doubts if each.kind == "constant-within-households"}
+    before = original if masked.origin is None else original.taken(masked.origin)
+    for name in (name for name in plan.masked if name in masked and name not in told):
+        codes = ValueCodes(before).of(name)
+        if determines(masked.households, codes):
+            _, _, alike = agreeing_households(masked.households, codes)
+            several, _, still = agreeing_households(masked.households, ValueCodes(masked).of(name))
+            broken = int(np.sum(alike & ~still & _with_several(masked, name)))
+            if broken:
+                message = f"its masked values differ between members of {broken} of {several} households of two or more"
+                yield Doubt("constant-within-households", name, message, broken, several)
+
+
+def _with_several(data: Dataset, name: str) -> NDArray[np.bool_]:
+    """Households of which two or more members have a value."""
+    assert data.households is not None
+    return np.bincount(data.households[~data[name].missing], minlength=int(data.households.max()) + 1) > 1

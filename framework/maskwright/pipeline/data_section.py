@@ -1,35 +1,130 @@
-"""The ``data:`` section: which file, in which format, with which options, and what is declared of its variables."""
+"""The ``data:`` section: file or parts, format, options, hierarchies, and what is declared of the variables."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from maskwright.data.codebooks.reading import read_codebook_file
+from maskwright.data.codebooks.files import read_codebook_file
 from maskwright.data.declaration import declared_together
+from maskwright.data.hierarchies.declaration import read_hierarchy_file
 from maskwright.data.parts.addresses import address_of, is_remote
-from maskwright.data.parts.finding import is_pattern
-from maskwright.foundation.errors import DataError, InputError, PluginError, Problem
-from maskwright.foundation.file_identity import note_read
+from maskwright.data.parts.part_files import find_parts, is_pattern, is_several
+from maskwright.foundation.errors import DataError, InputError, Place, PluginError, Problem
+from maskwright.foundation.files import note_read
 from maskwright.foundation.nearest_names import unknown_name
-from maskwright.foundation.yaml_models import read_model
-from maskwright.foundation.yaml_subtrees import only, texts, without
+from maskwright.foundation.yaml_models import only, read_model, texts, without
+from maskwright.pipeline.addresses import secrets_in
 from maskwright.pipeline.file_model import DataSection, Declarations
 from maskwright.pipeline.file_paths import existing_file
-from maskwright.pipeline.hierarchy_files import categories_kept, with_hierarchy_files
 from maskwright.pipeline.levels_section import resolve_levels
-from maskwright.pipeline.parts_section import place_in, source_of
 from maskwright.pipeline.resolved import DataSource, LevelSources
-from maskwright.pipeline.secrets import secrets_in
+from maskwright.plugins.guarding.origin import BUILT_IN
+from maskwright.plugins.parts_reading import parts_source
 from maskwright.plugins.registry import find_source, plugins
 
 if TYPE_CHECKING:
+    from maskwright.foundation.yaml_document import Node
+    from maskwright.plugins.source import Source
+
+    Declared = TypeVar("Declared", bound=Declarations)
     from pydantic import BaseModel
 
     from maskwright.data.codebooks.codebook import Codebook
-    from maskwright.foundation.yaml_document import Node
-    from maskwright.plugins.source import Source
+
+
+def place_in(folder: Path, name: str) -> str:
+    """Absolute path of a name, relative to a folder; addresses of object stores as they are.
+
+    `name`: as it was written; an address may have lost one of its slashes.
+    """
+    address = address_of(name)
+    if is_remote(address) or "\0" in address:
+        return address
+    return str((folder / address).resolve())
+
+
+def source_of(name: str, folder: Path = Path(), file_format: str | None = None, *, must_exist: bool = True) -> Source:
+    """Source of a data file, or of a dataset in parts, by a stated format or the ending of its name.
+
+    `name`: of a file or folder, a pattern, or an address. `folder`: that it is relative to. `must_exist`: whether there
+    must be parts; where none are looked for, the ending of a pattern says their format.
+    """
+    place = place_in(folder, name)
+    several = is_several(place)
+    if file_format is not None:
+        source = find_source(file_format)
+        whole = source.content is not None or (source.reads_folders and not is_remote(place))
+        return parts_source(source, place) if several and not whole else source
+    if not several:
+        return find_source(Path(place))
+    if not must_exist and is_pattern(place):
+        return parts_source(find_source(Path(place)), place)
+    return _folder_reader(place) or parts_source(_source_of_parts(place), place)
+
+
+def _folder_reader(place: str) -> Source | None:
+    """Plugin that reads a folder as a whole, where its name ends so."""
+    packages = plugins().packages("source")
+    for source in plugins().sources.values():
+        if source.reads_folders and place.lower().endswith(source.suffixes) and packages[source.name] != BUILT_IN:
+            return source
+    return None
+
+
+def _source_of_parts(place: str) -> Source:
+    """Source that reads every part."""
+    found = find_parts(place)
+    chosen: dict[str, Source] = {}
+    for part in found:
+        name = PurePosixPath(part.name).name
+        ending = name.partition(".")[2]
+        if ending not in chosen:
+            chosen[ending] = find_source(Path(name))
+            first = next(iter(chosen.values()))
+            if chosen[ending].name != first.name:
+                message = f"a {chosen[ending].name} file among {first.name} files, as {found[0].name} is one"
+                hint = "The parts of one dataset are of one format; names that begin with '_' or '.' are passed over."
+                raise DataError(Problem(message, Place(part.path), hint))
+    return next(iter(chosen.values()))
+
+
+_CATEGORIES = ("table", "groups")
+
+
+def categories_kept(variables: Node) -> Node:
+    """Declared variables in whose hierarchies categories are as they were written: ``012`` is not the number 12."""
+    for name, declared in variables.entries:
+        hierarchy = declared.get("hierarchy")
+        if hierarchy is not None:
+            variables = variables.with_entry(name.raw, declared.with_entry("hierarchy", texts(hierarchy, _CATEGORIES)))
+    return variables
+
+
+def with_hierarchy_files(declared: Declared, variables: Node | None, folder: Path, problems: list[Problem]) -> Declared:
+    """Declarations whose hierarchies of files have the rows of those.
+
+    `variables`: of the pipeline: where the mistakes are. `folder`: that names of files are relative to. `problems`:
+    files that are not there or are no hierarchies are added to it.
+    """
+    found = dict(declared.variables)
+    for name, each in declared.variables.items():
+        if variables is None or each.hierarchy is None or each.hierarchy.form != "file":
+            continue
+        node = variables.at((name, "hierarchy"))
+        named = None if node is None else node.get("file") or node
+        path = None if named is None else existing_file(named, folder, "hierarchy", problems)
+        if path is None:
+            continue
+        try:
+            rows = read_hierarchy_file(path)
+        except InputError as error:
+            problems.extend(error.problems)
+            continue
+        found[name] = each.model_copy(update={"hierarchy": each.hierarchy.model_copy(update={"table": rows})})
+    return declared.model_copy(update={"variables": found})
+
 
 _VARIABLE_TEXTS = ("categories", "missing", "suppressed_as", "labels")
 

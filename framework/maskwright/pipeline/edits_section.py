@@ -1,23 +1,27 @@
-"""The ``edits:`` section: rules as text, rules with their names, and rule files."""
+"""The ``edits:`` section: rules as text, with their names, and in rule files, read as one set of edits."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from maskwright.edits.edit_set import EditSet, WrongRulesError
 from maskwright.edits.rule_language.rule_entry import RuleEntry
-from maskwright.foundation.errors import EditError, Problem
+from maskwright.foundation.errors import EditError, InputError, Problem
 from maskwright.foundation.nearest_names import nearest_name, unknown_name
-from maskwright.foundation.yaml_models import read_model
-from maskwright.foundation.yaml_subtrees import without
+from maskwright.foundation.yaml_models import read_model, without
 from maskwright.pipeline.file_paths import existing_file
 from maskwright.pipeline.resolved import RuleFile, RuleText
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pydantic import BaseModel
 
+    from maskwright.data.levels.linked_data import LevelDeclaration
+    from maskwright.edits.edit import Edit
     from maskwright.foundation.yaml_document import Node
 
 
@@ -99,3 +103,53 @@ def _rule_file(node: Node, folder: Path, problems: list[Problem]) -> RuleFile | 
         file = named
     path = existing_file(file, folder, "rule", problems)
     return RuleFile(reader, path, file.place, params) if path is not None else None
+
+
+NUMBERED = re.compile(r"edit-\d+")
+"""Name of a rule that has none of its own."""
+
+
+def read_edits_of(
+    rules: Sequence[RuleText | RuleFile], levels: Mapping[str, LevelDeclaration] | None = None
+) -> tuple[EditSet, list[Problem]]:
+    """Edits, in order, and every mistake; what has a mistake is left out.
+
+    A rule of a file without a name of its own, ``edit-1``, is called ``edit-1.2`` where another is called so.
+
+    `levels`: of the data, where they have several.
+    """
+    problems: list[Problem] = []
+    read: dict[int, EditSet] = {}
+    texts: dict[str, Edit] = {}
+    for position, each in enumerate(rules):
+        if isinstance(each, RuleText):
+            problems.extend(_names_taken(texts, (each.edit,)))
+            if texts.setdefault(each.edit.name, each.edit) is each.edit:
+                read[position] = EditSet((each.edit,))
+    named = EditSet(tuple(texts.values()))
+    for position, each in enumerate(rules):
+        if not isinstance(each, RuleFile):
+            continue
+        try:
+            found = each.reader.read_with(each.path, each.params, levels)
+        except InputError as error:
+            problems.extend(error.problems)
+            found = error.edits if isinstance(error, WrongRulesError) else EditSet()
+        own = [edit for edit in found if NUMBERED.fullmatch(edit.name) is None]
+        problems.extend(_names_taken({edit.name: edit for edit in named}, own))
+        joined = named.joined(found)
+        read[position] = EditSet(joined.edits[len(named) :], found.notes)
+        named = joined
+    edits = EditSet()
+    for position in sorted(read):
+        edits += read[position]
+    return edits, problems
+
+
+def _names_taken(taken: Mapping[str, Edit], edits: Iterable[Edit]) -> Iterator[Problem]:
+    """A problem for each name that another rule has."""
+    for edit in edits:
+        if edit.name in taken:
+            other = taken[edit.name].place
+            first = "" if other is None else f" ({other})"
+            yield Problem(f"the name {edit.name!r} is taken by another rule{first}", edit.place, "Rename one.")

@@ -1,26 +1,33 @@
-"""The execution section of a pipeline file: how the work is done, and by which engine."""
+"""The ``execution:`` and ``plugins:`` sections: how the work is done, by which engine and plugins."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from maskwright.data.parts.finding import could_match, is_several
-from maskwright.foundation.errors import Problem
+from maskwright.data.parts.part_files import could_match, is_several
+from maskwright.foundation.errors import Place, Problem
 from maskwright.foundation.nearest_names import unknown_name
-from maskwright.foundation.yaml_models import read_model
-from maskwright.foundation.yaml_subtrees import only, without
-from maskwright.pipeline.file_model import ExecutionSection
+from maskwright.foundation.yaml_document import Node
+from maskwright.foundation.yaml_models import only, read_model, without
+from maskwright.pipeline.file_model import ExecutionSection, PluginsSection
 from maskwright.pipeline.file_paths import absolute_path
+from maskwright.pipeline.resolved import RuleFile
+from maskwright.plugins.packages import package_name
+from maskwright.plugins.registry import installed_packages, plugins
 
 if TYPE_CHECKING:
-    from maskwright.foundation.yaml_document import Node
-    from maskwright.pipeline.resolved import Output
+    from collections.abc import Iterator, Mapping
+
+    from maskwright.pipeline.resolved import Output, Pipeline
     from maskwright.plugins.engine import Engine
     from maskwright.plugins.registered import Registry
+    from maskwright.plugins.report import ReportSection
+    from maskwright.plugins.run_extensions import Action, PlanCheck
+
 
 OWN_KEYS = tuple(ExecutionSection.model_fields)
 
@@ -110,3 +117,81 @@ def _absolute(params: BaseModel, folder: Path) -> BaseModel:
         elif isinstance(value, BaseModel):
             update[name] = _absolute(value, folder)
     return params.model_copy(update=update)
+
+
+Listed = TypeVar("Listed", "PlanCheck", "ReportSection", "Action")
+
+
+@dataclass(frozen=True)
+class Chosen(Generic[Listed]):
+    """A plugin that a pipeline names, and its parameters."""
+
+    plugin: Listed
+    params: BaseModel
+    place: Place = field(default_factory=Place)
+
+
+def resolve_list(
+    section: Node, kind: str, offered: Mapping[str, Listed], registry: Registry, problems: list[Problem]
+) -> tuple[Chosen[Listed], ...]:
+    """Resolve a list of names, or of ``{name: {parameters}}``; mistakes are added to `problems`.
+
+    `registry`: for sentences about unknown names.
+    """
+    if section.is_scalar and section.value is None:
+        return ()
+    label = kind.replace("_", " ")
+    if not section.is_sequence:
+        problems.append(Problem(f"expected a list of {label}s, not {section.description}", section.place))
+        return ()
+    found = []
+    for node in section:
+        if node.is_scalar and isinstance(node.value, str):
+            key, given = node, Node("mapping", node.place)
+        elif node.is_mapping and len(node.entries) == 1:
+            key, given = node.entries[0]
+            given = Node("mapping", given.place) if given.is_scalar and given.value is None else given
+        else:
+            message = f"expected the name of a {label}, or {{name: {{parameters}}}}, not {node.description}"
+            problems.append(Problem(message, node.place))
+            continue
+        plugin = offered.get(key.raw)
+        if plugin is None:
+            problems.append(Problem(registry.unknown(kind, key.raw, offered), key.place))
+            continue
+        params = read_model(plugin.params, given, problems, f"parameter of {plugin.name}")
+        if params is not None:
+            found.append(Chosen(plugin, params, key.place))
+    return tuple(found)
+
+
+def allowed_packages(section: Node | None, problems: list[Problem]) -> tuple[str, ...] | None:
+    """Packages that the section allows; None: all. A wrong section allows none."""
+    if section is None or (section.is_scalar and section.value is None):
+        return None
+    read = read_model(PluginsSection, section, problems)
+    if read is None:
+        return ()
+    listed, known = section.get("allow"), installed_packages()
+    named = () if listed is None or not listed.is_sequence else listed.elements
+    problems.extend(
+        Problem(unknown_name("package with plugins", node.raw, known), node.place)
+        for node in named
+        if package_name(node.raw) not in known
+    )
+    return read.allow
+
+
+def choice_notices(pipeline: Pipeline) -> Iterator[str]:
+    """Sentences about plugins that claim the files of a pipeline too, and are not used for them."""
+    registry = plugins()
+    sources = [pipeline.data] if pipeline.levels is None else list(pipeline.levels.sources.values())
+    files = {each.path.name: each.source.name for each in sources}
+    written = pipeline.output.level_data.values() or (pipeline.output.data,)
+    files |= {path.name: pipeline.output.source.name for path in written}
+    for file, chosen in files.items():
+        yield from registry.other_claims("source", file, chosen)
+    rules = () if not isinstance(pipeline.edits, tuple) else pipeline.edits
+    for each in rules:
+        if isinstance(each, RuleFile):
+            yield from registry.other_claims("edit_reader", each.path.name, each.reader.name)

@@ -7,18 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from maskwright.data.parts.addresses import is_remote
-from maskwright.data.parts.finding import could_match, is_pattern, is_several
 from maskwright.data.parts.manifest import foreign_file
+from maskwright.data.parts.part_files import could_match, is_pattern, is_several
 from maskwright.foundation.errors import PluginError, Problem
-from maskwright.foundation.file_identity import file_identity
-from maskwright.foundation.file_names import split_name
+from maskwright.foundation.files import file_identity, split_name
 from maskwright.foundation.nearest_names import unknown_name
-from maskwright.foundation.yaml_models import read_model
-from maskwright.foundation.yaml_subtrees import only
+from maskwright.foundation.yaml_models import only, read_model
+from maskwright.pipeline.addresses import is_address, remote_folder, without_text
 from maskwright.pipeline.file_model import OUTPUT_SETTINGS, OutputSection
-from maskwright.pipeline.remote_output import remote_folder
 from maskwright.pipeline.resolved import Output
-from maskwright.pipeline.secrets import is_address, without_text
 from maskwright.plugins.parts_reading import parts_source
 from maskwright.plugins.parts_writing import writing_parts
 from maskwright.plugins.registry import find_source, plugins
@@ -137,7 +134,7 @@ def resolve_output(
         if path is None:
             continue
         _check_place(key.raw, path, node, folder, taken, problems, is_folder=has_parts)
-        _check_apart(key.raw, path, node, inputs, problems, named if has_parts else None)
+        _check_overlap(key.raw, path, node, inputs, problems, named if has_parts else None)
         if not has_parts or named is not None:
             _check_suffix(key.raw, path, node, reports, named, problems)
         taken.setdefault(file_identity(path), f"output.{key.raw}")
@@ -207,7 +204,7 @@ def _is_folder(section: Node, folder: Path) -> bool:
     return data.value.endswith("/") or has_no_ending or "parts" in section or (folder / data.value).is_dir()
 
 
-def _check_apart(
+def _check_overlap(
     key: str, path: Path, node: Node, inputs: Mapping[str, Path], problems: list[Problem], of_parts: Source | None
 ) -> None:
     """Add what is wrong where an output would be among the data that are read, or around them."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.pipeline.file_model import DataSection, ExecutionSection, OutputSection, PipelineFile, StepEntry
 from maskwright.pipeline.steps import LABEL, PER_RECORD
-from maskwright.planning.params import PlanningParams
+from maskwright.planning.model import PlanningParams
 from maskwright.plugins.guarding.origin import BUILT_IN
 from maskwright.plugins.parameter_markers import NamesPartition
 from maskwright.plugins.registry import plugins
@@ -17,14 +17,13 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from maskwright.plugins.action import Action
-    from maskwright.plugins.edit_reader import EditReader
     from maskwright.plugins.measure import Measure
     from maskwright.plugins.partition import Partition
-    from maskwright.plugins.plan_check import PlanCheck
     from maskwright.plugins.registered import Registry
     from maskwright.plugins.remover import AnyMethod
-    from maskwright.plugins.report_section import ReportSection
+    from maskwright.plugins.report import ReportSection
+    from maskwright.plugins.rules import EditReader
+    from maskwright.plugins.run_extensions import Action, PlanCheck
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -6,13 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from maskwright.data.declaration import VariableDeclaration
-from maskwright.data.levels.declaration import LevelDeclaration, LevelPlaces
-from maskwright.edits.rule_language.grammar import parse_expression
+from maskwright.data.levels.linked_data import LevelDeclaration, LevelPlaces
+from maskwright.edits.rule_language.rules import parse_expression
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import scalar
-from maskwright.foundation.yaml_models import read_model
-from maskwright.foundation.yaml_subtrees import texts, without
+from maskwright.foundation.yaml_models import read_model, texts, without
 from maskwright.pipeline.resolved import LevelSources
 
 if TYPE_CHECKING:

@@ -6,21 +6,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import PipelineError, Place, Problem
-from maskwright.foundation.file_identity import note_read
+from maskwright.foundation.files import note_read
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import MAX_CHARACTERS, Node, load_yaml
-from maskwright.foundation.yaml_models import read_model
-from maskwright.foundation.yaml_subtrees import only
+from maskwright.foundation.yaml_models import only, read_model
 from maskwright.pipeline.data_section import FoundData, resolve_data
 from maskwright.pipeline.edits_section import resolve_edits
-from maskwright.pipeline.execution_section import check_scratch, resolve_execution
-from maskwright.pipeline.file_model import PipelineFile, SingleSettings
+from maskwright.pipeline.execution_section import (
+    Chosen,
+    Listed,
+    allowed_packages,
+    check_scratch,
+    resolve_execution,
+    resolve_list,
+)
+from maskwright.pipeline.file_model import PipelineFile, SingleSettings, resolve_waivers
 from maskwright.pipeline.file_paths import resolve_output
-from maskwright.pipeline.names import in_order, variable_uses
 from maskwright.pipeline.overrides import Overrides, apply_overrides
-from maskwright.pipeline.plugin_lists import Chosen, Listed, resolve_list
-from maskwright.pipeline.plugins_section import allowed_packages
-from maskwright.pipeline.release_section import resolve_release
 from maskwright.pipeline.resolved import (
     DataSource,
     LevelSources,
@@ -30,10 +32,16 @@ from maskwright.pipeline.resolved import (
     RuleText,
     VariableUse,
 )
-from maskwright.pipeline.steps import resolve_measures, resolve_steps, resolve_thresholds, totals_without_levels
-from maskwright.pipeline.waivers import resolve_waivers
-from maskwright.plugins.absent import reasons_once
+from maskwright.pipeline.steps import (
+    resolve_measures,
+    resolve_release,
+    resolve_steps,
+    resolve_thresholds,
+    totals_without_levels,
+)
+from maskwright.pipeline.variable_names import in_order, variable_uses
 from maskwright.plugins.measure import needs_levels
+from maskwright.plugins.packages import reasons_once
 from maskwright.plugins.parameter_markers import files_named
 from maskwright.plugins.registry import allow_only, plugins
 

@@ -19,20 +19,16 @@ if TYPE_CHECKING:
     from maskwright.data.codebooks.codebook import Codebook
     from maskwright.data.dataset import Dataset
     from maskwright.data.declaration import VariableDeclaration
-    from maskwright.data.levels.declaration import LevelDeclaration, LevelPlaces
+    from maskwright.data.levels.linked_data import LevelDeclaration, LevelPlaces
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
-    from maskwright.pipeline.execution_section import ChosenEngine
-    from maskwright.pipeline.file_model import ExecutionSection
-    from maskwright.pipeline.plugin_lists import Chosen
-    from maskwright.pipeline.waivers import Waiver
+    from maskwright.pipeline.execution_section import Chosen, ChosenEngine
+    from maskwright.pipeline.file_model import ExecutionSection, Waiver
     from maskwright.planning.model import Step
-    from maskwright.plugins.action import Action
-    from maskwright.plugins.edit_reader import EditReader
     from maskwright.plugins.measure import Measure
-    from maskwright.plugins.plan_check import PlanCheck
-    from maskwright.plugins.report import Report
-    from maskwright.plugins.report_section import ReportSection
+    from maskwright.plugins.report import Report, ReportSection
+    from maskwright.plugins.rules import EditReader
+    from maskwright.plugins.run_extensions import Action, PlanCheck
     from maskwright.plugins.source import Source
 
 OnInputViolation = Literal["fail", "mask", "drop", "localize"]

@@ -1,4 +1,4 @@
-"""Steps, measures and thresholds of a pipeline file: names to plugins, parameters to their models."""
+"""Steps, measures, thresholds and the release section: names to plugins, parameters to their models."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ from pydantic import BaseModel
 
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
-from maskwright.foundation.renamed_fields import unknown_field
 from maskwright.foundation.yaml_document import Node, from_python
-from maskwright.foundation.yaml_models import read_model
-from maskwright.foundation.yaml_subtrees import only, texts, without
-from maskwright.pipeline.file_model import StepEntry
+from maskwright.foundation.yaml_models import only, read_model, texts, unknown_field, without
+from maskwright.pipeline.file_model import ReleaseSection, StepEntry
 from maskwright.pipeline.file_paths import existing_file
 from maskwright.pipeline.resolved import MeasureRequest
-from maskwright.planning.model import PartitionChoice, Step
-from maskwright.planning.params import PlanningParams
+from maskwright.planning.model import PartitionChoice, PlanningParams, Step
 from maskwright.plugins.parameter_markers import NamesPartition, file_fields, naming_fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from maskwright.data.declaration import VariableDeclaration
     from maskwright.plugins.measure import Measure, MeasurePart
     from maskwright.plugins.registered import Registry
     from maskwright.plugins.remover import AnyMethod
+
 
 HERE = Path()
 LABEL = "as"
@@ -248,7 +247,7 @@ def resolve_thresholds(
         problems.append(Problem(f"thresholds: expected {{measure: bound}}, not {section.description}", section.place))
         return {}
     every = (*measures, *measures_on_levels(measures, levels))
-    bounded = {name: judged for request in every for name, judged in judged_figures(request).items()}
+    bounded = {name: judged for request in every for name, judged in threshold_figures(request).items()}
     found: dict[str, float] = {}
     for key, node in section.entries:
         judged = bounded.get(key.raw)
@@ -278,7 +277,7 @@ def measures_on_levels(measures: Sequence[MeasureRequest], levels: Sequence[str]
     )
 
 
-def judged_figures(request: MeasureRequest) -> dict[str, Measure | MeasurePart]:
+def threshold_figures(request: MeasureRequest) -> dict[str, Measure | MeasurePart]:
     """What thresholds of a measure can be for, by their names: the measure, and its parts as ``label.part``."""
     measure = request.measure
     parts = () if measure.parts is None else measure.parts(request.params)
@@ -295,3 +294,32 @@ def _unknown_threshold(key: Node, measures: Sequence[MeasureRequest], bounded: M
     if not parts:
         return Problem(f"{key.raw}: thresholds of {of} are for its value; write {of}: ...", key.place)
     return Problem(unknown_name(f"part of {of}", key.raw, parts), key.place)
+
+
+DECLARE_KEY = "Declare which variable is to be one: `NAME: {role: identifier, release: new}`."
+
+
+def resolve_release(
+    section: Node, declared: Mapping[str, VariableDeclaration], cluster: str | None, problems: list[Problem]
+) -> ReleaseSection | None:
+    """Resolve the section, or the arguments of a call: mistakes are added to `problems`."""
+    found = read_model(ReleaseSection, section, problems)
+    if found is None or found.ids is None:
+        return found
+    place = (section.get("ids") or section).place
+    if found.ids == "new" and cluster is None and not any(each.role == "identifier" for each in declared.values()):
+        message = "release.ids is 'new', and no variable is declared to be an identifier or to name households"
+        problems.append(Problem(message, place, DECLARE_KEY))
+    kept = [name for name, each in declared.items() if each.release == "new"]
+    if found.ids == "dropped" and kept:
+        problems.append(Problem(f"release.ids is 'dropped', and {kept[0]!r} says `release: new`", place))
+    return found
+
+
+def declared_keys(asked: ReleaseSection, declared: Mapping[str, VariableDeclaration]) -> tuple[str, ...]:
+    """Names of the identifiers that are published as keys with new values."""
+    return tuple(
+        name
+        for name, each in declared.items()
+        if each.role == "identifier" and (each.release == "new" or asked.ids == "new")
+    )

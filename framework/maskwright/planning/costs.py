@@ -1,17 +1,4 @@
-"""What a run in memory costs: peak memory and processor seconds of each stage, from measured rates.
-
-A stage needs what the program itself takes, and so many bytes for each cell that it holds; cells of variables that no
-step masks cost what reading them does::
-
-    peak = BASE + n * (READ * variables + (stage - READ) * masked)
-    seconds = rate * n * masked
-
-The rates are differences between measured runs of ten masked numeric variables, two totals and three ranges: up to the
-report on k between 100,000 and 5,000,000 records (1,075 - 219 MB while reading are 17.5 bytes a cell), from writing on
-between 100,000 and 1,000,000 (1,229 - 445 MB while measuring are 87). XML and CSV are within five percent of Parquet in
-memory. Clustering with `mdav` looks at every record of its block for each cluster, so
-its time grows with the size of the block too; `benchmarks/costs.py` measures runs again and compares.
-"""
+"""What a run costs in memory or over parts: peak memory, scratch and processor seconds of each stage."""
 
 from __future__ import annotations
 
@@ -23,6 +10,7 @@ if TYPE_CHECKING:
 
     from maskwright.pipeline.resolved import MeasureRequest
     from maskwright.planning.model import Step
+
 
 MEGABYTE = 1e6
 
@@ -165,3 +153,79 @@ def _masking(step: Step, records: int, masked: int, block_size: int | None) -> f
     rate = MICROSECONDS_OF_PARTITIONS.get(named, OTHER_CLUSTERS) * 1e-6
     beside = records if block_size is None else min(records, block_size)
     return cells * (rate + (SECONDS_OF_NEIGHBOURS * beside if "mdav" in named else 0.0))
+
+
+SCRATCH = 45.0
+"""Bytes of a cell: what is shuffled, masked and published, until the run ends; 90 MB for 200,000 records of ten."""
+
+LEADER = 170 * MEGABYTE
+"""Bytes of the process that leads, before it has a sample: it compiles nothing."""
+
+SAMPLED = 36.0
+"""Bytes of a sampled cell while the cuts are made: 72 MB for 200,000 records of ten."""
+
+TASK_FACTS = 8_000.0
+"""Bytes that are kept of a part, or of a block: receipts, and what measures are told."""
+
+SHUFFLING = 0.1
+"""Microseconds of a cell that is written to the leaf of its record."""
+
+MEASURED = 5_000_000
+"""Records up to which runs were measured."""
+
+GROWTH = 0.05
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a dataset is cut.
+
+    `variables`: columns that are read and published. `part`: records of the largest part. `block`: records of the
+    largest block.
+    """
+
+    records: int
+    variables: int
+    part: int
+    block: int
+    sample: int
+    workers: int
+
+
+def costs_over_parts(
+    shape: Shape,
+    masked: Sequence[int],
+    steps: Sequence[Step] = (),
+    measures: Collection[MeasureRequest] = (),
+) -> Costs:
+    """Expected costs of a run over parts.
+
+    `masked`: how many variables each step masks.
+    """
+    n = shape.records
+    most = min(max(masked, default=0), shape.variables)
+    time = {
+        each.stage: each.seconds for each in costs_of(n, shape.variables, masked, steps, measures, shape.block).stages
+    }
+    growth = max(1.0, n / MEASURED) ** GROWTH
+    shuffles = sum(count for step, count in zip(steps, masked, strict=True) if step.method.cut != "any")
+
+    def cost(stage: str, held: int, rate: str, seconds: float) -> StageCost:
+        cells = READ.memory * shape.variables + (STAGES[rate].memory - READ.memory) * most
+        return StageCost(stage, BASE + min(held, n) * cells, growth * seconds)
+
+    return Costs(
+        n,
+        (
+            cost("scan", shape.part, "plan", 2 * time["read"] + time["plan"]),
+            cost("shuffle", shape.part, "plan", (time["read"] + n * shuffles * SHUFFLING * 1e-6) if shuffles else 0.0),
+            cost("mask and adjust", shape.block, "adjust", time["mask"] + time["adjust"]),
+            cost("finish", shape.part, "measure",
+                 sum(time[name] for name in ("read", "drift and k", "write", "read back and validate"))),
+            cost("measure", shape.part, "measure", time["measure"]),
+        ),
+        workers=shape.workers,
+        leader=LEADER + min(shape.sample, n) * shape.variables * SAMPLED
+        + sum(-(-n // max(each, 1)) for each in (shape.part, shape.block)) * TASK_FACTS,
+        scratch=n * shape.variables * SCRATCH,
+    )  # fmt: skip

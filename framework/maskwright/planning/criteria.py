@@ -9,13 +9,13 @@ import numpy as np
 
 from maskwright.data.missing import HAD_VALUE, NO_CELL
 from maskwright.data.record_chunk import RecordChunk
-from maskwright.edits.algebra.negation import negate
+from maskwright.edits.algebra.conditions import negate
 from maskwright.edits.edit import DomainPart, Edit, GoverningPart
 from maskwright.edits.evaluation.binary64 import evaluate_xpath
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.edits.expression import Not, variable_names
-from maskwright.edits.languages.conversion.inexpressible import Inexpressible
+from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import rule_text
 
 if TYPE_CHECKING:

@@ -1,20 +1,23 @@
-"""For every edit, who keeps it: the method by construction, a derivation, adjustment, or nobody but the validation."""
+"""For every edit, what keeps it: the method by construction, a derivation, adjustment, or validation only."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright.edits.conjuncts import conjuncts
-from maskwright.edits.edit import DomainPart, Edit, GoverningPart, LinearPart, ProductPart, RangePart
-from maskwright.planning.aggregations import keeps
+from maskwright.edits.constraint_kinds import known_kinds
+from maskwright.edits.edit import CheckedPart, DomainPart, Edit, GoverningPart, LinearPart, ProductPart, RangePart
+from maskwright.edits.expression import KindCondition, VariableReference, nodes
+from maskwright.edits.normalisation import conjuncts, reading
 from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
+from maskwright.planning.variable_groups import keeps
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from maskwright.edits.edit_set import EditSet
     from maskwright.planning.model import KeptBy
-    from maskwright.plugins.aggregation import ChosenAggregation
+    from maskwright.plugins.partition import ChosenAggregation
+
 
 _BY_THE_METHOD = {
     "linear": "what is linear in every record stays so",
@@ -59,7 +62,7 @@ def least_certain(found: Sequence[Keeper]) -> Keeper:
     return min(found, key=lambda each: LEAST_CERTAIN.index(each.kept_by))
 
 
-def says_less(kept_by: KeptBy, other: KeptBy) -> bool:
+def is_weaker(kept_by: KeptBy, other: KeptBy) -> bool:
     """Whether one way to keep an edit promises no more than another."""
     return LEAST_CERTAIN.index(kept_by) <= LEAST_CERTAIN.index(other)
 
@@ -207,3 +210,45 @@ def _is_convex(edit: Edit) -> bool:
         if isinstance(part, GoverningPart)
         for each in (*part.consequent, *part.otherwise)
     )
+
+
+def projected_condition(edit: Edit, edits: Iterable[Edit], movable: Collection[str]) -> KindCondition | None:
+    """Condition of an edit that its kind may be asked to move rows onto; None where that cannot be.
+
+    `edits`: all edits of the run, or all that touch its variables. `movable`: numeric variables that are masked.
+    """
+    if len(edit.parts) != 1 or not isinstance(part := edit.parts[0], CheckedPart):
+        return None
+    condition = part.expression
+    if not isinstance(condition, KindCondition) or known_kinds()[condition.name].project is None:
+        return None
+    names = [each.name for each in condition.columns if isinstance(each, VariableReference)]
+    own = set(names)
+    if len(own) < len(condition.columns) or not own & set(movable):
+        return None
+    others = reading((each for each in edits if each.name != edit.name), own & set(movable))
+    return condition if all(map(_is_interval, others)) else None
+
+
+def kind_keeper(edit: Edit, edits: Iterable[Edit], movable: Collection[str]) -> Keeper | None:
+    """Keeper of an edit that calls a kind of constraint; None where it calls none, or reads nothing that moves.
+
+    `edits`: all edits of the run. `movable`: numeric variables that are masked.
+    """
+    called = [node.name for node in nodes(edit.expression) if isinstance(node, KindCondition)]
+    if not called or edit.kind != "checked" or not set(movable) & set(edit.variables):
+        return None
+    condition = projected_condition(edit, edits, movable)
+    if condition is not None:
+        return Keeper(edit.name, "adjustment", f"what breaks it is moved to the nearest point that {called[0]} gives")
+    if known_kinds()[called[0]].project is None:
+        why = f"{called[0]} tells no nearest points"
+    elif isinstance(edit.expression, KindCondition):
+        why = "other edits bind its variables, or they are computed"
+    else:
+        why = f"{called[0]} is a part of it"
+    return Keeper(edit.name, "checked", f"{why}: adjusted where neighbours allow")
+
+
+def _is_interval(edit: Edit) -> bool:
+    return all(isinstance(part, RangePart) and part.numbers is None and part.texts is None for part in edit.parts)

@@ -8,47 +8,53 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dependencies import Dependencies
-from maskwright.data.households import household_columns
-from maskwright.edits.conjuncts import conjuncts, inside, narrowed, reading
+from maskwright.data.record_groups import household_columns
 from maskwright.edits.edit import GoverningPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import variable_names
+from maskwright.edits.normalisation import conjuncts, inside, narrowed, reading
 from maskwright.foundation.errors import InputError
-from maskwright.planning.aggregations import aggregation_notices, with_aggregation
-from maskwright.planning.category_units import category_units, is_of_unit
+from maskwright.planning.adjustment_units import adjustment_units, category_units, is_of_unit, require_k
+from maskwright.planning.applicable_edits import declared_limits, limit_edits
 from maskwright.planning.criteria import Criterion, criteria
-from maskwright.planning.grouping import Components, choose_operators, group_variables
 from maskwright.planning.keepers import (
     category_keeper,
     keeper_of,
+    kind_keeper,
     least_certain,
     limit_keeper,
     moving_edits,
     moving_keeper,
     recoded_keeper,
 )
-from maskwright.planning.limits import declared_limits, limit_edits
 from maskwright.planning.model import Group, Keeper, Step, key_names
 from maskwright.planning.plan import Plan
-from maskwright.planning.projected_kinds import kind_keeper
 from maskwright.planning.recoded_edits import RecodedVariables
 from maskwright.planning.step_variables import StepVariables, variables_of_steps
 from maskwright.planning.strata import Strata, stratify
-from maskwright.planning.units import adjustment_units, require_k
-from maskwright.planning.warnings.household_constants import household_doubts
-from maskwright.planning.warnings.labels import labels_of_suppressed
-from maskwright.planning.warnings.later_steps import random_change_notices, undone_promises
+from maskwright.planning.variable_groups import (
+    Components,
+    aggregation_notices,
+    choose_operators,
+    group_variables,
+    with_aggregation,
+)
+from maskwright.planning.warnings.attribute_inference import attribute_inference_doubts
 from maskwright.planning.warnings.missing_cells import (
+    disclosing_code_doubts,
     missing_pattern_notices,
     rare_missing_doubts,
     rare_missing_notices,
     refuse_missing,
 )
-from maskwright.planning.warnings.plan_warnings import dangers
-from maskwright.planning.warnings.read_off import read_off_doubts
-from maskwright.planning.warnings.signs import sign_notices
-from maskwright.planning.warnings.telling_codes import telling_code_doubts
-from maskwright.planning.warnings.unmasked_variables import unmasked_doubts, unused_key_doubts
+from maskwright.planning.warnings.plan_warnings import (
+    broken_guarantees,
+    disclosure_warnings,
+    household_doubts,
+    random_change_notices,
+    sign_notices,
+)
+from maskwright.planning.warnings.publication_warnings import labels_of_suppressed, unmasked_doubts, unused_key_doubts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -59,7 +65,7 @@ if TYPE_CHECKING:
     from maskwright.edits.translation.translate import Translation
 
 
-LOOKED_AT = 100_000
+PLANNING_SAMPLE = 100_000
 """First records of a file on which the plan looks for dependencies; the run looks at all."""
 
 
@@ -151,7 +157,7 @@ def make_plan(
     # Where cells are only suppressed, those that edits would give them away by are suppressed too.
     changed = frozenset(name for group in shaping if group is not None for name in group.variables)
     said = (
-        *dangers(edits, known, changed, groups, steps, data),
+        *disclosure_warnings(edits, known, changed, groups, steps, data),
         *aggregation_notices(groups, steps, known, edits),
         *missing_pattern_notices(groups, steps, data),
         *sign_notices(groups, steps, edits, data, promised),
@@ -162,15 +168,15 @@ def make_plan(
     doubts = (
         *unmasked_doubts((known[name] for name in untouched if name not in kept_by_keys), labels),
         *household_doubts(groups, steps, data),
-        *read_off_doubts(groups, steps, untouched, edits, data),
+        *attribute_inference_doubts(groups, steps, untouched, edits, data),
         *unused_key_doubts(groups, steps, known, labels),
         *rare_missing_doubts(groups, steps, data),
-        *telling_code_doubts((name for name in known if name not in identifiers), data),
+        *disclosing_code_doubts((name for name in known if name not in identifiers), data),
     )
     return Plan(
         tuple(steps), tuple(groups), tuple(units), keepers, known, untouched, dropped,
         None if data is None else len(data), said, edits, recoded,
-        _may_lose_cells(steps, chosen, known, untouched, edits, data), (*doubts, *undone_promises(groups, steps)),
+        _may_lose_cells(steps, chosen, known, untouched, edits, data), (*doubts, *broken_guarantees(groups, steps)),
         limits, promised, tuple(categories), coarse or RecodedVariables(), tuple(translations),
     )  # fmt: skip
 
@@ -197,7 +203,7 @@ def _may_lose_cells(
     if data is not None and emptied:
         stay |= set(household_columns(data, untouched))
         seen = [name for name in data.names if name in known and known[name].role != "identifier"]
-        some = data if len(data) <= LOOKED_AT else data.taken(np.arange(LOOKED_AT))
+        some = data if len(data) <= PLANNING_SAMPLE else data.taken(np.arange(PLANNING_SAMPLE))
         may_go |= set(Dependencies(some, seen).behind([name for name in seen if name in may_go]))
     return tuple(name for name in untouched if name in may_go - stay)
 

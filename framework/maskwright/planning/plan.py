@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Edit
     from maskwright.edits.translation.translate import Translation
     from maskwright.foundation.doubts import Doubt
-    from maskwright.planning.limits import StepLimit
+    from maskwright.planning.applicable_edits import StepLimit
     from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
-    from maskwright.edits.translation.single import Straddling
+    from maskwright.edits.translation.single_variable import Straddling
     from maskwright.edits.translation.translate import Translation, Whole
     from maskwright.edits.translation.values import Interval
     from maskwright.planning.model import Step

@@ -1,9 +1,10 @@
-"""The unit of work of a method: one variable group, one stratum, one block of records."""
+"""Blocks of records: the unit of work of a method, facts gathered of all, and draws that belong to records."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,16 +12,15 @@ from maskwright.data.dataset import many_groups
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Progress, silent
+from maskwright.foundation.randomness import mixed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from maskwright.data.variable import Variable
-    from maskwright.plugins.aggregation import ChosenAggregation
-    from maskwright.plugins.gathering import Gathered
-    from maskwright.plugins.moments import Moments
+    from maskwright.plugins.partition import ChosenAggregation
 
 
 MOST_CATEGORIES = 200
@@ -168,3 +168,147 @@ def _corners(name: str, codes: NDArray[np.float64], missing: NDArray[np.bool_]) 
     points = np.zeros((len(codes), len(found)))
     points[~missing] = (codes[~missing, None] == found) * np.sqrt(0.5)
     return points
+
+
+Gathered = Mapping[str, Any]
+"""Plain data: numbers, texts, lists and mappings of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gathering:
+    """The form of a method that knows something of all records, and then masks each of them by itself.
+
+    So it can run over parts of a file: each part says what it has, this is put together, and `Method.protect` gets it
+    as `Block.gathered`. What the method draws comes from `uniform_by_record`. In memory the same is done with all
+    records at once, and the masked values are the same.
+
+    Attributes
+    ----------
+    partial : callable
+        ``(block, params) -> facts`` of some of the records that are masked alike (of a stratum, where the method is
+        masked within strata), with their missing cells: plain data, whose size does not grow with the records. A pure
+        function of a module.
+    merged : callable
+        ``(facts, params) -> facts`` of all records: `facts` of the parts, in their order. It must not matter how the
+        records are cut. A function of a module.
+    notes : callable or None
+        ``(facts, variables, params) -> notes``: what is to be said once of all records, as `Masked.notes`; what
+        `Method.protect` notes is added up over the parts. A function of a module.
+    not_with : str
+        Parameters with which the method needs all records all the same (its `variant` has no gathering then), for the
+        table of ``maskwright explain scale``: ``a correction``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maskwright import Block, Gathering, Variable
+    >>> def largest_of_part(block: Block, params):
+    ...     return {"largest": float(np.nanmax(block.values))}
+    >>> def largest(facts, params):
+    ...     return {"largest": max(each["largest"] for each in facts)}
+    >>> gathering = Gathering(partial=largest_of_part, merged=largest)
+    >>> values = np.array([[2.0], [7.0]])
+    >>> block = Block(values, np.isnan(values), (Variable("wages"),))
+    >>> gathering.of(block, None)
+    {'largest': 7.0}
+    """
+
+    partial: Callable[[Block, Any], Gathered]
+    merged: Callable[[Sequence[Gathered], Any], Gathered]
+    notes: Callable[[Gathered, Sequence[Variable], Any], Mapping[str, Any]] | None = None
+    not_with: str = ""
+
+    def of(self, block: Block, params: Any) -> Gathered:
+        """What a block was told of all records, or, where it was told nothing, what its own records say.
+
+        Parameters
+        ----------
+        block : Block
+        params : pydantic.BaseModel
+            Of the method.
+        """
+        return self.merged([self.partial(block, params)], params) if block.gathered is None else block.gathered
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Moments of records without missing cells.
+
+    Attributes
+    ----------
+    n : int
+        Number of records.
+    mean, low, high : ndarray of shape (p,), float64
+        Mean, smallest and largest value of each variable.
+    covariance : ndarray of shape (p, p), float64
+        With divisor n - 1; 0 for one record.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maskwright import Moments
+    >>> told = Moments(3, np.array([2.0]), np.array([1.0]), np.array([3.0]), np.array([[1.0]]))
+    >>> told.n, float(told.covariance[0, 0])
+    (3, 1.0)
+    """
+
+    n: int
+    mean: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+
+
+_BITS = 52
+"""Of each number: its half is then a number in binary64, too."""
+
+
+def uniform_by_record(block: Block, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+    """Numbers of each record between 0 and 1, for methods with ``cut="any"``.
+
+    They are a function of the generator and of the record's position in the file: a block of some records has the same
+    numbers for them as the whole file.
+
+    Parameters
+    ----------
+    block : Block
+    rng : numpy.random.Generator
+        What the method got; two keys of 64 bits are drawn from it for each column.
+    count : int
+        How many numbers each record gets.
+
+    Returns
+    -------
+    ndarray of shape (n, count), float64
+        Uniform, above 0 and below 1.
+
+    References
+    ----------
+    Even, S. and Mansour, Y. (1997): A construction of a cipher from a single pseudorandom permutation. Journal of
+    Cryptology 10, 151-161: positions are scrambled between two keys; the permutation is that of SplitMix64.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import numpy as np
+    >>> from maskwright import Block, Variable, uniform_by_record
+    >>> values = np.arange(4.0)[:, None]
+    >>> whole = Block(values, np.isnan(values), (Variable("wages"),))
+    >>> part = replace(whole, values=values[2:], missing=whole.missing[2:], records=np.array([2, 3]))
+    >>> drawn = uniform_by_record(whole, np.random.default_rng(1), 1)
+    >>> bool((uniform_by_record(part, np.random.default_rng(1), 1) == drawn[2:]).all())
+    True
+    """
+    return uniform_of_records(np.arange(block.n) if block.records is None else block.records, rng, count)
+
+
+def uniform_of_records(records: NDArray[np.int64], rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+    """Numbers between 0 and 1 of records with these positions in the file; as `uniform_by_record` has them.
+
+    `records`: shape (n,). `count`: how many numbers each record gets. Returns shape (n, count).
+    """
+    keys = rng.integers(0, 2**64, size=(count, 2), dtype=np.uint64)
+    words = [mixed(mixed(records.astype(np.uint64) ^ first) ^ second) for first, second in keys]
+    drawn = np.stack(words, axis=1) if count else np.zeros((len(records), 0), dtype=np.uint64)
+    # The middle of each of 2**52 equal parts: neither 0 nor 1, whose normal quantiles are infinite.
+    return ((drawn >> np.uint64(64 - _BITS)).astype(np.float64) + 0.5) / 2.0**_BITS

@@ -1,4 +1,4 @@
-"""What makes a plugin record acceptable, checked when it is offered: a mistake is named before any data is read."""
+"""What makes a plugin record acceptable, with the names that are reserved."""
 
 from __future__ import annotations
 
@@ -8,28 +8,118 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from maskwright.plugins.action import Action
-from maskwright.plugins.aggregation import Aggregation
-from maskwright.plugins.command import Command
-from maskwright.plugins.constraint_kind import ConstraintKind
-from maskwright.plugins.edit_reader import EditReader
 from maskwright.plugins.engine import Engine
 from maskwright.plugins.legal_values import illegal_value_error
-from maskwright.plugins.libraries import libraries_error
 from maskwright.plugins.measure import Measure
 from maskwright.plugins.method import Method
+from maskwright.plugins.packages import libraries_error
 from maskwright.plugins.parameter_markers import PromisesK, marking_error
-from maskwright.plugins.partition import Partition
-from maskwright.plugins.plan_check import PlanCheck
+from maskwright.plugins.partition import Aggregation, Partition
 from maskwright.plugins.remover import Remover
-from maskwright.plugins.report import Report
-from maskwright.plugins.report_section import ReportSection
-from maskwright.plugins.reserved_names import reserved_name_error
-from maskwright.plugins.rule_writer import RuleWriter
+from maskwright.plugins.report import Report, ReportSection
+from maskwright.plugins.rules import ConstraintKind, EditReader, RuleWriter
+from maskwright.plugins.run_extensions import Action, Command, PlanCheck
 from maskwright.plugins.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
+
+
+STEP_PARAMETERS = frozenset(
+    {
+        "adjustment_weights", "aggregation", "allow_original_values", "group_size", "grouping", "k_guarantee",
+        "missing", "release_edits", "rare", "structural_zeros", "totals",
+    }
+)  # fmt: skip
+"""Parameters of every step, which the planner reads."""
+DATA_KEYS = frozenset({"cluster", "codebook", "format", "levels", "missing", "source", "variables"})
+OUTPUT_KEYS = frozenset(
+    {
+        "codebook",
+        "data",
+        "edits",
+        "format",
+        "formulas",
+        "key_map",
+        "numbers",
+        "parts",
+        "public_record",
+        "record",
+        "svrl",
+    }
+)
+EXECUTION_KEYS = frozenset({"block_size", "engine", "plugin_seconds", "processes", "scratch", "workers"})
+OPERATORS = frozenset({"geometric_mean", "lower_median", "mean", "mode"})
+"""How the plan aggregates variables by itself."""
+RULE_FUNCTIONS = frozenset(
+    {
+        "abs", "age_at", "all", "and", "any", "ceiling", "count", "day", "else", "first", "floor", "hour", "if", "in",
+        "inf", "integer", "is", "max", "min", "missing", "mod", "month", "no", "not", "number", "one", "or", "original",
+        "quarter", "round", "sum", "then", "unique", "year",
+    }
+)  # fmt: skip
+"""Functions of the language of rules, and its words."""
+RULE_KEYS = frozenset({"rule"})
+RULE_FILE_KEYS = frozenset({"file"})
+COMMANDS = frozenset(
+    {
+        "advise", "compare", "completion", "demo", "describe", "edits", "explain", "init", "localize",
+        "measure", "plan", "plugins", "run", "schema", "tune", "validate",
+    }
+)  # fmt: skip
+"""Commands that come with Maskwright."""
+COMMAND_OPTIONS = frozenset({"h", "help", "traceback"})
+"""Options of every command."""
+
+
+def reserved_name_error(kind: str, plugin: object) -> str | None:
+    """Say in one sentence which name of a plugin the pipeline's own keys would hide; None: none.
+
+    `plugin`: a record of that kind.
+    """
+    match plugin:
+        case Aggregation() | ConstraintKind():
+            wrong = _word_error(plugin)
+        case Report():
+            wrong = _name_error("a report", plugin.name, OUTPUT_KEYS, "output")
+        case Source():
+            wrong = _fields_error("an option", plugin.params, DATA_KEYS, "the `data:` section has it itself")
+        case Engine():
+            why = "the `execution:` section has it itself"
+            wrong = _fields_error("a parameter", plugin.params, EXECUTION_KEYS, why)
+        case EditReader():
+            wrong = _name_error("an edit reader", plugin.name, RULE_KEYS, "edits")
+            wrong = wrong or _fields_error("an option", plugin.params, RULE_FILE_KEYS, "it names the file of rules")
+        case Command():
+            taken = f"a command cannot be called {plugin.name!r}: Maskwright has one of this name, which would be run"
+            wrong = taken if plugin.name in COMMANDS else None
+            wrong = wrong or _fields_error("an option", plugin.params, COMMAND_OPTIONS, "every command has it")
+        case _ if kind == "method":
+            params = getattr(plugin, "params", None)
+            wrong = _fields_error("a parameter", params, STEP_PARAMETERS, "the planner reads it")
+        case _:
+            wrong = None
+    return wrong
+
+
+def _word_error(plugin: Aggregation | ConstraintKind) -> str | None:
+    if isinstance(plugin, Aggregation):
+        what, why = "an aggregation", "the plan itself has one of this name" if plugin.name in OPERATORS else None
+    else:
+        what, why = "a kind of constraint", "rules have this word" if plugin.name in RULE_FUNCTIONS else None
+    return None if why is None else f"{what} cannot be called {plugin.name!r}: {why}"
+
+
+def _name_error(what: str, name: str, keys: Collection[str], section: str) -> str | None:
+    if name not in keys:
+        return None
+    return f"{what} cannot be called {name!r}: the `{section}:` section of pipelines has a key of this name"
+
+
+def _fields_error(what: str, params: object, keys: Collection[str], why: str) -> str | None:
+    taken = sorted(set(getattr(params, "model_fields", ())) & set(keys))
+    return f"{what} cannot be called {taken[0]!r}: {why}, and the plugin would never see it" if taken else None
+
 
 CONTRACT = 1
 """The contract between Maskwright and plugins that this version has: what records hold, and what functions get."""

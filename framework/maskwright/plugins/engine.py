@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from maskwright.foundation.errors import EXIT_BUG, InputError, MaskwrightError
-from maskwright.foundation.processes.processors import share_of_each
+from maskwright.foundation.processes.resources import share_of_each
 from maskwright.plugins.partition import NoParams
 
 if TYPE_CHECKING:

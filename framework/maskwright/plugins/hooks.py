@@ -14,21 +14,15 @@ import pluggy
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from maskwright.plugins.action import Action
-    from maskwright.plugins.aggregation import Aggregation
     from maskwright.plugins.block import Block
-    from maskwright.plugins.command import Command
-    from maskwright.plugins.constraint_kind import ConstraintKind
-    from maskwright.plugins.edit_reader import EditReader
     from maskwright.plugins.engine import Engine
     from maskwright.plugins.measure import Measure
     from maskwright.plugins.method import Masked
-    from maskwright.plugins.partition import Partition
-    from maskwright.plugins.plan_check import PlanCheck
+    from maskwright.plugins.partition import Aggregation, Partition
     from maskwright.plugins.remover import AnyMethod, Removed
-    from maskwright.plugins.report import Report
-    from maskwright.plugins.report_section import ReportSection
-    from maskwright.plugins.rule_writer import RuleWriter
+    from maskwright.plugins.report import Report, ReportSection
+    from maskwright.plugins.rules import ConstraintKind, EditReader, RuleWriter
+    from maskwright.plugins.run_extensions import Action, Command, PlanCheck
     from maskwright.plugins.source import Source
 
 PROJECT = "maskwright"

@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
-    from maskwright.plugins.compared_levels import ComparedLevels
     from maskwright.plugins.legal_values import Direction, Invariance, MeasureKind
-    from maskwright.plugins.measurement import Measurement
-    from maskwright.plugins.merging import Merging
+    from maskwright.plugins.measurement import ComparedLevels, Measurement, Merging
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +176,7 @@ class Comparison:
         InputError
             When a file has no such variable; with the nearest name.
         """
-        from maskwright.data.shared_codes import shared_codes  # heavy: plugins are listed without it
+        from maskwright.data.record_groups import shared_codes  # heavy: plugins are listed without it
 
         original, masked = shared_codes(self._columns(name))
         return original, masked
@@ -197,7 +195,7 @@ class Comparison:
         InputError
             When a file has no such variable; with the nearest name.
         """
-        from maskwright.data.shared_codes import published_codes  # heavy: plugins are listed without it
+        from maskwright.data.record_groups import published_codes  # heavy: plugins are listed without it
 
         return published_codes(self._columns(name)[1])
 

@@ -19,7 +19,7 @@ from typing import Annotated, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from maskwright.foundation.renamed_fields import former_names
+from maskwright.foundation.yaml_models import former_names
 
 
 @dataclass(frozen=True)

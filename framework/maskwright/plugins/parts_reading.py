@@ -10,14 +10,20 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from maskwright.data.dataset import Layout
-from maskwright.data.parts.agreement import columns_of, constant_columns, hive_types, refuse_unlike
-from maskwright.data.parts.file_systems import on_this_machine, remote_stamp
-from maskwright.data.parts.finding import find_parts, stamp_of
-from maskwright.data.parts.model import FoundPart, Part, Parts
-from maskwright.data.parts.places import Places
+from maskwright.data.parts.model import (
+    FoundPart,
+    Part,
+    Parts,
+    Places,
+    columns_of,
+    constant_columns,
+    hive_types,
+    refuse_unlike,
+)
+from maskwright.data.parts.part_files import find_parts, on_this_machine, remote_stamp, stamp_of
 from maskwright.data.written_batch import WrittenBatch
 from maskwright.foundation.errors import DataError, NoRecords, Place, Problem
-from maskwright.foundation.file_identity import note_read
+from maskwright.foundation.files import note_read
 from maskwright.foundation.progress import silent
 from maskwright.plugins.source import number_notation, written_batches_of
 
@@ -26,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from maskwright.data.declaration import VariableDeclaration
-    from maskwright.data.number_notation import NumberNotation
+    from maskwright.data.notations import NumberNotation
     from maskwright.foundation.progress import Progress
     from maskwright.plugins.source import Reading, Source
 
@@ -42,7 +48,7 @@ def part_batches(source: Source, params: Any, parts: Parts, part: Part) -> Itera
         yield from batches
 
 
-def files_in_words(names: Sequence[str]) -> str:
+def files_description(names: Sequence[str]) -> str:
     """What a dataset was read from: ``read from 3 files, part-1.csv to part-3.csv``."""
     return f"read from {f'{len(names)} files, {names[0]} to {names[-1]}' if len(names) > 1 else names[0]}"
 
@@ -154,7 +160,7 @@ class PartsReading:
 
     def _notes_of_files(self) -> dict[str, Any]:
         """What is to be said of the files, and whether marks of numbers may differ."""
-        notes = [files_in_words([each.name for each in self._found])]
+        notes = [files_description([each.name for each in self._found])]
         if self._hive:
             notes[0] += f"; {', '.join(self._hive)} from the names of folders"
         told: dict[str, list[str]] = {}
@@ -175,7 +181,7 @@ class PartsReading:
     @property
     def numbers(self) -> NumberNotation:
         """How all parts write numbers."""
-        from maskwright.data.number_notation import PLAIN
+        from maskwright.data.notations import PLAIN
 
         return self._numbers or PLAIN
 

@@ -1,33 +1,103 @@
-"""What is installed: plugins by kind and name, those that are broken, and who claims which files."""
+"""What is installed: plugins by kind, name and file ending, and those that are broken."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from maskwright.foundation.errors import PluginError
 from maskwright.foundation.nearest_names import unknown_name
-from maskwright.plugins.absent import AbsentPackage, about_absent
 from maskwright.plugins.guarding.origin import BUILT_IN
-from maskwright.plugins.suffixes import Claim, KindWithEndings, claims_of, said_by_name
+from maskwright.plugins.packages import AbsentPackage, about_absent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from maskwright.plugins.action import Action
-    from maskwright.plugins.aggregation import Aggregation
-    from maskwright.plugins.command import Command
-    from maskwright.plugins.constraint_kind import ConstraintKind
-    from maskwright.plugins.edit_reader import EditReader
     from maskwright.plugins.engine import Engine
     from maskwright.plugins.measure import Measure
-    from maskwright.plugins.partition import Partition
-    from maskwright.plugins.plan_check import PlanCheck
+    from maskwright.plugins.partition import Aggregation, Partition
     from maskwright.plugins.remover import AnyMethod
-    from maskwright.plugins.report import Report
-    from maskwright.plugins.report_section import ReportSection
-    from maskwright.plugins.rule_writer import RuleWriter
+    from maskwright.plugins.report import Report, ReportSection
+    from maskwright.plugins.rules import ConstraintKind, EditReader, RuleWriter
+    from maskwright.plugins.run_extensions import Action, Command, PlanCheck
     from maskwright.plugins.source import Source
+
+
+KindWithEndings = Literal["source", "edit_reader", "rule_writer"]
+"""Kinds of plugins that claim endings of file names."""
+
+
+class WithEndings(Protocol):
+    """A source or an edit reader, as far as file names matter."""
+
+    @property
+    def name(self) -> str:
+        """What the pipeline calls it."""
+        ...
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """Endings that it claims."""
+        ...
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A plugin that claims an ending."""
+
+    plugin: str
+    suffix: str
+    package: str
+    is_built_in: bool
+
+
+def claims_of(file: str, offered: Iterable[WithEndings], packages: Mapping[str, str], built_in: str) -> list[Claim]:
+    """Who claims a file, the one that gets it first: built-in plugins, then the longest ending.
+
+    `built_in`: the package of built-in plugins.
+    """
+    name = file.lower()
+    found = [
+        Claim(each.name, suffix, packages[each.name], packages[each.name] == built_in)
+        for each in offered
+        for suffix in sorted(each.suffixes, key=len, reverse=True)
+        if name.endswith(suffix)
+    ]
+    first: dict[str, Claim] = {}
+    for claim in found:
+        first.setdefault(claim.plugin, claim)
+    return sorted(first.values(), key=lambda each: (not each.is_built_in, -len(each.suffix), each.plugin))
+
+
+def rivals(claims: Sequence[Claim]) -> list[Claim]:
+    """Claims of the same rank as the first: none of them can be preferred without a guess."""
+    if not claims or claims[0].is_built_in:
+        return []
+    same = [each for each in claims if len(each.suffix) == len(claims[0].suffix)]
+    return same if len(same) > 1 else []
+
+
+def conflicts_of(
+    plugin: WithEndings, offered: Sequence[WithEndings], packages: Mapping[str, str], built_in: str, kind: str
+) -> Iterator[str]:
+    """Sentences about endings that a plugin claims and others have."""
+    if packages[plugin.name] == built_in:
+        return
+    for suffix in plugin.suffixes:
+        claims = claims_of(f"x{suffix}", offered, packages, built_in)
+        if claims[0].is_built_in:
+            chosen = chosen_by_name(kind, plugin.name)
+            yield f"{suffix} belongs to the built-in {claims[0].plugin}; used only by {chosen}"
+        elif rivals(claims):
+            others = " and ".join(f"{each.plugin} of {each.package}" for each in claims if each.plugin != plugin.name)
+            yield f"{suffix} is claimed by {others} too; say {chosen_by_name(kind, plugin.name)}"
+
+
+def chosen_by_name(kind: str, name: str) -> str:
+    """How a pipeline chooses a plugin by its name, whatever the file is called."""
+    if kind == "rule_writer":
+        return f"`maskwright edits --to {name}`"
+    return f"`format: {name}`" if kind == "source" else f"`- {name}: FILE`"
 
 
 @dataclass(frozen=True)
@@ -118,7 +188,7 @@ class Registry:
             if each.plugin != chosen:
                 yield (
                     f"{file} is taken as {chosen}; {each.plugin} of package {each.package} claims {each.suffix} too, "
-                    f"and {said_by_name(kind, each.plugin)} would choose it"
+                    f"and {chosen_by_name(kind, each.plugin)} would choose it"
                 )
 
     def info(self, kind: str, name: str) -> PluginInfo:

@@ -1,16 +1,11 @@
-"""Finding plugins: who offers what, what is broken and why, and the nearest name for one that does not exist.
-
-A plugin package declares an entry point of group ``maskwright`` that names a module with functions marked
-``@maskwright.hookimpl``. Names in the pipeline choose, and everything is sorted, so neither the order of installation
-nor that of registration can change a result. A broken plugin is listed with its error and never stops the others.
-"""
+"""Finding plugins: who offers what, what is broken and why, and which packages a result depends on."""
 
 from __future__ import annotations
 
 import functools
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib.metadata import EntryPoint, entry_points, version
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -18,34 +13,34 @@ import pluggy
 
 from maskwright.foundation.errors import PluginError, Problem
 from maskwright.plugins import engines, rule_languages
-from maskwright.plugins.absent import AbsentPackage, about_absent
-from maskwright.plugins.allowed import (
+from maskwright.plugins.contract import KINDS, Plugin, contract_error, version_error
+from maskwright.plugins.guarding.call import output_apart
+from maskwright.plugins.guarding.observers import observers_in, refuse_wrappers
+from maskwright.plugins.guarding.origin import BUILT_IN, Origin
+from maskwright.plugins.guarding.wrapping import guarded
+from maskwright.plugins.hooks import HOOKS, PROJECT, Hooks
+from maskwright.plugins.packages import (
     ENVIRONMENT,
     EVERY,
+    AbsentPackage,
     Allowed,
+    about_absent,
     allowed_by_environment,
     allowed_by_pipeline,
     package_name,
+    what_is_missing,
 )
-from maskwright.plugins.contract import KINDS, Plugin, contract_error, version_error
-from maskwright.plugins.guarding.observers import observers_in, refuse_wrappers
-from maskwright.plugins.guarding.origin import BUILT_IN, Origin
-from maskwright.plugins.guarding.standard_output import output_apart
-from maskwright.plugins.guarding.wrapping import guarded
-from maskwright.plugins.hooks import HOOKS, PROJECT, Hooks
-from maskwright.plugins.libraries import what_is_missing
-from maskwright.plugins.registered import PluginInfo, Registry
-from maskwright.plugins.suffixes import KindWithEndings, conflicts_of, rivals, said_by_name
+from maskwright.plugins.registered import KindWithEndings, PluginInfo, Registry, chosen_by_name, conflicts_of, rivals
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from maskwright.plugins.edit_reader import EditReader
     from maskwright.plugins.measure import Measure
     from maskwright.plugins.partition import Partition
     from maskwright.plugins.remover import AnyMethod
-    from maskwright.plugins.rule_writer import RuleWriter
+    from maskwright.plugins.rules import EditReader, RuleWriter
     from maskwright.plugins.source import Source
+
 
 UNKNOWN_KIND = "plugin"
 OWNING = ("ok", "unavailable")
@@ -198,7 +193,7 @@ def _by_suffix(kind: KindWithEndings, path: Path) -> str:
     claims = registry.claims(kind, path.name)
     if rivals(claims):
         listed = " and ".join(f"{each.plugin} of package {each.package}" for each in rivals(claims))
-        hint = f"Say which: {said_by_name(kind, claims[0].plugin)}."
+        hint = f"Say which: {chosen_by_name(kind, claims[0].plugin)}."
         raise PluginError(Problem(f"{path.name!r} is claimed by {listed}, and neither is built in", hint=hint))
     if claims:
         return claims[0].plugin
@@ -365,3 +360,19 @@ def _one_line(error: BaseException) -> str:
     said = " ".join(str(error).split())
     text = f"{type(error).__name__}: {said}" if said else type(error).__name__
     return text if len(text) <= 300 else text[:297] + "..."
+
+
+_NUMBERS = ("numpy", "numba", "scipy", "pyarrow", "pandas", "lxml")
+"""What computes, reads and writes for Maskwright."""
+
+
+def needed_packages() -> dict[str, str]:
+    """Version by distribution: Maskwright, what computes for it, and all packages whose plugins may be used."""
+    offering = {info.distribution for info in plugins().infos if info.status == "ok"}
+    found = {}
+    for name in (BUILT_IN, *_NUMBERS, *sorted(offering - {BUILT_IN})):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # plugins that are tried and not installed
+            continue
+    return found

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from maskwright.data.variable import VariableType
-from maskwright.plugins.method import Method
-from maskwright.plugins.protection_method import ProtectionMethod
+from maskwright.plugins.method import Method, ProtectionMethod
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

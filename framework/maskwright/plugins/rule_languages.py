@@ -6,15 +6,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from maskwright.edits.languages.schematron.options import SchematronOptions
-from maskwright.plugins.edit_reader import EditReader
 from maskwright.plugins.hooks import hookimpl
-from maskwright.plugins.rule_writer import RulesFor, RuleWriter
+from maskwright.plugins.rules import EditReader, RulesFor, RuleWriter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from maskwright.data.levels.declaration import LevelDeclaration
+    from maskwright.data.levels.linked_data import LevelDeclaration
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.languages.conversion.convert import Target
     from maskwright.edits.languages.conversion.converted import Converted

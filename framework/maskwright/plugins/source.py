@@ -1,9 +1,9 @@
-"""What a source is: a file format that can be read and written in bounded memory."""
+"""What a source is: a file format that is read and written in bounded memory, and what it can hold."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
 from maskwright.data.written_batch import WrittenBatch
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from maskwright.data.dataset import Layout
-    from maskwright.data.number_notation import NumberNotation
+    from maskwright.data.levels.linked_data import NestedDocument, NestedElements
+    from maskwright.data.notations import NumberNotation
     from maskwright.data.variable import Variable
     from maskwright.foundation.progress import Progress
-    from maskwright.plugins.format_facts import FormatFacts
     from maskwright.plugins.legal_values import Unheld
-    from maskwright.plugins.nested_reading import NestedReading
 
 
 class Reading(Protocol):
@@ -209,26 +208,85 @@ def written_batches_of(reading: Reading) -> Iterator[Iterator[WrittenBatch]]:
 def number_notation(reading: Reading) -> NumberNotation:
     """How a file writes numbers; plainly, where its source does not say."""
     # Whoever lists plugins reads no numbers.
-    from maskwright.data.number_notation import PLAIN
+    from maskwright.data.notations import PLAIN
 
     notation: NumberNotation = getattr(reading, "numbers", PLAIN)
     return notation
 
 
-LARGEST_LOOKED_INTO = 50_000_000
+LARGEST_SCANNED = 50_000_000
 """Bytes of a file that is opened for the names of its columns, though nothing else can be done with it."""
 
 
 def column_names(source: Source, path: Path, params: Any) -> tuple[str, ...] | None:
     """Names in a data file, for messages about names.
 
-    Returns none where the file is larger than `LARGEST_LOOKED_INTO`, or cannot be read.
+    Returns none where the file is larger than `LARGEST_SCANNED`, or cannot be read.
     """
     try:
-        if path.stat().st_size > LARGEST_LOOKED_INTO:
+        if path.stat().st_size > LARGEST_SCANNED:
             return None
         with batches_of(source.open(path, params, silent)) as batches:
             first = next(batches, None)
     except (InputError, OSError):
         return None
     return None if first is None else tuple(first.schema.names)
+
+
+@dataclass(frozen=True)
+class FormatFacts:
+    """What a file of a format holds, in a few words each; "" where it holds nothing of the kind.
+
+    Attributes
+    ----------
+    types : str
+        Of cells.
+    labels : str
+        What variables and their codes mean.
+    missing_codes : str
+        Missing codes, and what they mean.
+    dates : str
+    precision : str
+        Of numbers.
+    texts : str
+        How long they may be.
+    names : str
+        Which variables may have.
+    file_itself : str
+        What a file says of itself and not of a variable, and what becomes of it.
+    order : str
+        Of the records.
+
+    Examples
+    --------
+    >>> from maskwright import FormatFacts
+    >>> FormatFacts(types="texts", dates="ISO texts").told()["labels"]
+    'none'
+    """
+
+    types: str = ""
+    labels: str = ""
+    missing_codes: str = ""
+    dates: str = ""
+    precision: str = ""
+    texts: str = ""
+    names: str = ""
+    file_itself: str = ""
+    order: str = "kept"
+
+    def told(self) -> dict[str, str]:
+        """What is said of each, by its name in words."""
+        return {each.name.replace("_", " "): getattr(self, each.name) or "none" for each in fields(self)}
+
+
+class NestedReading(Protocol):
+    """A file with records inside records, opened for reading."""
+
+    @property
+    def elements(self) -> NestedElements | None:
+        """Names of its elements; None: no record has records in it."""
+        ...
+
+    def documents(self, at_once: int | None = ...) -> Iterator[NestedDocument]:
+        """Yield the file in documents of so many records of the upper level; None: of all."""
+        ...

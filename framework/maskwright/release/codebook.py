@@ -1,8 +1,4 @@
-"""The codebook of a release: what is published, for those who use it, and in words what was done with it.
-
-What was done is told from the public record alone, so that nothing is said here that is not public there: no seed, no
-hash, no bound that is no published edit. Codes are those that are declared, or that the masked file holds.
-"""
+"""The codebook of a release: what is published, and how each variable was treated."""
 
 from __future__ import annotations
 
@@ -20,7 +16,10 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
+    from maskwright.planning.model import Step
+    from maskwright.planning.plan import Plan
     from maskwright.release.record.run_record import RunRecord
+
 
 MOST_UNDECLARED = 1000
 """Different texts of a variable without declared codes: if there are more, they are not listed."""
@@ -154,7 +153,7 @@ def _notes(public: Mapping[str, Any]) -> Iterator[str]:
     yield f"Masked with Maskwright {public['maskwright']}. {public['records']} records, in {order}."
     for number, step in enumerate(public["steps"], 1):
         names = dict.fromkeys(name for group in step["groups"] for name in group["variables"])
-        params = ", ".join(f"{name}: {_shown(value)}" for name, value in step["params"].items() if _says(value))
+        params = ", ".join(f"{name}: {_shown(value)}" for name, value in step["params"].items() if _is_stated(value))
         if step["takes"]:
             of = f" of {step['takes']}"
         else:
@@ -165,10 +164,10 @@ def _notes(public: Mapping[str, Any]) -> Iterator[str]:
         yield f"In every record: {'; '.join(edit['text'] for edit in edits)}."
 
 
-def _says(value: object) -> bool:
+def _is_stated(value: object) -> bool:
     """Whether a parameter has a value, and not an empty list or section."""
     if isinstance(value, dict | list):
-        return any(_says(each) for each in (value.values() if isinstance(value, dict) else value))
+        return any(_is_stated(each) for each in (value.values() if isinstance(value, dict) else value))
     return value is not None
 
 
@@ -176,7 +175,7 @@ def _shown(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{name}: {_shown(each)}" for name, each in value.items() if _says(each)) + "}"
+        return "{" + ", ".join(f"{name}: {_shown(each)}" for name, each in value.items() if _is_stated(each)) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(_shown(each) for each in value) + "]"
     return str(value)
@@ -199,3 +198,64 @@ def _remarks(name: str, public: Mapping[str, Any]) -> Iterator[str]:
         yield f"{done[:1].upper()}{done[1:]}." if done else "Published as it was."
     if suppressed:
         yield f"{suppressed} cell{'s' * (suppressed != 1)} suppressed."
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """What was done to the values of a variable.
+
+    `said`: in words that may be published. `altered`: whether any value that is published, or was, is another than in
+    the original.
+    """
+
+    said: str
+    altered: bool
+
+
+UNCHANGED = Treatment("unchanged", altered=False)
+NEW_KEYS = Treatment("new random values", altered=True)
+
+
+def treatment(
+    plan: Plan, name: str, emptied: int = 0, beside: Sequence[str] = (), *, reweighted: bool = False
+) -> Treatment:
+    """What a run did to a variable.
+
+    `beside`: variables that steps suppress, and beside whose cells they went where no step names this variable.
+    `reweighted`: of a weight: whether it was divided by the share of the records that was drawn.
+    """
+    if plan.variables[name].renewed:
+        return NEW_KEYS
+    numbers = dict.fromkeys(group.step for group in plan.groups if name in group.variables)
+    computed = {group.step for group in plan.groups if name in group.computed}
+    steps = [(number, plan.steps[number - 1]) for number in numbers]
+    shaping = [(number, step) for number, step in steps if not step.only_removes]
+    said = [
+        f"computed from masked values (step {number})" if number in computed else _named(number, step)
+        for number, step in shaping
+    ]
+    suppressing = [_named(number, step) for number, step in steps if "cells" in step.method.removes]
+    if suppressing:
+        said.append(f"{_cells(emptied)} emptied by {' and '.join(suppressing)}")
+    elif emptied:
+        said.append(complementary_note(emptied, beside))
+    if reweighted:
+        said.append("divided by the share of the records that was drawn")
+    altered = bool(shaping or emptied or reweighted)
+    leaving = [_named(number, step) for number, step in steps if "records" in step.method.removes]
+    if not said and leaving:
+        said.append(f"unchanged in the records that {' and '.join(leaving)} leaves")
+    return Treatment("; ".join(said), altered) if said else UNCHANGED
+
+
+def complementary_note(cells: int, beside: Sequence[str]) -> str:
+    """``12 cells emptied beside suppressed ones of cc``."""
+    return f"{_cells(cells)} emptied beside suppressed ones" + (f" of {', '.join(beside)}" if beside else "")
+
+
+def _cells(count: int) -> str:
+    return f"{count:,} cell" + "s" * (count != 1)
+
+
+def _named(number: int, step: Step) -> str:
+    return f"{step.method.name} (step {number})"

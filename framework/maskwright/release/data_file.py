@@ -1,18 +1,21 @@
-"""The masked data as a file: written, and named for whoever reads it back."""
+"""The masked data as a file: written, named for whoever reads it back, and identified by hash and size."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.parts.addresses import address_of
+from maskwright.data.parts.part_files import find_parts, is_several, on_this_machine
 from maskwright.data.published import published_batches
-from maskwright.data.written_cells import missing_as_written, untouched_cells
+from maskwright.data.stored_cells import missing_as_written, untouched_cells
 from maskwright.pipeline.resolved import DataSource
-from maskwright.release.written_as_meant import refuse_written
+from maskwright.release.round_trip_check import refuse_written
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from maskwright.data.dataset import Dataset, Layout
+    from maskwright.data.parts.model import FoundPart
     from maskwright.data.variable import Variable
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.plugins.source import Source
@@ -124,3 +128,59 @@ def written_data(path: Path, source: Source, params: BaseModel, variables: Seque
     }
     known = params if source.params_of_written is None else source.params_of_written(params)
     return DataSource(path, source, known, declared)
+
+
+class FileFacts(TypedDict):
+    """What tells one file from another."""
+
+    sha256: str
+    bytes: int
+
+
+def file_facts(path: Path) -> FileFacts:
+    """SHA-256 and size of a file, read in pieces; of a folder, of the names and hashes of its files in order."""
+    digest, size = hashlib.sha256(), 0
+    if path.is_dir():
+        for each in sorted(each for each in path.rglob("*") if each.is_file()):
+            own = file_facts(each)
+            digest.update(f"{each.relative_to(path).as_posix()}\0{own['sha256']}\n".encode())
+            size += own["bytes"]
+        return {"sha256": digest.hexdigest(), "bytes": size}
+    with path.open("rb") as stream:
+        return _facts(iter(lambda: stream.read(1 << 20), b""))
+
+
+def data_facts(data: DataSource, layout: Layout | None = None) -> FileFacts:
+    """SHA-256 and size of what data are read from, which need not be a file.
+
+    `layout`: of the data as they were read: what a server has now may be something else.
+    """
+    if layout is not None and "parts" in layout.details:
+        return _facts_of_parts(layout.details["parts"])
+    place = address_of(str(data.path))
+    if data.source.content is None and data.source.reads_folders and is_several(place):
+        return _facts_of_parts(find_parts(place))
+    if data.source.content is None:
+        return file_facts(data.path)
+    if layout is not None and "sha256" in layout.details:
+        return {"sha256": layout.details["sha256"], "bytes": layout.details["bytes"]}
+    return _facts(data.source.content(data.path, data.params))
+
+
+def _facts_of_parts(parts: Iterable[FoundPart]) -> FileFacts:
+    """As of a folder: the hash of names and hashes of its files in order."""
+    digest, size = hashlib.sha256(), 0
+    for part in parts:
+        with on_this_machine(part) as path:
+            own = file_facts(path)
+        digest.update(f"{part.name}\0{own['sha256']}\n".encode())
+        size += own["bytes"]
+    return {"sha256": digest.hexdigest(), "bytes": size}
+
+
+def _facts(pieces: Iterable[bytes]) -> FileFacts:
+    digest, size = hashlib.sha256(), 0
+    for piece in pieces:
+        digest.update(piece)
+        size += len(piece)
+    return {"sha256": digest.hexdigest(), "bytes": size}

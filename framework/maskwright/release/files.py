@@ -1,44 +1,109 @@
-"""Writing a release: every file in a private folder first, moved into place as a set when all is well.
-
-What is guaranteed of the files of one run, whatever ends it:
-
-* Under their final names there is the old set or the new set, whole. A run that is killed, or a power failure, can
-  leave a mixture only while the files are being moved; the next run over one of them then completes the set, or puts
-  the old one back, before it does anything else.
-* What is moved is what was checked: its hash is taken when it is finished, and compared just before.
-* Until then nobody else can read it: the folder is 0700, each file 0600. Files with values of records, or the seed,
-  stay 0600; the others get what the user's mask leaves.
-* Two runs on one output: the second is refused. A run is known to be alive by a lock, which ends with its process.
-* What dead runs left is removed by the next run that writes into the folder.
-
-Nothing is promised of disks that say that they have written what they have not.
-"""
+"""Writing a release: every file in a private folder first, then moved into place or sent as a set."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import secrets
+import shutil
+import tempfile
 from dataclasses import replace
-from pathlib import Path
+from functools import cached_property
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Self
 
 from maskwright.data.parts.addresses import address_of, is_remote
 from maskwright.data.parts.manifest import foreign_file
+from maskwright.data.parts.part_files import MANIFEST, listed_remotely, refuse_without_bucket, removed_remotely, sent
 from maskwright.foundation.errors import DataError, InputError, Place, Problem
-from maskwright.foundation.file_identity import file_identity, refuse_to_overwrite
-from maskwright.foundation.processes.ending_signals import uninterrupted
-from maskwright.foundation.released import note_release, note_unsettled
-from maskwright.foundation.whole_files import PRIVATE, PUBLIC, masked_mode, sync_file, sync_folder
-from maskwright.release.facts import FileFacts, file_facts
-from maskwright.release.recovery import sweep
-from maskwright.release.remote_folder import RemoteFolder
-from maskwright.release.staging import Staging, make_staging
-from maskwright.release.swap import Entry, complete, end_journal, undo, write_journal
+from maskwright.foundation.files import (
+    PRIVATE,
+    PUBLIC,
+    file_identity,
+    masked_mode,
+    refuse_to_overwrite,
+    sync_file,
+    sync_folder,
+)
+from maskwright.foundation.processes.signals import uninterrupted
+from maskwright.foundation.release_outcomes import note_release, note_unsettled
+from maskwright.release.atomic_replacement import Entry, complete, end_journal, sweep, undo, write_journal
+from maskwright.release.data_file import FileFacts, file_facts
+from maskwright.release.work_folders import Staging, make_staging
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from types import TracebackType
+
+
+PREFIX = ".maskwright-to-send-"
+
+
+class RemoteFolder:
+    """A folder of parts on its way to an object store.
+
+    `parent`: folder in which the files are kept until they are sent; None: that of the system for temporary files.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address.rstrip("/")
+        self.parent: Path | None = None
+        self._sent: list[str] = []
+        refuse_without_bucket(self.address)
+        self._refuse_filled()
+
+    @cached_property
+    def path(self) -> Path:
+        """Folder that the files are written into, which nobody else can look into."""
+        found = Path(tempfile.mkdtemp(prefix=PREFIX, dir=self.parent)) / PurePosixPath(self.address).name
+        found.mkdir(mode=0o700)
+        return found
+
+    def send(self, sealed: FileFacts) -> None:
+        """Send every file, the manifest last.
+
+        `sealed`: of the folder when it was checked.
+        """
+        if file_facts(self.path) != sealed:
+            raise InputError(
+                "output data: a file was changed by another program while it was checked; nothing was released"
+            )
+        self._refuse_filled()
+        files = sorted(each for each in self.path.rglob("*") if each.is_file())
+        try:
+            for file in sorted(files, key=lambda each: each == self.path / MANIFEST):
+                target = f"{self.address}/{file.relative_to(self.path).as_posix()}"
+                self._sent.append(target)
+                _send(file, target)
+        except BaseException:
+            self.take_back()
+            raise
+
+    def take_back(self) -> None:
+        """Remove what was sent, the manifest first."""
+        for target in reversed(self._sent):
+            # What the store does not let go of has no manifest, and the next run names it.
+            with contextlib.suppress(InputError):
+                removed_remotely(target)
+        self._sent.clear()
+
+    def remove(self) -> None:
+        """Remove the private folder, where there is one."""
+        if "path" in self.__dict__:
+            shutil.rmtree(self.path.parent, ignore_errors=True)
+
+    def _refuse_filled(self) -> None:
+        there = listed_remotely(self.address)
+        if there:
+            hint = "Name another folder, or remove what is there: an object store replaces no folder as a whole."
+            raise InputError(Problem(f"output data: there are {len(there)} files already", Place(self.address), hint))
+
+
+def _send(file: Path, target: str) -> None:
+    if sent(file, target) != file_facts(file)["sha256"]:
+        message = "the file did not arrive as it was sent; nothing was released"
+        raise InputError(Problem(message, Place(target), "Try again."))
+
 
 FOLDER = 0o777
 """Before the user's mask."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from maskwright.planning.params import PlanningParams
+from maskwright.planning.model import PlanningParams
 from maskwright.release import adjusted_rows
 from maskwright.release.record.run_record import ClassSizes
 
@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from maskwright.planning.model import KeptBy
-    from maskwright.release.record.doubt_record import DoubtRecord
     from maskwright.release.record.measure_record import MeasureRecord
-    from maskwright.release.record.plan_record import GroupRecord, StepRecord
+    from maskwright.release.record.record_parts import DoubtRecord, GroupRecord, StepRecord
     from maskwright.release.record.run_record import (
         ClassesRecord,
         EditRecord,
@@ -145,7 +144,7 @@ def verdict(record: RunRecord) -> str:
         return "Not released: " + ("; ".join(reasons) or "see the notices") + "."
     said = f"Released: {_what_holds(len(record.edits), len(warnings))} in {plural(record.records, 'masked record')}"
     unknown = sum(1 for edit in record.edits if edit.unknown)
-    said += f"; {_not_judged(unknown)}" if unknown else ""
+    said += f"; {_not_decided(unknown)}" if unknown else ""
     without = [(edit.name, edit.not_applicable) for edit in record.edits if edit.not_applicable]
     if without:
         named = [f"{name} does not apply to {count(records)} of them" for name, records in without[:MOST_NAMED]]
@@ -207,7 +206,7 @@ def _named(doubts: Iterable[DoubtRecord], most: int | None = None) -> str:
     return "; ".join(name + (f" of {names(list(of), most)}" if any(of) else "") for name, of in subjects.items())
 
 
-def _not_judged(edits: int) -> str:
+def _not_decided(edits: int) -> str:
     if edits == 1:
         return "1 edit is not judged where a cell that it reads is missing"
     return f"{count(edits)} edits are not judged where a cell that they read is missing"

@@ -18,21 +18,16 @@ There is one for each kind: `method_checks`, `measure_checks`, `partition_checks
 
 from __future__ import annotations
 
-from maskwright.testing.actions import action_checks
-from maskwright.testing.aggregations import aggregation_checks
-from maskwright.testing.commands import command_checks
+from maskwright.testing.clustering import aggregation_checks, partition_checks
 from maskwright.testing.constraints import Verdicts, constraint_checks
 from maskwright.testing.edit_readers import RightRules, WrongRules, edit_reader_checks
 from maskwright.testing.engines import engine_checks
 from maskwright.testing.measures import measure_checks
 from maskwright.testing.methods import method_checks
-from maskwright.testing.offering import offered
-from maskwright.testing.partitions import partition_checks
-from maskwright.testing.plan_checks import plan_check_checks
-from maskwright.testing.ran_pipeline import RanPipeline, RunPipeline, run_pipeline_in
-from maskwright.testing.report_sections import report_section_checks
-from maskwright.testing.reports import report_checks
+from maskwright.testing.pipeline_runs import RanPipeline, RunPipeline, offered, run_pipeline_in
+from maskwright.testing.reports import report_checks, report_section_checks
 from maskwright.testing.rule_writers import rule_writer_checks
+from maskwright.testing.run_extensions import action_checks, command_checks, plan_check_checks
 from maskwright.testing.sources import source_checks
 
 __all__ = [

@@ -1,12 +1,16 @@
-"""What the checks of all kinds of plugins share: the contract first, parameters to run with, excuses, documentation."""
+"""What checks of all kinds share: the contract, parameters, excuses, documentation."""
 
 from __future__ import annotations
 
 import pickle
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import entry_points
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -14,13 +18,44 @@ from pydantic import BaseModel, ValidationError
 
 from maskwright.foundation.errors import PluginFailed
 from maskwright.foundation.yaml_document import load_yaml
-from maskwright.plugins.contract import contract_error
+from maskwright.plugins.contract import contract_error, version_error
 from maskwright.plugins.guarding.origin import BUILT_IN, Origin
+from maskwright.plugins.hooks import HOOKS, PROJECT
 from maskwright.plugins.registry import Named, plugins
-from maskwright.testing.offering_modules import unsaid_contract
 
 if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet
+
+
+def undeclared_contract(kind: str, plugin: Named, package: str) -> str | None:
+    """Say why the modules that offer a plugin do not say which contract it is written for, or return None.
+
+    Of a package that is installed, the module that its entry point names counts, as in a run. From a source tree it may
+    be any of the modules that offer the plugin: a module of tests that imports the hook offers it too.
+
+    `package`: Top-level package of its function; where it is a namespace, other distributions have modules of it too.
+    """
+    offering = list(_offering(kind, plugin, package))
+    installed = {each.module for each in entry_points(group=PROJECT)}
+    named = [each for each in offering if each.__name__ in installed]
+    saying = [each for each in offering if hasattr(each, "CONTRACT")]
+    for module in named or saying or offering[:1]:
+        wrong = version_error(module, module.__name__, "")
+        if wrong is not None:
+            return wrong
+    return None
+
+
+def _offering(kind: str, plugin: Named, package: str) -> Iterator[ModuleType]:
+    """Loaded modules of a package whose hook for this kind gives a plugin of this name."""
+    for name, module in sorted(sys.modules.items()):
+        hook: Callable[[], Iterable[Named]] | None = None
+        if isinstance(module, ModuleType) and name.partition(".")[0] == package:
+            hook = vars(module).get(HOOKS[kind])
+        if callable(hook) and getattr(hook, f"{PROJECT}_impl", None) is not None:
+            with suppress(Exception, SystemExit):  # a hook that fails offers nothing; whose it is, a run says
+                if plugin.name in [each.name for each in hook()]:
+                    yield module
 
 
 Check = Callable[[], object]
@@ -105,7 +140,7 @@ def _without_an_exit(kind: str, name: str, check: Check) -> None:
 def _keeps_the_contract(kind: str, plugin: Named) -> None:
     wrong = _refusal(kind, plugin)
     require(wrong is None, wrong or "")
-    unsaid = unsaid_contract(kind, plugin, _package(plugin))
+    unsaid = undeclared_contract(kind, plugin, _package(plugin))
     require(unsaid is None, unsaid or "")
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from pydantic import BaseModel
 
 from maskwright.foundation.errors import PluginError, PluginFailed
-from maskwright.masking.protecting.contract import checked_masked, checked_removed
+from maskwright.masking.protecting.method_contract import checked_masked, checked_removed
 from maskwright.plugins.method import Masked
 from maskwright.plugins.remover import AnyMethod, Removed, Remover
-from maskwright.testing.blocks import block_of, numbers, with_companions, with_holes
 from maskwright.testing.checks import generator, require
+from maskwright.testing.sample_data import block_of, numbers, with_companions, with_holes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,11 +11,10 @@ import numpy as np
 
 from maskwright.edits.constraint_kinds import params_of as params_of_numbers
 from maskwright.foundation.errors import PluginFailed
-from maskwright.plugins.constraint_kind import ConstraintKind, MovableRows
 from maskwright.plugins.guarding.frozen import frozen
 from maskwright.plugins.guarding.origin import Origin
 from maskwright.plugins.guarding.returned_values import checked_points, checked_verdicts
-from maskwright.testing.blocks import numbers, with_holes
+from maskwright.plugins.rules import ConstraintKind, MovableRows
 from maskwright.testing.checks import (
     NO_EXCUSES,
     Check,
@@ -26,8 +25,8 @@ from maskwright.testing.checks import (
     collected,
     require,
 )
-from maskwright.testing.concurrent_calls import check_calls
-from maskwright.testing.conduct import prints_nothing
+from maskwright.testing.conduct import check_calls, prints_nothing
+from maskwright.testing.sample_data import numbers, with_holes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -98,7 +97,7 @@ class _Trial:
         yield "picklable", partial(check_picklable, kind, kind.evaluate)
         yield "examples", self._has_examples
         for number, each in enumerate(self._examples, 1):
-            yield f"verdicts_{number}", partial(self._as_said, each)
+            yield f"verdicts_{number}", partial(self._as_stated_verdicts, each)
             yield f"missing_cells_{number}", partial(self._missing_cells, each)
             yield f"input_unmodified_{number}", partial(self._input_unmodified, each)
             yield f"concurrent_calls_{number}", partial(self._concurrent, each)
@@ -125,7 +124,7 @@ class _Trial:
         except PluginFailed as error:
             raise AssertionError(str(error)) from None
 
-    def _as_said(self, example: Verdicts) -> None:
+    def _as_stated_verdicts(self, example: Verdicts) -> None:
         for wanted, rows, said in (
             (1, example.obeyed, "obeyed"),
             (0, example.broken, "broken"),

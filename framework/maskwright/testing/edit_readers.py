@@ -17,8 +17,7 @@ from maskwright.commands.validate import validate
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import EditError, InputError
 from maskwright.testing.checks import NO_EXCUSES, Check, Excuses, check_described, checks_of_all, collected, require
-from maskwright.testing.concurrent_calls import check_calls
-from maskwright.testing.conduct import prints_nothing, without_network
+from maskwright.testing.conduct import check_calls, prints_nothing, without_network
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from maskwright.edits.evaluation.check import Outcome
-    from maskwright.plugins.edit_reader import EditReader
+    from maskwright.plugins.rules import EditReader
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from maskwright.testing.ran_pipeline import NO_FILES, RanPipeline, RunPipeline, run_pipeline_in
+from maskwright.testing.pipeline_runs import NO_FILES, RanPipeline, RunPipeline, run_pipeline_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.data.levels.declaration import LevelDeclaration
+from maskwright.data.levels.linked_data import LevelDeclaration
 from maskwright.data.levels.linking import linked_levels
 from maskwright.foundation.errors import MaskwrightError
-from maskwright.plugins.compared_levels import ComparedLevels, plain_records
 from maskwright.plugins.measure import Comparison, Measure
-from maskwright.plugins.measurement import Measurement
-from maskwright.testing.blocks import dataset_of, numbers, with_holes
+from maskwright.plugins.measurement import ComparedLevels, Measurement, plain_records
 from maskwright.testing.checks import (
     Check,
     ChecksOf,
@@ -27,8 +25,8 @@ from maskwright.testing.checks import (
     params_of,
     require,
 )
-from maskwright.testing.concurrent_calls import check_calls
-from maskwright.testing.conduct import prints_nothing, telling_values, tells_no_values
+from maskwright.testing.conduct import check_calls, prints_nothing, recognisable_values, reveals_no_values
+from maskwright.testing.sample_data import dataset_of, numbers, with_holes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -130,18 +128,18 @@ def _checks(measure: Measure, given: Params) -> Iterator[tuple[str, Check]]:
     constant.original[:, 1] = constant.masked[:, 1] = 7.0
     holes = _Files(with_holes(usual.original), with_holes(usual.masked))
     yield "measurement", partial(_measurement, measure, given, usual)
-    yield "missing_cells", partial(_answers_or_says_why, measure, given, holes)
-    yield "constant_column", partial(_answers_or_says_why, measure, given, constant)
-    yield "one_record", partial(_answers_or_says_why, measure, given, _Files(usual.original[:1], usual.masked[:1]))
+    yield "missing_cells", partial(_answers_or_refuses, measure, given, holes)
+    yield "constant_column", partial(_answers_or_refuses, measure, given, constant)
+    yield "one_record", partial(_answers_or_refuses, measure, given, _Files(usual.original[:1], usual.masked[:1]))
     rows = np.arange(0, 60, 2)
     sampled = _Files(usual.original, usual.masked[rows], origin=rows.astype(np.int64), who_masked=rows.astype(np.int64))
-    yield "sampled_records", partial(_answers_or_says_why, measure, given, sampled)
+    yield "sampled_records", partial(_answers_or_refuses, measure, given, sampled)
     if measure.of_one_file:
         yield "of_one_file", partial(_of_one_file, measure, given)
     if measure.compares_unpaired:
         yield "unpaired_records", partial(_unpaired, measure, given, sampled)
     for name, files in _more_files(usual):
-        yield name, partial(_answers_or_says_why, measure, given, files)
+        yield name, partial(_answers_or_refuses, measure, given, files)
     yield "paired_by_origin", partial(_paired_by_origin, measure, given)
     yield "identity", partial(_identity, measure, given)
     yield "input_unmodified", partial(_input_unmodified, measure, given)
@@ -198,7 +196,7 @@ def _check_measurement(measure: Measure, files: _Files, found: Measurement) -> N
         require(found.interval[0] <= found.value <= found.interval[1], "the interval must hold the value")
 
 
-def _answers_or_says_why(measure: Measure, given: Params, files: _Files) -> None:
+def _answers_or_refuses(measure: Measure, given: Params, files: _Files) -> None:
     """Degenerate files are measured, or refused with a sentence for people."""
     try:
         found = _compute(measure, given, files)
@@ -284,14 +282,14 @@ def _notes(measure: Measure, given: Params) -> None:
     """Require that what a measure says, or refuses, holds no value of a record."""
     usual = _usual()
     large = _Files(np.round(usual.original * 1e6 + 1e9, 3), np.round(usual.masked * 1e6 + 1e9, 3))
-    telling = telling_values(np.vstack([large.original, large.masked]))
+    telling = recognisable_values(np.vstack([large.original, large.masked]))
     try:
         found = _compute(measure, given, large)
     except MaskwrightError as error:
-        tells_no_values(str(error), telling, "refusals")
+        reveals_no_values(str(error), telling, "refusals")
         return
     require(all(isinstance(note, str) for note in found.notes), "notes must be texts")
-    tells_no_values([found.notes, found.sentence], telling, "notes and sentence")
+    reveals_no_values([found.notes, found.sentence], telling, "notes and sentence")
 
 
 def _declared_parts(measure: Measure, given: Params) -> None:

@@ -16,7 +16,6 @@ from maskwright.plugins.guarding.wrapping import guarded
 from maskwright.plugins.method import Masked
 from maskwright.plugins.parameter_markers import PromisesK
 from maskwright.plugins.remover import AnyMethod, Removed, Remover
-from maskwright.testing.blocks import TYPES, block_of, numbers, with_holes
 from maskwright.testing.checks import (
     Check,
     ChecksOf,
@@ -30,8 +29,14 @@ from maskwright.testing.checks import (
     require,
 )
 from maskwright.testing.claims import CLAIMS, protected, returned
-from maskwright.testing.concurrent_calls import check_calls
-from maskwright.testing.conduct import prints_nothing, telling_values, tells_no_values, without_published
+from maskwright.testing.conduct import (
+    check_calls,
+    prints_nothing,
+    recognisable_values,
+    reveals_no_values,
+    without_published,
+)
+from maskwright.testing.sample_data import TYPES, block_of, numbers, with_holes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,9 +68,9 @@ def _checks(method: AnyMethod, given: Params) -> Iterator[tuple[str, Check]]:
         if method.handles_missing:
             block = block_of(with_holes(usual_numbers(p, name)), name)
             yield f"missing_cells_{name}", partial(_shapes, method, given, block)
-        yield f"one_record_{name}", partial(_answers_or_says_why, method, given, block_of(numbers(1, p, name), name))
+        yield f"one_record_{name}", partial(_answers_or_refuses, method, given, block_of(numbers(1, p, name), name))
         same = block_of(np.repeat(numbers(1, p, name), 30, axis=0), name)
-        yield f"identical_records_{name}", partial(_answers_or_says_why, method, given, same)
+        yield f"identical_records_{name}", partial(_answers_or_refuses, method, given, same)
     if not accepted:
         return
     first = accepted[0]
@@ -73,7 +78,7 @@ def _checks(method: AnyMethod, given: Params) -> Iterator[tuple[str, Check]]:
     if p > 1:
         constant = usual_numbers(p, first)
         constant[:, 1] = 2.0
-        yield "constant_column", partial(_answers_or_says_why, method, given, block_of(constant, first))
+        yield "constant_column", partial(_answers_or_refuses, method, given, block_of(constant, first))
     if first == "continuous":
         yield "large_numbers", partial(_shapes, method, given, block_of(usual_numbers(p, first) * 1e9 + 1e12))
     yield "input_unmodified", partial(_input_unmodified, method, given, usual)
@@ -175,20 +180,20 @@ def _notes(method: AnyMethod, given: Params, values_of: _Numbers, p: int, kind: 
     values = values_of(p, kind)
     if kind in ("continuous", "integer"):
         values = np.round(values * 1e6 + 1e9, 0 if kind == "integer" else 3)
-    telling = telling_values(values)
+    telling = recognisable_values(values)
     try:
         found = _returned(method, given, block_of(values, kind))
     except MaskwrightError as error:
-        tells_no_values(str(error), telling, "refusals")
+        reveals_no_values(str(error), telling, "refusals")
         return
     try:
         json.dumps(dict(found.notes), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise AssertionError(f"notes must be texts and finite numbers, for the record is JSON: {error}") from None
-    tells_no_values([without_published(found.notes), found.doubts], telling, "notes and doubts")
+    reveals_no_values([without_published(found.notes), found.doubts], telling, "notes and doubts")
 
 
-def _answers_or_says_why(method: AnyMethod, given: Params, block: Block) -> None:
+def _answers_or_refuses(method: AnyMethod, given: Params, block: Block) -> None:
     """Degenerate blocks are masked, or refused with a sentence for people."""
     try:
         masked = _protected(method, given, block)

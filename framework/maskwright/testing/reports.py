@@ -1,28 +1,120 @@
-"""Checks of reports: any record becomes a file, always the same one, and whole."""
+"""Checks of reports and report sections, on records of runs with nothing and with everything in them."""
 
 from __future__ import annotations
 
 import copy
 import tempfile
+import types
 from contextlib import contextmanager
 from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
-from maskwright.release.record.for_reports import record_for_reports
-from maskwright.release.record.run_record import RunRecord
-from maskwright.testing.checks import NO_EXCUSES, Check, Excuses, check_described, checks_of_all, collected, require
-from maskwright.testing.concurrent_calls import check_calls, fingerprint
-from maskwright.testing.conduct import prints_nothing, without_network
-from maskwright.testing.run_records import MARKUP, maximal_record, minimal_record
+from maskwright.plugins.guarding.returned_values import checked_section
+from maskwright.release.record.measure_record import TableRecord
+from maskwright.release.record.record_parts import RecordPart
+from maskwright.release.record.run_record import InputFile, RunRecord, record_for_reports
+from maskwright.testing.checks import (
+    NO_EXCUSES,
+    Check,
+    ChecksOf,
+    Excuses,
+    Params,
+    as_the_engine_takes_it,
+    check_described,
+    checks_of_all,
+    collected,
+    params_of,
+    require,
+)
+from maskwright.testing.conduct import check_calls, fingerprint, prints_nothing, without_network
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from _pytest.mark.structures import ParameterSet
 
-    from maskwright.plugins.report import Report
+    from maskwright.plugins.report import Report, ReportSection, SectionContent
+
+
+SEED = 8_271_828_182_845_904
+HASH = "5ec2e7" * 10 + "5ec2"
+NAMES = {"method": "microaggregation", "measure": "pil"}
+"""Names of plugins are those of some that are there: what is said of them can be looked up."""
+MARKUP = '<script>alert("x")</script>'
+
+
+def minimal_record() -> dict[str, Any]:
+    """Plain data of a record in which everything is empty that may be."""
+    return RunRecord.model_validate(_least(RunRecord)).to_json()
+
+
+def maximal_record() -> dict[str, Any]:
+    """Plain data of a record in which every field has something: texts hold markup, the seed is `SEED`.
+
+    Hashes of input files are `HASH`.
+    """
+    return RunRecord.model_validate(_most(RunRecord, "run")).to_json()
+
+
+def _is_part(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, RecordPart)
+
+
+def _least(kind: Any) -> Any:
+    """Least content of a type: the empty text, no entries, null where it may be."""
+    if _is_part(kind):
+        return {name: _least(field.annotation) for name, field in kind.model_fields.items() if field.is_required()}
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _least(arguments[0])
+    if origin is Literal:
+        return arguments[0]
+    if origin is tuple and Ellipsis not in arguments:
+        return tuple(map(_least, arguments))
+    least: dict[Any, Any] = {tuple: (), list: [], dict: {}, int: 0, float: 0.0, bool: False, str: ""}
+    return least.get(origin or kind)
+
+
+def _most(kind: Any, name: str, number: int = 1) -> Any:
+    """Content of a type, with texts that say where they are."""
+    if _is_part(kind):
+        return _most_of_part(kind, number)
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (Annotated, Union, types.UnionType):
+        return _most(next(each for each in arguments if each is not type(None)), name, number)
+    if origin is Literal:
+        return arguments[number % len(arguments)]
+    if origin is dict:
+        return {f"{name} {each}": _most(arguments[1], name, each) for each in (1, 2, 3)}
+    if origin in (tuple, list):
+        is_one_kind = origin is list or Ellipsis in arguments
+        kinds = (arguments[0],) * 3 if is_one_kind else arguments
+        return origin(_most(each, name, place) for place, each in enumerate(kinds, 1))
+    text = f"{name} {number}"
+    most: dict[Any, Any] = {str: NAMES.get(name, f"{text} {MARKUP} ü"), float: 12.5 * number, bool: True}
+    most[int] = SEED if name == "seed" else number
+    return most.get(kind, text)
+
+
+def _most_of_part(kind: type[RecordPart], number: int) -> dict[str, Any]:
+    if kind is TableRecord:
+        return _table(number)
+    content = {each: _most(field.annotation, each, number) for each, field in kind.model_fields.items()}
+    return {**content, "sha256": HASH} if kind is InputFile else content
+
+
+def _table(number: int) -> dict[str, Any]:
+    """Table whose rows have as many figures as there are columns for them."""
+    return {
+        "name": f"table {number}",
+        "title": f"title {MARKUP}",
+        "columns": ("size", "records", "others"),
+        "rows": tuple((f"{each}", (2.0 * each, 3.0 * each)) for each in (1, 2, 3)),
+        "unit": "records",
+    }
+
 
 HTML_ENDINGS = (".html", ".htm", ".xhtml", ".svg")
 
@@ -160,3 +252,48 @@ class _References(HTMLParser):
         found = text.lower().replace(" ", "").replace("'", "").replace('"', "")
         if "@import" in found or any(not part.startswith(("data:", "#")) for part in found.split("url(")[1:]):
             self.elsewhere.append(where)
+
+
+def _checks_of_section(section: ReportSection, given: Params) -> Iterator[tuple[str, Check]]:
+    minimal, maximal = minimal_record(), maximal_record()
+    yield "parameters", partial(params_of, section, given)
+    yield "documented", partial(check_described, section.name, section.summary, section.params)
+    yield "title", partial(_titled, section)
+    yield "minimal_record", partial(_composed, section, given, minimal)
+    yield "maximal_record", partial(_has_content, section, given, maximal)
+    yield "composed_alike", partial(_same_section, section, given, maximal)
+    yield "concurrent_calls", partial(_concurrent_section, section, given)
+    yield "prints_nothing", partial(_silent_section, section, given, maximal)
+
+
+report_section_checks = ChecksOf("report_section", _checks_of_section)
+
+
+def _titled(section: ReportSection) -> None:
+    require(bool(section.title.strip()), f"{section.name}: title is empty; it is the heading in every report")
+
+
+def _composed(section: ReportSection, given: Params, record: dict[str, Any]) -> SectionContent:
+    """Content, of the record as the engine hands it: read-only, without the seed and hashes of the input."""
+    with without_network():
+        found = section.compose(record_for_reports(RunRecord.model_validate(record)), params_of(section, given))
+    return as_the_engine_takes_it("report_section", section, checked_section, found)
+
+
+def _has_content(section: ReportSection, given: Params, record: dict[str, Any]) -> None:
+    found = _composed(section, given, record)
+    require(bool(found.paragraphs or found.rows or found.figures), "the section of a record with everything is empty")
+
+
+def _same_section(section: ReportSection, given: Params, record: dict[str, Any]) -> None:
+    one, other = (fingerprint(_composed(section, given, record)) for _ in range(2))
+    require(one == other, "the same record, composed twice, gives different content: no time, no random names")
+
+
+def _concurrent_section(section: ReportSection, given: Params) -> None:
+    records = [{**maximal_record(), "records": number} for number in (10, 20, 30, 40)]
+    check_calls(section.compose, lambda record: _composed(section, given, record), records)
+
+
+def _silent_section(section: ReportSection, given: Params, record: dict[str, Any]) -> None:
+    prints_nothing(lambda: _composed(section, given, record))

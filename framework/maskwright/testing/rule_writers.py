@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import EditError
-from maskwright.plugins.guarding.further_kinds import checked_rules
-from maskwright.plugins.rule_writer import RulesFor
+from maskwright.plugins.guarding.returned_values import checked_rules
+from maskwright.plugins.rules import RulesFor
 from maskwright.testing.checks import (
     NO_EXCUSES,
     Check,
@@ -19,8 +19,7 @@ from maskwright.testing.checks import (
     collected,
     require,
 )
-from maskwright.testing.concurrent_calls import check_calls
-from maskwright.testing.conduct import prints_nothing, without_network
+from maskwright.testing.conduct import check_calls, prints_nothing, without_network
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from maskwright.edits.edit import Edit
     from maskwright.edits.languages.conversion.converted import Converted
-    from maskwright.plugins.rule_writer import RuleWriter
+    from maskwright.plugins.rules import RuleWriter
 
 
 RULES = (
@@ -76,7 +75,7 @@ def _checks(writer: RuleWriter) -> Iterator[tuple[str, Check]]:
     yield "documented", partial(check_described, writer.name, writer.summary)
     for name, about in ABOUT.items():
         yield f"each_edit_alone_{name}", partial(_each_alone, writer, edits, about)
-    yield "says_something", partial(_says_something, writer, edits)
+    yield "says_something", partial(_has_content, writer, edits)
     yield "nothing_is_left_out", partial(_nothing_left_out, writer, edits)
     yield "refuses_all_at_once", partial(_refuses_all, writer, edits)
     yield "no_edits", partial(_written_or_refused, writer, EditSet(), RulesFor())
@@ -109,17 +108,19 @@ def _each_alone(writer: RuleWriter, edits: EditSet, about: RulesFor) -> None:
         _written_or_refused(writer, EditSet((edit,)), about)
 
 
-def _sayable(writer: RuleWriter, edits: EditSet) -> tuple[Edit, ...]:
+def _expressible(writer: RuleWriter, edits: EditSet) -> tuple[Edit, ...]:
     return tuple(edit for edit in edits if _written_or_refused(writer, EditSet((edit,)), RulesFor()) is not None)
 
 
-def _says_something(writer: RuleWriter, edits: EditSet) -> None:
-    require(bool(_sayable(writer, edits)), "it refuses edits of every kind: an equality, a bound, a set of categories")
+def _has_content(writer: RuleWriter, edits: EditSet) -> None:
+    require(
+        bool(_expressible(writer, edits)), "it refuses edits of every kind: an equality, a bound, a set of categories"
+    )
 
 
 def _nothing_left_out(writer: RuleWriter, edits: EditSet) -> None:
     """Require that every edit that it can say makes a difference to the file."""
-    sayable = _sayable(writer, edits)
+    sayable = _expressible(writer, edits)
     whole = _written(writer, EditSet(sayable), RulesFor()).text
     for edit in sayable:
         others = EditSet(tuple(each for each in sayable if each is not edit))
@@ -131,7 +132,7 @@ def _nothing_left_out(writer: RuleWriter, edits: EditSet) -> None:
 
 def _refuses_all(writer: RuleWriter, edits: EditSet) -> None:
     """Require that a set with edits that it cannot say is refused, each of them by name."""
-    sayable = {edit.name for edit in _sayable(writer, edits)}
+    sayable = {edit.name for edit in _expressible(writer, edits)}
     unsaid = [edit.name for edit in edits if edit.name not in sayable]
     if not unsaid:
         return
@@ -146,13 +147,13 @@ def _refuses_all(writer: RuleWriter, edits: EditSet) -> None:
 
 
 def _alike(writer: RuleWriter, edits: EditSet) -> None:
-    chosen = EditSet(_sayable(writer, edits))
+    chosen = EditSet(_expressible(writer, edits))
     one, other = (_written(writer, chosen, RulesFor()).text for _ in range(2))
     require(one == other, "the same edits, written twice, give different files: no time, no random names")
 
 
 def _concurrent(writer: RuleWriter, edits: EditSet) -> None:
-    pieces = [EditSet((edit,)) for edit in _sayable(writer, edits)[:4]]
+    pieces = [EditSet((edit,)) for edit in _expressible(writer, edits)[:4]]
     check_calls(writer.write, lambda piece: writer.write(piece, RulesFor()), pieces)
 
 

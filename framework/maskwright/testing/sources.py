@@ -18,7 +18,7 @@ from maskwright.pipeline.resolved import DataSource
 from maskwright.plugins.registry import plugins
 from maskwright.plugins.source import batches_of
 from maskwright.release.data_file import write_dataset, written_data
-from maskwright.release.written_as_meant import refuse_difference
+from maskwright.release.round_trip_check import refuse_difference
 from maskwright.testing.checks import (
     DEFAULTS,
     NO_EXCUSES,
@@ -31,15 +31,20 @@ from maskwright.testing.checks import (
     params_of,
     require,
 )
-from maskwright.testing.concurrent_calls import check_calls
-from maskwright.testing.conduct import prints_nothing, telling_values, tells_no_values, without_network
-from maskwright.testing.offering import offered
-from maskwright.testing.source_files import (
+from maskwright.testing.conduct import (
+    check_calls,
+    prints_nothing,
+    recognisable_values,
+    reveals_no_values,
+    without_network,
+)
+from maskwright.testing.pipeline_runs import offered
+from maskwright.testing.sample_data import (
     Table,
     awkward_tables,
     counted_tables,
     damaged,
-    telling_table,
+    recognisable_table,
     usual_tables,
 )
 
@@ -119,7 +124,7 @@ class _Trial:
             for name, table in counted_tables():
                 yield name, partial(self._counted, table)
             yield "no_records", self._no_records
-            yield "written_alike", self._written_alike
+            yield "written_alike", self._same_bytes_twice
         else:
             yield "records_of_the_sample", self._sample_counted
         if self._source.not_written is None:
@@ -148,7 +153,7 @@ class _Trial:
         """File of the format, in a folder of its own."""
         with self._folder() as path:
             if self._sample is None:
-                self._write(telling_table(seed).dataset(), path)
+                self._write(recognisable_table(seed).dataset(), path)
                 yield path
             else:
                 copied = path.with_name(self._sample.name)
@@ -215,7 +220,7 @@ class _Trial:
 
     def _no_records(self) -> None:
         """Nothing to write is written, or refused in words."""
-        data = telling_table().dataset()
+        data = recognisable_table().dataset()
         none = data.taken(data.columns[0].values[:0].astype("int64"))
         with self._folder() as path:
             try:
@@ -226,7 +231,7 @@ class _Trial:
                 return
             require(not found, "a file without records is read as one with records")
 
-    def _written_alike(self) -> None:
+    def _same_bytes_twice(self) -> None:
         with self._file() as one, self._file() as other:
             require(one.read_bytes() == other.read_bytes(), "the same records, written twice, give different files")
 
@@ -271,8 +276,8 @@ class _Trial:
         require(len(set(schema.names)) == len(schema.names), "names of columns must be unique")
         require(isinstance(layout, Layout), "layout must be a maskwright.Layout")
         require(layout.format == self._source.name, f"the format of the layout must be {self._source.name!r}")
-        values = telling_table().frame["amount"].to_numpy()
-        tells_no_values(repr(dict(layout.details)), telling_values(values), "details of the layout")
+        values = recognisable_table().frame["amount"].to_numpy()
+        reveals_no_values(repr(dict(layout.details)), recognisable_values(values), "details of the layout")
 
     def _progress(self) -> None:
         told: list[float] = []
@@ -285,7 +290,9 @@ class _Trial:
         with self._file(1) as one, self._file(2) as two, self._file(3) as three, self._file(4) as four:
             check_calls(self._source.open, self._records, (one, two, three, four))
         if self._sample is None:
-            check_calls(self._source.write, self._through, [telling_table(seed).dataset() for seed in (1, 2, 3, 4)])
+            check_calls(
+                self._source.write, self._through, [recognisable_table(seed).dataset() for seed in (1, 2, 3, 4)]
+            )
 
     def _through(self, data: Dataset) -> list[Any]:
         with self._folder() as path:
@@ -297,7 +304,7 @@ class _Trial:
             prints_nothing(partial(self._records, path))
         if self._sample is None:
             with without_network():
-                prints_nothing(partial(self._through, telling_table().dataset()))
+                prints_nothing(partial(self._through, recognisable_table().dataset()))
 
     def _damaged(self, name: str) -> None:
         """Read as far as it can be, or refused in words that hold no value."""
@@ -340,8 +347,8 @@ class _Trial:
 def _check_refusal(error: InputError, path: Path) -> None:
     said = [f"{problem.place or ''} {problem.message}" for problem in error.problems]
     require(all(path.name in each for each in said), "a refusal must name the file: Problem(message, Place(str(path)))")
-    values = telling_table().frame["amount"].to_numpy()
-    tells_no_values(str(error), telling_values(values), "refusals")
+    values = recognisable_table().frame["amount"].to_numpy()
+    reveals_no_values(str(error), recognisable_values(values), "refusals")
 
 
 def _same_count(found: int, wanted: int) -> None:

@@ -30,15 +30,17 @@ from maskwright import (
     perform,
     several_tries,
 )  # fmt: skip
-from maskwright_builtin.engines.dask_addresses import address_of, security_here, security_of
-from maskwright_builtin.engines.dask_checks import (
+from maskwright_builtin.engines.dask_cluster import (
+    DaskParams,
     Packages,
+    address_of,
     check_processors,
     check_workers,
     difference_here,
     kind_of_processor,
+    security_here,
+    security_of,
 )
-from maskwright_builtin.engines.dask_params import DaskParams
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

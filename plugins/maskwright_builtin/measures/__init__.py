@@ -6,43 +6,46 @@ from maskwright_builtin.measures.attribute_disclosure.edit_knowledge_disclosure 
 from maskwright_builtin.measures.attribute_disclosure.interval_disclosure import INTERVAL_DISCLOSURE
 from maskwright_builtin.measures.attribute_disclosure.order_statistics_attack import ORDER_STATISTICS_ATTACK
 from maskwright_builtin.measures.groups.household_linkage import HOUSEHOLD_LINKAGE
-from maskwright_builtin.measures.groups.household_risk import HOUSEHOLD_RISK
-from maskwright_builtin.measures.groups.household_uniqueness import HOUSEHOLD_UNIQUENESS
-from maskwright_builtin.measures.information_loss.categorical.contingency_table_loss import CONTINGENCY_TABLE_LOSS
-from maskwright_builtin.measures.information_loss.categorical.contingency_tables import CONTINGENCY_TABLES
-from maskwright_builtin.measures.information_loss.categorical.cramers_v import CRAMERS_V
-from maskwright_builtin.measures.information_loss.categorical.distance_based_loss import DISTANCE_BASED_LOSS
-from maskwright_builtin.measures.information_loss.categorical.entropy_based_loss import ENTROPY_BASED_LOSS
+from maskwright_builtin.measures.groups.household_risk import HOUSEHOLD_RISK, HOUSEHOLD_UNIQUENESS
+from maskwright_builtin.measures.information_loss.additive_losses import (
+    HIGHER_MOMENTS,
+    IL1S,
+    SQUARED_ERROR,
+    STRUCTURAL_ZEROS,
+)
+from maskwright_builtin.measures.information_loss.categorical.category_losses import (
+    CRAMERS_V,
+    DISTANCE_BASED_LOSS,
+    ENTROPY_BASED_LOSS,
+)
+from maskwright_builtin.measures.information_loss.categorical.contingency_tables import (
+    CONTINGENCY_TABLE_LOSS,
+    CONTINGENCY_TABLES,
+)
 from maskwright_builtin.measures.information_loss.discrepancy import DISCREPANCY
 from maskwright_builtin.measures.information_loss.distributions import HELLINGER, KOLMOGOROV_SMIRNOV
-from maskwright_builtin.measures.information_loss.higher_moments import HIGHER_MOMENTS
-from maskwright_builtin.measures.information_loss.il1s import IL1S
 from maskwright_builtin.measures.information_loss.microaggregation_gap import MICROAGGREGATION_GAP
 from maskwright_builtin.measures.information_loss.probabilistic_information_loss import PROBABILISTIC_INFORMATION_LOSS
 from maskwright_builtin.measures.information_loss.propensity import PROPENSITY
 from maskwright_builtin.measures.information_loss.regression_overlap import REGRESSION_OVERLAP
-from maskwright_builtin.measures.information_loss.squared_error import SQUARED_ERROR
-from maskwright_builtin.measures.information_loss.structural_zeros import STRUCTURAL_ZEROS
 from maskwright_builtin.measures.information_loss.subdomains import SUBDOMAINS
 from maskwright_builtin.measures.information_loss.thesis_information_loss import THESIS_INFORMATION_LOSS
 from maskwright_builtin.measures.key_variables.individual_risk import INDIVIDUAL_RISK
-from maskwright_builtin.measures.key_variables.k_anonymity import K_ANONYMITY
-from maskwright_builtin.measures.key_variables.k_map import K_MAP
-from maskwright_builtin.measures.key_variables.l_diversity import L_DIVERSITY
+from maskwright_builtin.measures.key_variables.k_anonymity import K_ANONYMITY, K_MAP, UNIQUENESS
+from maskwright_builtin.measures.key_variables.l_diversity_t_closeness import L_DIVERSITY, T_CLOSENESS
 from maskwright_builtin.measures.key_variables.population_uniques import POPULATION_UNIQUES
 from maskwright_builtin.measures.key_variables.suda import SUDA
-from maskwright_builtin.measures.key_variables.t_closeness import T_CLOSENESS
-from maskwright_builtin.measures.key_variables.uniqueness import UNIQUENESS
-from maskwright_builtin.measures.record_linkage.distance_record_linkage import DISTANCE_RECORD_LINKAGE
-from maskwright_builtin.measures.record_linkage.mahalanobis_record_linkage import MAHALANOBIS_RECORD_LINKAGE
+from maskwright_builtin.measures.record_linkage.distance_record_linkage import (
+    DISTANCE_RECORD_LINKAGE,
+    MAHALANOBIS_RECORD_LINKAGE,
+)
 from maskwright_builtin.measures.record_linkage.mixed.mixed_probabilistic_record_linkage import (
     MIXED_PROBABILISTIC_RECORD_LINKAGE,
 )
 from maskwright_builtin.measures.record_linkage.mixed.mixed_record_linkage import MIXED_RECORD_LINKAGE
 from maskwright_builtin.measures.record_linkage.probabilistic_record_linkage import PROBABILISTIC_RECORD_LINKAGE
-from maskwright_builtin.measures.scores.score import SCORE
-from maskwright_builtin.measures.scores.thesis_score import THESIS_SCORE
-from maskwright_builtin.measures.scores.weighted_score import WEIGHTED_SCORE
+from maskwright_builtin.measures.scores import SCORE, THESIS_SCORE
+from maskwright_builtin.measures.weighted_score import WEIGHTED_SCORE
 
 MEASURES = (
     EDIT_KNOWLEDGE_DISCLOSURE,

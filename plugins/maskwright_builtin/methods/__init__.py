@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright_builtin.methods.coding import TOP_AND_BOTTOM_CODING
 from maskwright_builtin.methods.distribution import PROBABILITY_DISTRIBUTION, RESAMPLING
 from maskwright_builtin.methods.generalisation import GENERALISATION, MONDRIAN
 from maskwright_builtin.methods.lossy_compression import LOSSY_COMPRESSION
 from maskwright_builtin.methods.microaggregation.fuzzy_microaggregation import FUZZY_MICROAGGREGATION
-from maskwright_builtin.methods.microaggregation.individual_ranking import INDIVIDUAL_RANKING
-from maskwright_builtin.methods.microaggregation.microaggregation import MICROAGGREGATION
+from maskwright_builtin.methods.microaggregation.microaggregation import INDIVIDUAL_RANKING, MICROAGGREGATION
 from maskwright_builtin.methods.noise import ADDITIVE_NOISE, CORRELATED_NOISE, MULTIPLICATIVE_NOISE
 from maskwright_builtin.methods.post_randomisation import ORDINAL_NOISE, PRAM
 from maskwright_builtin.methods.recoding import RECODING
@@ -25,6 +23,7 @@ from maskwright_builtin.methods.synthetic import (
     MICRO_HYBRID,
     MURALIDHAR_SARATHY,
 )
+from maskwright_builtin.methods.top_and_bottom_coding import TOP_AND_BOTTOM_CODING
 
 if TYPE_CHECKING:
     from maskwright import Method, Remover

@@ -27,8 +27,7 @@ from maskwright import (
     write_dates,
     year_month_day,
 )
-from maskwright_builtin.methods.published_levels import on_level
-from maskwright_builtin.methods.recoding_parameters import AgeBands, FirstDay, Grain, Level, RecodingParams
+from maskwright_builtin.methods.recoding_parameters import AgeBands, FirstDay, Grain, Level, RecodingParams, on_level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
 from maskwright import Block, CompanionVariables, Formerly, InputError, Removed, Remover
-from maskwright_builtin.numerics.numbering import numbered_together
+from maskwright_builtin.numerics.ordering import numbered_together
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +40,7 @@ class SamplingParams(BaseModel, extra="forbid", frozen=True):
     )
 
     @model_validator(mode="after")
-    def _says_how_many(self) -> SamplingParams:
+    def _fraction_or_size(self) -> SamplingParams:
         if (self.fraction is None) == (self.size is None):
             raise ValueError("say how many records to draw: 'fraction' or 'size', one of them")
         if self.strata and self.fraction is None:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numba import njit
 
-from maskwright import kept_code
+from maskwright import kernel_cache
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -24,19 +24,21 @@ UNCOUNTED: dict[str, Any] = {"_nrt": False}
 
 def compiled(function: Function) -> Function:
     """Compile on first call and keep the machine code; other threads run meanwhile. Never with fast-math."""
-    return cast("Function", kept_code(njit(nogil=True, error_model="numpy")(function)))
+    return cast("Function", kernel_cache(njit(nogil=True, error_model="numpy")(function)))
 
 
 def compiled_uncounted(function: Function) -> Function:
     """Compile a kernel that allocates nothing, nor does what it calls: references to arrays are not counted."""
-    return cast("Function", kept_code(njit(nogil=True, error_model="numpy", **UNCOUNTED)(function)))
+    return cast("Function", kernel_cache(njit(nogil=True, error_model="numpy", **UNCOUNTED)(function)))
 
 
 def inlined(function: Function) -> Function:
     """Compile into the callers, where a call would cost more than what it does."""
-    return cast("Function", kept_code(njit(nogil=True, error_model="numpy", forceinline=True)(function)))
+    return cast("Function", kernel_cache(njit(nogil=True, error_model="numpy", forceinline=True)(function)))
 
 
 def inlined_uncounted(function: Function) -> Function:
     """Compile into the callers, which are `compiled_uncounted`."""
-    return cast("Function", kept_code(njit(nogil=True, error_model="numpy", forceinline=True, **UNCOUNTED)(function)))
+    return cast(
+        "Function", kernel_cache(njit(nogil=True, error_model="numpy", forceinline=True, **UNCOUNTED)(function))
+    )

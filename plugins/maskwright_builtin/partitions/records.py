@@ -1,4 +1,4 @@
-"""The records of a block as points: standardised, and refused where they have no distances."""
+"""Standardised records of a block, and consecutive clusters of sorted records."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright import Block, InputError
+from maskwright_builtin.numerics.ordering import stable_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 LARGEST = 1e150
 """Largest standardised value whose square, and a sum of such, is finite."""
@@ -45,3 +47,18 @@ def centred(standardised: NDArray[np.float64]) -> NDArray[np.float64]:
     if largest >= 1e-300:
         points = np.ldexp(points, -int(np.frexp(largest)[1]))
     return np.ascontiguousarray(points, dtype=np.float64)
+
+
+def consecutive_groups(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """Cut a column into clusters of k neighbours; the middle one, in ascending order, takes the remainder.
+
+    `values`: shape (n,). `k`: at least 1. Returns labels 0..g-1, g = n // k, in ascending order; number g // 2 has k +
+    n mod k records. One cluster when n < 2k; shape (n,).
+    """
+    n = len(values)
+    count = max(n // k, 1)
+    sizes = np.full(count, k, dtype=np.int64)
+    sizes[count // 2] = n - (count - 1) * k
+    labels = np.empty(n, dtype=np.int64)
+    labels[stable_order(values)] = np.repeat(np.arange(count), sizes)
+    return labels

@@ -1,17 +1,256 @@
-"""Files for sources: checked before they are read, unpacked on the way, and full disks reported in plain words."""
+"""Files of sources: checks, encodings, compression (gzip, Zstandard, zip), errors of full disks."""
 
 from __future__ import annotations
 
+import codecs
+import difflib
+import gzip
+import io
 import os
+import zipfile
+import zlib
 from contextlib import contextmanager
+from dataclasses import dataclass
+from encodings.aliases import aliases
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import pyarrow as pa
 
 from maskwright import DataError, Place, Problem
-from maskwright_builtin.sources.packed import PACKINGS, Packing, refuse_large, unpacked_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+
+
+PIECE = 1 << 20
+UNSUSPICIOUS = 100_000_000
+"""Bytes that a file may unpack to, however small it is."""
+LARGEST_RATIO = 200
+"""Bytes for each compressed one beyond that: text of microdata packs to a fifth or a tenth, hardly ever further."""
+OLDEST = (1980, 1, 1, 0, 0, 0)
+"""Time stamp of a zip member: the time of writing would make other bytes every time."""
+
+BEGINNINGS = (
+    (b"\x1f\x8b", "gzip", ".gz"),
+    (b"\x28\xb5\x2f\xfd", "Zstandard", ".zst"),
+    (b"PK\x03\x04", "zip", ".zip"),
+    (b"PK\x05\x06", "zip", ".zip"),
+    (b"BZh", "bzip2", ""),
+    (b"\xfd7zXZ\x00", "xz", ""),
+    (b"7z\xbc\xaf\x27\x1c", "7z", ""),
+    (b"Rar!", "RAR", ""),
+    (b"\x04\x22\x4d\x18", "LZ4", ""),
+    (b"PAR1", "Parquet", ".parquet"),
+)
+"""How files of each kind begin, and the ending by which Maskwright knows them."""
+CONTROL = bytes(sorted({*range(32)} - {*b"\t\n\r\f"}))
+
+RAISE = "If the file is right, raise `max_file_size` in the pipeline's data section, or with --option."
+COPY = "Compare its size with the original's and copy it again, or unpack it and read what is there."
+
+
+@dataclass(frozen=True)
+class Packing:
+    """A kind of compression.
+
+    `unpacked`: ``(path, file) -> context manager of a file``: opened for reading and seeking; damage is a `DataError`.
+    `packed`: ``(path, file) -> context manager of a file``: opened for writing.
+    """
+
+    name: str
+    unpacked: Callable[[Path, BinaryIO], AbstractContextManager[BinaryIO]]
+    packed: Callable[[Path, BinaryIO], AbstractContextManager[BinaryIO]]
+
+
+def refuse_large(path: Path, size: int, largest: int | None, packed: int | None = None) -> None:
+    """Stop at a file that is larger than allowed, or packed beyond all proportion.
+
+    `size`: bytes, of a compressed file unpacked. `largest`: most bytes to accept; None is no limit for a plain file,
+    and one of proportion for a compressed one. `packed`: size of the compressed file.
+    """
+    unpacked = "" if packed is None else "unpacked, "
+    if largest is not None and size > largest:
+        message = f"{unpacked}the file has {'more' if packed else f'{size} bytes'}"
+        message = f"{message} than {largest} bytes" if packed else f"{message}, and at most {largest} are allowed"
+        raise DataError(Problem(message, Place(str(path)), RAISE))
+    if largest is None and packed is not None and size > max(UNSUSPICIOUS, LARGEST_RATIO * packed):
+        message = f"the file has {packed} bytes and unpacks to more than {max(UNSUSPICIOUS, LARGEST_RATIO * packed)}"
+        raise DataError(Problem(message, Place(str(path)), RAISE))
+
+
+def unpacked_size(path: Path, packing: Packing, file: BinaryIO, largest: int | None) -> int:
+    """Bytes of a compressed file once it is unpacked, which it is from end to end, and kept nowhere.
+
+    `file`: as it is on the disk.
+    """
+    on_disk, size = path.stat().st_size, 0
+    with packing.unpacked(path, file) as text:
+        while piece := text.read(PIECE):
+            size += len(piece)
+            refuse_large(path, size, largest, on_disk)
+    if size == 0:
+        raise DataError(Problem("the file is empty once it is unpacked", Place(str(path))))
+    return size
+
+
+def _refuse_other_kinds(path: Path, kind: str, file: BinaryIO) -> None:
+    """Stop at a file whose first bytes are not those of its ending."""
+    file.seek(0)
+    start = file.read(512)
+    place, wrong = Place(str(path)), f"the file is no {kind} file, though its name ends with {path.suffix}"
+    if not start:
+        raise DataError(Problem("the file is empty", place, COPY))
+    found = next(((name, ending) for magic, name, ending in BEGINNINGS if start.startswith(magic)), None)
+    if found is not None and found[0] == kind:
+        return
+    if found is not None:
+        name, ending = found
+        hint = f"Rename it: {path.stem}{ending}." if ending else "Unpack it, and read the file that comes out."
+        raise DataError(Problem(f"{wrong}: it begins as {name} files do", place, hint))
+    is_text = start.startswith((b"\xff\xfe", b"\xfe\xff")) or start.translate(None, delete=CONTROL) == start
+    if not is_text:
+        raise DataError(Problem(f"{wrong}: it begins with other bytes, or is encrypted", place, COPY))
+    raise DataError(Problem(f"{wrong}: it is text that is not compressed", place, f"Rename it: {path.stem}."))
+
+
+class _Rewindable(io.RawIOBase):
+    """What comes out of a decompressor; seeking back starts it anew."""
+
+    def __init__(self, path: Path, kind: str, start: Callable[[], Any]) -> None:
+        super().__init__()
+        self._path, self._kind, self._start = path, kind, start
+        self._stream, self._done = start(), 0
+
+    def readable(self) -> bool:
+        """Say that this is a file to read."""
+        return True
+
+    def seekable(self) -> bool:
+        """Say that there is a way back, if a slow one."""
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Unpack the next bytes."""
+        try:
+            piece = self._stream.read(len(buffer))
+        except EOFError:
+            raise self._damaged("is cut short") from None
+        except gzip.BadGzipFile as error:
+            # Members may follow each other, and zeros the last: other bytes are none of it.
+            is_behind = str(error).startswith("Not a gzipped file")
+            how = "has bytes behind its end that are no gzip" if is_behind else "is damaged"
+            raise self._damaged(how) from None
+        except (zlib.error, zipfile.BadZipFile, pa.ArrowException):
+            raise self._damaged("is damaged") from None
+        except OSError as error:
+            # Arrow reports what it cannot unpack as trouble with the disk, without an error number.
+            if error.errno is not None:
+                raise
+            raise self._damaged("is damaged or cut short") from None
+        buffer[: len(piece)] = piece
+        self._done += len(piece)
+        return len(piece)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        """Go to a place counted from the beginning."""
+        if whence == io.SEEK_CUR:
+            offset += self._done
+        if offset < self._done:
+            self._stream, self._done = self._start(), 0
+        while self._done < offset and self.readinto(bytearray(min(PIECE, offset - self._done))):
+            pass
+        return self._done
+
+    def _damaged(self, how: str) -> DataError:
+        where = f", behind byte {self._done} of what it unpacks to" if self._done else ""
+        message = f"the {self._kind} file {how}{where}"
+        return DataError(Problem(message, Place(str(self._path)), COPY))
+
+
+@contextmanager
+def _from_gzip(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
+    def start() -> BinaryIO:
+        file.seek(0)
+        return gzip.GzipFile(fileobj=file, mode="rb")  # type: ignore[return-value]
+
+    _refuse_other_kinds(path, "gzip", file)
+    yield io.BufferedReader(_Rewindable(path, "gzip", start), PIECE)
+
+
+@contextmanager
+def _to_gzip(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
+    del path  # its name would be part of the header, and the time of writing
+    with gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0) as packed:
+        yield packed  # type: ignore[misc]
+
+
+@contextmanager
+def _from_zstd(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
+    def start() -> Any:
+        file.seek(0)
+        return pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
+
+    _refuse_other_kinds(path, "Zstandard", file)
+    yield io.BufferedReader(_Rewindable(path, "Zstandard", start), PIECE)
+
+
+@contextmanager
+def _to_zstd(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
+    del path
+    with pa.CompressedOutputStream(pa.PythonFile(file, "w"), "zstd") as packed:
+        yield packed
+
+
+@contextmanager
+def _from_zip(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
+    place = Place(str(path))
+    _refuse_other_kinds(path, "zip", file)
+    try:
+        archive = zipfile.ZipFile(file)
+        members = [member for member in archive.infolist() if not member.is_dir()]
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        message = "the zip archive is cut short, or is one part of several: the list of its files is not at its end"
+        raise DataError(Problem(message, place, COPY)) from None
+    if len(members) != 1:
+        hint = "Pack the one file of microdata by itself."
+        message = f"the zip archive has {len(members)} files, and one was expected"
+        raise DataError(Problem(message, place, hint))
+    if members[0].flag_bits & 1:
+        hint = "Unpack it with its password, and read the file that comes out."
+        raise DataError(Problem("the zip archive is encrypted", place, hint))
+
+    def start() -> Any:
+        try:
+            return archive.open(members[0])
+        except NotImplementedError:
+            hint = "Pack it anew with the usual method (deflate)."
+            raise DataError(Problem("the zip archive is packed in a way that is not read", place, hint)) from None
+        except zipfile.BadZipFile:
+            raise DataError(Problem("the zip archive is damaged", place, COPY)) from None
+
+    yield io.BufferedReader(_Rewindable(path, "zip", start), PIECE)
+
+
+@contextmanager
+def _to_zip(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
+    member = zipfile.ZipInfo(path.name[: -len(".zip")], OLDEST)
+    member.compress_type = zipfile.ZIP_DEFLATED
+    member.external_attr = 0o600 << 16
+    # Otherwise it would depend on the system that writes it.
+    member.create_system = 3
+    with zipfile.ZipFile(file, "w") as archive, archive.open(member, "w", force_zip64=True) as packed:
+        yield packed  # type: ignore[misc]
+
+
+PACKINGS: Mapping[str, Packing] = {
+    ".gz": Packing("gzip", _from_gzip, _to_gzip),
+    ".zip": Packing("zip", _from_zip, _to_zip),
+    ".zst": Packing("Zstandard", _from_zstd, _to_zstd),
+}
+"""Kinds of compression by the last ending of a file name."""
+
 
 BLOCK = 2 * 1024 * 1024
 """Bytes read at a time: large enough that work for each block does not count, small enough to stay in memory."""
@@ -98,3 +337,50 @@ def writing(path: Path) -> Iterator[BinaryIO]:
         else:
             with packing.packed(path, file) as text:
                 yield text
+
+
+NO_FILES = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
+"""Encodings of names and of program text, in which no data file is written."""
+
+LISTED = (
+    "utf-8, utf-16, utf-32, ascii, latin-1, iso8859-2 to iso8859-16, cp1250 to cp1258 (Windows), cp437, cp737, cp775, "
+    "cp850, cp852, cp855, cp857, cp858, cp860 to cp866, cp869 (DOS), mac-roman, koi8-r, koi8-u, cp500 (EBCDIC), big5, "
+    "gb18030, euc-jp, shift-jis, euc-kr"
+)
+
+
+def text_encoding(name: str) -> str:
+    """Python's name of a text encoding.
+
+    Parameters
+    ----------
+    name : str
+        Any name that Python knows it by: ``cp850``, ``IBM850`` and ``850`` are one.
+
+    Raises
+    ------
+    ValueError
+        It is unknown, or turns something else than characters into bytes.
+
+    Examples
+    --------
+    >>> text_encoding("IBM850")
+    'cp850'
+    """
+    try:
+        found = codecs.lookup(name)
+        # `rot13` and `base64` are codecs, too; only those of texts take part in this.
+        "a".encode(name)
+    except (LookupError, UnicodeError, ValueError):
+        raise ValueError(_no_encoding(name)) from None
+    if found.name.replace("_", "-") in NO_FILES or found.incrementaldecoder is None:
+        raise ValueError(_no_encoding(name))
+    return found.name
+
+
+def _no_encoding(name: str) -> str:
+    texts = {alias: own for alias, own in aliases.items() if not own.endswith("_codec") and own != "rot_13"}
+    known = [*texts, *texts.values()]
+    near = difflib.get_close_matches(name.lower().replace("-", "_"), known, n=1, cutoff=0.75)
+    meant = f"; did you mean {aliases.get(near[0], near[0])!r}?" if near else "."
+    return f"no encoding of texts called {name!r}{meant} Those that Python reads do: {LISTED}"

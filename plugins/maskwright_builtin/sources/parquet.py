@@ -1,7 +1,10 @@
-"""Parquet microdata: typed columns, null for a missing cell."""
+"""Parquet microdata: typed columns, null for missing cells, and metadata of pandas."""
 
 from __future__ import annotations
 
+import json
+import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -23,11 +26,72 @@ from maskwright import (
     write_numbers,
 )
 from maskwright_builtin.sources.files import disk_trouble, readable_size, reading
-from maskwright_builtin.sources.pandas_metadata import PandasFrame, described_frame, with_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator, Mapping
     from pathlib import Path
+
+
+KEY = b"pandas"
+KNOWN = re.compile(r"U?Int(8|16|32|64)|Float(32|64)|boolean|string|str|object")
+UNNAMED_INDEX = re.compile(r"__index_level_[0-9]+__")
+
+
+@dataclass(frozen=True)
+class PandasFrame:
+    """A frame as a Parquet file describes it.
+
+    `types`: types of pandas that the column's type does not tell, such as ``Int64``. `index`: columns that were the
+    index.
+    """
+
+    types: Mapping[str, str] = field(default_factory=dict)
+    index: tuple[str, ...] = ()
+
+    @property
+    def unnamed_index(self) -> tuple[str, ...]:
+        """Columns that hold an index without a name, which nobody chose to publish."""
+        return tuple(name for name in self.index if UNNAMED_INDEX.fullmatch(name))
+
+
+def described_frame(schema: Any) -> PandasFrame:
+    """Frame that a Parquet file was made of, as far as it says so in a way that is understood."""
+    try:
+        said = json.loads((schema.metadata or {}).get(KEY, b"{}"))
+        pairs = [(each["field_name"], each["numpy_type"]) for each in said.get("columns", ())]
+        index = [each for each in said.get("index_columns", ()) if isinstance(each, str)]
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return PandasFrame()
+    names = frozenset(schema.names)
+    types = {
+        name: kind
+        for name, kind in pairs
+        if isinstance(name, str) and name in names and isinstance(kind, str) and _is_known(kind, schema.field(name))
+    }
+    return PandasFrame(types, tuple(name for name in index if name in names))
+
+
+def _is_known(kind: str, stored: Any) -> bool:
+    return bool(KNOWN.fullmatch(kind)) or kind == f"{stored.type}[pyarrow]"
+
+
+def with_frame(schema: Any, frame: PandasFrame, types: Mapping[str, Any]) -> Any:
+    """Schema with metadata from which pandas makes a frame like the original's.
+
+    `types`: of the original: pandas's type of a column holds as long as this one does.
+    """
+    kept = {
+        name: kind
+        for name, kind in frame.types.items()
+        if name in schema.names and schema.field(name).type == types.get(name)
+    }
+    index = [name for name in frame.index if name in schema.names]
+    if not kept and not index:
+        return schema
+    plain = schema.empty_table().to_pandas().astype(kept)
+    made = pa.Table.from_pandas(plain.set_index(index) if index else plain, schema, preserve_index=bool(index))
+    return schema.with_metadata({KEY: made.schema.metadata[KEY]})
+
 
 ROWS = 65_536
 ROWS_OF_GROUP, BYTES_OF_GROUP = 1 << 20, 1 << 28
@@ -198,18 +262,22 @@ def _number_text(column: Any) -> Any:
 
 def _cast(path: Path, batch: Any, wanted: Any) -> Any:
     columns = []
-    for column, field in zip(batch.columns, wanted, strict=True):
+    for column, declared in zip(batch.columns, wanted, strict=True):
         try:
             # Arrow would write exponents, which are no numbers by the rule that texts are read with.
-            worded = pa.types.is_floating(column.type) and not _is_number(field.type)
+            worded = pa.types.is_floating(column.type) and not _is_number(declared.type)
             stored = _number_text(column) if worded else column
-            if pa.types.is_decimal(field.type) and pa.types.is_integer(stored.type):
+            if pa.types.is_decimal(declared.type) and pa.types.is_integer(stored.type):
                 # Arrow would ask for a type that has room for every integer.
-                stored = pc.cast(stored, pa.decimal128(DIGITS_OF_INT64 + max(field.type.scale, 0), field.type.scale))
+                stored = pc.cast(
+                    stored, pa.decimal128(DIGITS_OF_INT64 + max(declared.type.scale, 0), declared.type.scale)
+                )
             # Single precision rounds: that is what the original column held.
-            columns.append(pc.cast(stored, field.type, safe=not pa.types.is_floating(field.type)))
+            columns.append(pc.cast(stored, declared.type, safe=not pa.types.is_floating(declared.type)))
         except pa.ArrowInvalid:
-            message = f"variable {field.name!r} has masked values that do not fit the original column ({field.type})"
+            message = (
+                f"variable {declared.name!r} has masked values that do not fit the original column ({declared.type})"
+            )
             hint = f"Declare `decimals: 0` for it, or store the original as {column.type}."
             raise DataError(Problem(message, Place(str(path)), hint)) from None
     return pa.record_batch(columns, schema=wanted)

@@ -119,14 +119,14 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what plugins print is no line of ours
     asked: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-    threading.Thread(target=_hear, args=(asked,), daemon=True).start()
+    threading.Thread(target=_read_requests, args=(asked,), daemon=True).start()
     exploring = Exploring()
     while True:
-        answers.write(json.dumps(_answer(exploring, asked.get()), allow_nan=False) + "\n")
+        answers.write(json.dumps(_response(exploring, asked.get()), allow_nan=False) + "\n")
         answers.flush()
 
 
-def _answer(exploring: Exploring, request: dict[str, Any]) -> dict[str, Any]:
+def _response(exploring: Exploring, request: dict[str, Any]) -> dict[str, Any]:
     what = request.pop("do")
     try:
         return exploring.begin(**request) if what == "begin" else exploring.step()
@@ -136,7 +136,7 @@ def _answer(exploring: Exploring, request: dict[str, Any]) -> dict[str, Any]:
         return {"problem": [f"this is a mistake of Maskwright, not of yours ({type(error).__name__})", ""]}
 
 
-def _hear(asked: queue.SimpleQueue[dict[str, Any]]) -> None:
+def _read_requests(asked: queue.SimpleQueue[dict[str, Any]]) -> None:
     """Take lines; at their end the studio is gone, and nothing here is worth keeping."""
     for line in input_lines():
         asked.put(json.loads(line))

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 from maskwright_studio.data_process import NotYet
 from maskwright_studio.explorer.exploration import METHODS, MOST_CLUSTERS, Settings
-from maskwright_studio.explorer.plane import CURVE_HEIGHT, CURVE_WIDTH, HEIGHT, WIDTH, curve
-from maskwright_studio.explorer.table import MOST, Table, read_points
-from maskwright_studio.folder import files_of, inside, shown
-from maskwright_studio.page import Answer, Page
+from maskwright_studio.explorer.points import CURVE_HEIGHT, CURVE_WIDTH, HEIGHT, MOST, WIDTH, Table, curve, read_points
+from maskwright_studio.page import Answer, Page, html
 from maskwright_studio.refusal import Refusal
-from maskwright_studio.showing import html
+from maskwright_studio.session import files_of, inside, shown
 
 if TYPE_CHECKING:
     from maskwright_studio.page import Form, Query

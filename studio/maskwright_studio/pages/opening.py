@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import maskwright as mw
-from maskwright_studio.folder import PIPELINES, files_of, inside, shown
-from maskwright_studio.output_names import with_own_outputs, written_by
-from maskwright_studio.page import Answer, Page
+from maskwright_studio.output_files import with_own_outputs, written_by
+from maskwright_studio.page import Answer, Page, ended, html
 from maskwright_studio.pipeline_file import PipelineFile, write_whole
 from maskwright_studio.pipeline_text import append
 from maskwright_studio.refusal import Refusal
-from maskwright_studio.showing import ended, html
+from maskwright_studio.session import PIPELINES, files_of, inside, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,12 +9,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import maskwright as mw
-from maskwright_studio.page import Answer, Page
+from maskwright_studio.page import Answer, Page, html
 from maskwright_studio.parameter_form import LEFT_OUT, changed_fields, fields, measure_models, method_models
 from maskwright_studio.pipeline_text.layout import EDITOR
 from maskwright_studio.proposals import MARK, changed, comments_lost, fingerprint, method_of, operations_of, value_at
 from maskwright_studio.refusal import Refusal, changed_outside
-from maskwright_studio.showing import html
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

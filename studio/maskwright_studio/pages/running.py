@@ -1,4 +1,4 @@
-"""Run: start the pipeline, follow it, cancel it; what came of it, and of the other work of this session."""
+"""Pages of the run: the plan, and the run with its progress and outcome."""
 
 from __future__ import annotations
 
@@ -6,26 +6,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from maskwright_studio.data_process import stamps_of_data
-from maskwright_studio.earlier import has_its_data
-from maskwright_studio.folder import inside, shown
-from maskwright_studio.output_names import written_by
-from maskwright_studio.page import Answer, Page
+from maskwright_studio.data_process import NotYet, stamps_of_data
+from maskwright_studio.output_files import has_its_data, risks_not_kept, written_by
+from maskwright_studio.page import Answer, Page, html
 from maskwright_studio.pages.pipeline import proposed
 from maskwright_studio.proposals import fingerprint
 from maskwright_studio.refusal import Refusal, changed_outside
-from maskwright_studio.risks_kept import risks_not_kept
-from maskwright_studio.showing import html
+from maskwright_studio.session import inside, shown
 from maskwright_studio.waivers import entry_of, grouped, is_waived, number_of, remember, waiver_of, waivers
 
 if TYPE_CHECKING:
     from maskwright_studio.jobs import Job
     from maskwright_studio.page import Form, Query
     from maskwright_studio.pipeline_file import PipelineFile
+    from maskwright_studio.proposals import Operation
     from maskwright_studio.session import Session
 
 
-async def show(session: Session, query: Query) -> str:
+async def show_running(session: Session, query: Query) -> str:
     """What will be run, the last run or the chosen one, and all work of this session."""
     job = _chosen(session, query)
     jobs = session.jobs.all
@@ -101,7 +99,7 @@ async def cancel(session: Session, _: Form) -> Answer:
     return Answer(go="here", say=f"{title} is cancelled; nothing was released by it.")
 
 
-async def waive(session: Session, form: Form) -> Answer:
+async def waive_run_doubt(session: Session, form: Form) -> Answer:
     """Show the waiver of a doubt that stopped a release, as a change of the pipeline."""
     doubts = _doubts_of(session, form)
     doubt = next((each for each in doubts if number_of(each) == form.get("doubt")), None)
@@ -112,7 +110,7 @@ async def waive(session: Session, form: Form) -> Answer:
     return await proposed(session, [["append", ["waive"], entry]])
 
 
-async def holds(session: Session, form: Form) -> Answer:
+async def confirm_run_waiver(session: Session, form: Form) -> Answer:
     """Take the reason of a waiver for one of all that the run found it to cover."""
     pipeline = session.needed_pipeline()
     remember(pipeline, entry_of(pipeline, form.get("at")), _doubts_of(session, form))
@@ -157,8 +155,83 @@ def _file(session: Session, form: Form) -> Path:
 
 
 RUNNING = Page(
-    path="/run", title="Run", show=show, parts={"progress": progress},
-    acts={"start": start, "cancel": cancel, "waive": waive, "holds": holds, "open": open_file, "download": download},
+    path="/run", title="Run", show=show_running, parts={"progress": progress},
+    acts={"start": start, "cancel": cancel, "waive": waive_run_doubt, "holds": confirm_run_waiver, "open": open_file,
+          "download": download},
     # What names the work needs nothing else to be as it was.
     rests_on={**dict.fromkeys(("progress", "cancel", "open", "download"), "nothing"), "holds": "text"},
 )  # fmt: skip
+
+
+async def show_planning(session: Session, _: Query) -> str:
+    """The plan of the pipeline that is on disk; it is made anew when the pipeline is another."""
+    pipeline = session.needed_pipeline()
+    return html("planning.html", name=pipeline.path.name)
+
+
+async def plan(session: Session, _: Query) -> str:
+    """The plan, and who keeps what; the process that has read the data makes it."""
+    pipeline = session.needed_pipeline()
+    found = await _planned(session)
+    return html(
+        "plan.html", plan=found["plan"], problems=found.get("problems", ()), name=pipeline.path.name,
+        open=grouped(_doubts(found)), waivers=waivers(pipeline, _doubts(found)),
+    )  # fmt: skip
+
+
+async def _planned(session: Session) -> dict[str, Any]:
+    found: dict[str, Any] = await session.data.ask(session.needed_pipeline(), "plan", again=session.plans)
+    return found
+
+
+async def again(session: Session, _: Form) -> Answer:
+    """Make the plan anew: files of rules may be others."""
+    session.plans += 1
+    return Answer(go="here", say="The plan is being made.")
+
+
+async def waive_planned_doubt(session: Session, form: Form) -> Answer:
+    """Show the waiver of a doubt as a change of the pipeline."""
+    try:
+        found = await _planned(session)
+    except NotYet:
+        found = {"plan": None}
+    doubts = _doubts(found)
+    doubt = next((each for each in doubts if number_of(each) == form.get("doubt")), None)
+    if doubt is None:
+        raise Refusal("the plan is not that of this pipeline any more", "Make it again.")
+    entry = waiver_of(doubt, str(form.get("because", "")))
+    remember(session.needed_pipeline(), entry, doubts)
+    return await proposed(session, [["append", ["waive"], entry]])
+
+
+async def confirm_planned_waiver(session: Session, form: Form) -> Answer:
+    """Take the reason of a waiver for one of all that it covers now."""
+    pipeline = session.needed_pipeline()
+    try:
+        found = await _planned(session)
+    except NotYet:
+        raise Refusal("the plan is being made", "Look at it first.") from None
+    remember(pipeline, entry_of(pipeline, form.get("at")), _doubts(found))
+    return Answer(go="here", say="The waiver stays as it is; its reason holds for all that it covers now.")
+
+
+def _doubts(found: dict[str, Any]) -> list[dict[str, Any]]:
+    return list((found["plan"] or {}).get("doubts", ()))
+
+
+async def withdraw(session: Session, form: Form) -> Answer:
+    """Show the removal of a waiver as a change of the pipeline."""
+    operation: Operation = ["remove", ["waive", int(str(form.get("at", "")))]]
+    return await proposed(session, [operation])
+
+
+PLANNING = Page(
+    path="/plan",
+    title="Plan",
+    show=show_planning,
+    parts={"plan": plan},
+    acts={"again": again, "waive": waive_planned_doubt, "holds": confirm_planned_waiver, "withdraw": withdraw},
+    rests_on={"holds": "text", "withdraw": "text"},
+    is_of_file=True,
+)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from maskwright.cli.main import main
-from maskwright.foundation.processes.ending_signals import uninterrupted
+from maskwright.foundation.processes.signals import uninterrupted
 
 PIPELINE = """\
 maskwright: 1
@@ -64,7 +64,7 @@ def test_a_signal_before_the_release_leaves_nothing(
 
 @pytest.mark.parametrize(("name", "code"), SIGNALS)
 @pytest.mark.parametrize(
-    "where", ["maskwright.release.files.write_journal", "maskwright.cli.show.terminal.print_result"]
+    "where", ["maskwright.release.files.write_journal", "maskwright.cli.show.results.print_result"]
 )
 def test_a_signal_in_the_release_or_after_it_does_not_deny_it(
     pipeline: Path,
@@ -184,7 +184,7 @@ def test_a_bug_after_the_release_does_not_deny_it(
     pipeline: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Both are said."""
-    monkeypatch.setattr("maskwright.cli.show.terminal.print_result", _has_a_bug)
+    monkeypatch.setattr("maskwright.cli.show.results.print_result", _has_a_bug)
     assert main(["run", str(pipeline)]) == 3
     said = capsys.readouterr().err
     assert "This is a bug" in said
@@ -211,7 +211,7 @@ def test_no_core_is_dumped(pipeline: Path) -> None:
 READER_LEFT_OPEN = """\
 import sys
 from pathlib import Path
-from maskwright.cli.endings import leave
+from maskwright.cli.exit_handling import leave
 from maskwright.foundation.progress import silent
 from maskwright.plugins.registry import find_source
 file = Path(sys.argv[1])

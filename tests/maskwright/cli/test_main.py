@@ -387,7 +387,7 @@ def test_help_imports_the_parser_alone(words: str) -> None:
 
 
 def test_checking_a_file_imports_neither_pandas_nor_numba() -> None:
-    code = "import sys, maskwright.release.check_file; print([m for m in ('pandas', 'numba') if m in sys.modules])"
+    code = "import sys, maskwright.release.file_validation; print([m for m in ('pandas', 'numba') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -469,6 +469,6 @@ def test_explain_puts_the_methods_own_parameters_first(capsys: pytest.CaptureFix
     assert "see `maskwright explain steps`" in " ".join(said.split())
     assert main(["explain", "steps"]) == 0
     page = capsys.readouterr().out
-    from maskwright.planning.params import PlanningParams
+    from maskwright.planning.model import PlanningParams
 
     assert all(f"  {name} (default" in page for name in PlanningParams.model_fields)

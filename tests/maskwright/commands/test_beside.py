@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from maskwright.commands.running.beside import beside
+from maskwright.commands.running.background_task import background_task
 from maskwright.foundation.errors import InputError
 
 
@@ -29,7 +29,7 @@ def test_the_result_comes_to_who_waits_and_the_stage_ends():
         return 7
 
     reporter = Stages()
-    with beside(work, "Counting") as counting:
+    with background_task(work, "Counting") as counting:
         found = counting.awaited(reporter)
 
     assert found == 7
@@ -43,7 +43,7 @@ def test_a_share_of_one_is_shown_only_when_the_work_has_ended():
         progress(1.0)
         assert go.wait(60)
 
-    with beside(work, "Counting") as counting:
+    with background_task(work, "Counting") as counting:
         threading.Timer(0.4, go.set).start()
         counting.awaited(reporter)
 
@@ -54,7 +54,7 @@ def test_its_error_is_raised_where_it_is_waited_for():
     def work(progress):
         raise InputError("no such column")
 
-    with pytest.raises(InputError, match="no such column"), beside(work, "Counting") as counting:
+    with pytest.raises(InputError, match="no such column"), background_task(work, "Counting") as counting:
         counting.awaited(Stages())
 
 
@@ -70,7 +70,7 @@ def test_an_error_of_the_body_ends_the_work_and_is_the_one_that_is_raised():
             ended.set()
 
     def fails_meanwhile():
-        with beside(work, "Counting"):
+        with background_task(work, "Counting"):
             assert going_on.wait(60)
             raise ZeroDivisionError
 

@@ -12,8 +12,8 @@ import pytest
 import maskwright as mw
 from maskwright.cli.main import main
 from maskwright.commands.plan import plan_pipeline
-from maskwright.commands.running import foreseen
-from maskwright.foundation.processes.memory import bytes_of, memory
+from maskwright.commands.running import cost_estimates
+from maskwright.foundation.processes.resources import bytes_of, memory
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.planning.costs import reading_costs
 
@@ -75,7 +75,9 @@ def test_records_are_a_whole_number(folder: Path, asked: str, capsys: pytest.Cap
 
 def test_what_cannot_be_read_is_refused_before_it_is(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A limit below what reading takes: the file is only begun."""
-    monkeypatch.setattr("maskwright.commands.running.ready.arrive", lambda *_, **__: pytest.fail("the file was read"))
+    monkeypatch.setattr(
+        "maskwright.commands.running.preparation.arrive", lambda *_, **__: pytest.fail("the file was read")
+    )
     with pytest.raises(mw.InputError, match=r"expected to need 0\.3\d+ GB for [\d,]+ records .*memory_limit is 50MB"):
         mw.run(_pipeline(folder, memory_limit="50MB"))
     assert not (folder / "masked.csv").exists()
@@ -94,7 +96,7 @@ def test_what_cannot_be_masked_is_refused_after_planning(folder: Path) -> None:
 @pytest.mark.parametrize(("source", "records"), [("data.csv", N), ("data.parquet", N), ("data.xml", 90_000)])
 def test_the_beginning_of_a_file_tells_how_many_records_it_has(folder: Path, source: str, records: int) -> None:
     data = read_pipeline(_pipeline(folder, source)).data
-    found, columns = foreseen.shape_of(data)
+    found, columns = cost_estimates.shape_of(data)
     assert abs(found / records - 1) < 0.2
     assert columns == (2 if source.endswith("xml") else 3)
 

@@ -12,7 +12,7 @@ import pandas as pd
 import maskwright as mw
 from maskwright.commands.running.stages import PipelineRun
 from maskwright.masking import mask as masking
-from maskwright.masking.suppressing.steps import remove
+from maskwright.masking.suppressing.suppression_steps import remove
 from maskwright.masking.unit_adjustment import adjust_unit
 
 if TYPE_CHECKING:

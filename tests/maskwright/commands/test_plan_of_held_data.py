@@ -10,7 +10,7 @@ import pytest
 
 import maskwright as mw
 from maskwright.commands.demo import write_demo
-from maskwright.commands.running import foreseen
+from maskwright.commands.running import cost_estimates
 from maskwright.pipeline.reading import read_pipeline
 
 if TYPE_CHECKING:
@@ -83,6 +83,6 @@ def test_held_data_are_not_read_again(folder: Path) -> None:
 def test_the_beginning_of_xml_tells_how_many_records_it_has(tmp_path: Path) -> None:
     """The file had been looked at to its end by then, so that its first records counted for two fifths of it."""
     files = write_demo(tmp_path, 40_000)
-    found, columns = foreseen.shape_of(read_pipeline(files.pipeline).data)
+    found, columns = cost_estimates.shape_of(read_pipeline(files.pipeline).data)
     assert found == pytest.approx(40_000, rel=0.05)
     assert columns == 17

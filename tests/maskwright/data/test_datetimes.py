@@ -14,10 +14,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import maskwright as mw
-from maskwright.data.arrow_tables import dataset_from_table
 from maskwright.data.date_texts import iso_day, iso_text, moment_format
+from maskwright.data.frame_libraries import dataset_from_table
 from maskwright.data.frames import dataset_from_frame
-from maskwright.edits.evaluation.second_dates import day_said
+from maskwright.edits.evaluation.reference_values import day_number
 
 EPOCH = datetime(1970, 1, 1)
 MOMENTS = st.datetimes(datetime(1700, 1, 1), datetime(2250, 1, 1))
@@ -39,7 +39,7 @@ def test_texts_are_seconds_and_come_back(moments: list[datetime], form: str) -> 
     units = 6 if "%6f" in form else 3 if "%3f" in form else 0
     for value, text in zip(said.values, texts, strict=True):
         # The second evaluation reads by other means.
-        again = day_said(text, form)
+        again = day_number(text, form)
         assert again is not None
         assert value == float(again)
         assert round(value * 10**units) == again * 10**units

@@ -13,8 +13,7 @@ from pandas.testing import assert_frame_equal
 
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.declaration import VariableDeclaration
-from maskwright.data.frames import dataset_from_frame
-from maskwright.data.restored_frames import frame_from_dataset
+from maskwright.data.frames import dataset_from_frame, frame_from_dataset
 from maskwright.foundation.errors import DataError, InputError
 
 FRAME = pd.DataFrame(

@@ -16,9 +16,7 @@ import maskwright as mw
 from maskwright.cli.main import main
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.frames import dataset_from_frame
-from maskwright.data.households import with_households
-from maskwright.data.pairing import paired
-from maskwright.data.shared_codes import shared_codes
+from maskwright.data.record_groups import paired, shared_codes, with_households
 from maskwright.foundation.progress import Quiet
 from maskwright.pipeline.resolved import MeasureRequest
 from maskwright.release.measures.measuring import compute_measures, record_weights

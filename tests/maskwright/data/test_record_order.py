@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import maskwright as mw
-from maskwright.data.record_order import told_by_neighbours
+from maskwright.data.dependencies import implied_by_neighbours
 
 DECLARED = {name: {"role": "quasi_identifier", "type": "nominal"} for name in ("town", "sex", "edu")}
 
@@ -50,7 +50,7 @@ def test_housemates_in_a_row_are_one(is_sorted: bool) -> None:
         mw.Variable("town", "nominal", categories=tuple("abcdef")), codes, np.zeros(1500, dtype=np.bool_)
     )
     hidden = np.isin(homes, np.arange(7, 300, 20))
-    told = told_by_neighbours(mw.Dataset((column,), households=homes), "town", hidden)
+    told = implied_by_neighbours(mw.Dataset((column,), households=homes), "town", hidden)
     assert told.sum() >= 60 if is_sorted else not told.any()
 
 

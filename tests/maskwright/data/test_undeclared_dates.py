@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import maskwright as mw
-from maskwright.data.undeclared_dates import date_remedy
+from maskwright.data.notations import date_remedy
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ import pytest
 
 import maskwright as mw
 from maskwright.data.variable import Variable
-from maskwright.edits.category_equalities import with_category_equalities
 from maskwright.edits.edit import CheckedPart, GoverningPart, RangePart
+from maskwright.edits.type_resolution import with_category_equalities
 
 N = 300
 

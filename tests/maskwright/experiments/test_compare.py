@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 
 import maskwright as mw
 from maskwright.cli.main import main
-from maskwright.experiments import cache as cache_module
-from maskwright.experiments import keys as keys_module
+from maskwright.experiments import cells as cache_module
+from maskwright.experiments import cells as keys_module
 from maskwright.experiments.compare import compare, seed_of
-from maskwright.experiments.table import pareto_front
+from maskwright.experiments.outputs import pareto_front
 from maskwright.plugins.guarding.wrapping import guarded
 from maskwright.plugins.registry import plugins
 
@@ -368,7 +368,7 @@ def test_edit_sets_are_compared(study) -> None:
 )
 def test_a_full_disk_is_said_and_leaves_no_torn_file(study, limited: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of the process are limited to a few bytes while one kind of result is written."""
-    from maskwright.foundation import whole_files as files
+    from maskwright.foundation import files
 
     path, draw = study.experiment(), limited.startswith("map")
     compare(path, workers=1, draw=draw)

@@ -12,8 +12,7 @@ from referencing import Registry, Resource
 import maskwright as mw
 from maskwright.cli.main import main
 from maskwright.experiments.experiment import read_experiment
-from maskwright.experiments.file_model import Span
-from maskwright.experiments.schema import experiment_schema
+from maskwright.experiments.experiment_file import Span, experiment_schema
 from maskwright.foundation.yaml_document import load_yaml
 
 SCHEMAS = Path(__file__).parents[3] / "schemas"

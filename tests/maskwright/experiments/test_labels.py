@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maskwright.experiments.labels import SIZE, name_points
+from maskwright.experiments.pictures.figure import SIZE, name_points
 
 RADIUS = 4.5
 

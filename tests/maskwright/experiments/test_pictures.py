@@ -11,12 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwright.experiments.labels import places_of
-from maskwright.experiments.pictures.figure import Figure, Panel, Series
-from maskwright.experiments.pictures.letters import text_width
-from maskwright.experiments.pictures.png import MARKERS, write_png
-from maskwright.experiments.pictures.scales import drawn_at, scale_of
-from maskwright.experiments.pictures.svg import CORNERS, svg_text
+from maskwright.experiments.pictures.figure import Figure, Panel, Series, drawn_at, places_of, scale_of, text_width
+from maskwright.experiments.pictures.formats import CORNERS, MARKERS, svg_text, write_png
 
 SVG = "{http://www.w3.org/2000/svg}"
 SHAPES = ("circle", *CORNERS)

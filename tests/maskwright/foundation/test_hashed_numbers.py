@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maskwright.foundation.hashed_numbers import mixed, row_hashes
+from maskwright.foundation.randomness import mixed, row_hashes
 
 
 def test_published_numbers() -> None:

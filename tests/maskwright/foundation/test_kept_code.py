@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from maskwright import kept_code
-from maskwright.foundation.kept_code import content_key
+from maskwright import kernel_cache
+from maskwright.foundation.kernel_cache import content_key
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,9 +19,9 @@ PACKAGE = {
     "__init__.py": "",
     "callee.py": """
 from numba import njit
-from maskwright import kept_code
+from maskwright import kernel_cache
 
-@kept_code
+@kernel_cache
 @njit
 def added(value):
     return value + 1
@@ -29,13 +29,13 @@ def added(value):
     "constants.py": "FACTOR = 10\n",
     "caller.py": """
 from numba import njit
-from maskwright import kept_code
+from maskwright import kernel_cache
 from toy_kernels.callee import added
 from .constants import (
     FACTOR,  # of the sum, not its parts
 )
 
-@kept_code
+@kernel_cache
 @njit
 def scaled(value):
     return FACTOR * added(value)
@@ -105,4 +105,4 @@ def test_what_is_not_compiled_is_left_as_it_is() -> None:
     def plain(value: float) -> float:
         return value
 
-    assert kept_code(plain) is plain
+    assert kernel_cache(plain) is plain

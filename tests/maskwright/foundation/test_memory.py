@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from maskwright import Column, Variable
-from maskwright.foundation.memory import give_back_memory
+from maskwright.foundation.processes.resources import give_back_memory
 
 STATUS = Path("/proc/self/statm")
 
@@ -39,7 +39,8 @@ def test_arrow_has_the_memory_of_the_c_library_unless_another_is_named(
             pytest.skip(f"this build of Arrow has no {named}")
         monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", named)
     asked = (
-        "import pyarrow as pa; from maskwright.foundation.memory import share_memory_with_arrow as share; share(); "
+        "import pyarrow as pa; from maskwright.foundation.processes.resources import share_memory_with_arrow as share; "
+        "share(); "
         "print(pa.default_memory_pool().backend_name)"
     )
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from maskwright.foundation.whole_files import write_text
+from maskwright.foundation.files import write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no lo
 WRITER = """
 import sys, time
 from pathlib import Path
-from maskwright.foundation.whole_files import write_whole
+from maskwright.foundation.files import write_whole
 def write(path):
     path.write_text("half of")
     print("writing", flush=True)

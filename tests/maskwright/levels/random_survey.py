@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import maskwright as mw
-from maskwright.commands.levels.file_of_levels import linked_sources
+from maskwright.commands.levels.input_files import linked_sources
 from maskwright.commands.options import ReadingOptions, pipeline_levels
 from maskwright.foundation.progress import silent
 

@@ -13,7 +13,7 @@ import yaml
 
 from maskwright.cli.main import main
 from maskwright.data.dataset import Dataset
-from maskwright.masking.levels import emptied
+from maskwright.masking.levels import suppression_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,7 +89,7 @@ def test_k_that_is_lost_by_whatever_stops_the_release(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing is asked again after the last cells: the count of what is published sees it."""
-    emptied_cells = emptied.emptied_cells
+    emptied_cells = suppression_state.suppress_across_levels
     monkeypatch.setattr(
         "maskwright.commands.levels.masking.emptied_cells",
         lambda shown, originals, results, *rest: emptied_cells(

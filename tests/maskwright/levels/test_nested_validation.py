@@ -14,7 +14,7 @@ from lxml import etree
 
 from maskwright.cli.main import main
 from maskwright.commands.demo.levels.files import write_levels_demo
-from maskwright.edits.engines.nested.scope import Names, context_stays, stays_in_group
+from maskwright.edits.engines.nested_stylesheet import Names, context_stays, stays_in_group
 
 sys.path.insert(0, str(Path(__file__).parent))
 from schematron_counts import schematron_counts

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import maskwright as mw
-from maskwright.planning.levels.step_numbers import in_pipeline
+from maskwright.planning.levels.steps import in_pipeline
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 
 import maskwright as mw
-from maskwright.commands.running.ready import prepare
+from maskwright.commands.running.preparation import prepare
 from maskwright.foundation.progress import Quiet
-from maskwright.masking.equivalence_classes import smallest_classes
-from maskwright.masking.kept_promises import class_doubts
+from maskwright.masking.guarantees import class_doubts, smallest_classes
 from maskwright.pipeline.reading import read_pipeline
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maskwright as mw
-from maskwright.edits.analysis.signs import lines_of_signs
+from maskwright.edits.analysis.statements import lines_of_signs
 from maskwright.foundation.progress import Quiet
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from maskwright.foundation.errors import PipelineError
-from maskwright.foundation.processes.processors import processors
+from maskwright.foundation.processes.resources import processors
 from maskwright.pipeline.resolve import resolve_file
 from maskwright.pipeline.resolved import RuleFile, RuleText
 

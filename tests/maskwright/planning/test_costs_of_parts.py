@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from maskwright.planning.costs_of_parts import Shape, costs_over_parts
+from maskwright.planning.costs import Shape, costs_over_parts
 from maskwright.planning.model import PartitionChoice, Step
 from maskwright.plugins.registry import plugins
 

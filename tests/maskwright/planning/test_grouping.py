@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import maskwright as mw
-from maskwright.planning.grouping import choose_operators, group_variables
-from maskwright.planning.params import PlanningParams
+from maskwright.planning.model import PlanningParams
+from maskwright.planning.variable_groups import choose_operators, group_variables
 
 CENSUS = [
     "V9 + V10 == V14",

@@ -9,7 +9,7 @@ from unittest import mock
 import pandas as pd
 import pytest
 
-from maskwright.data.codebooks import writing
+from maskwright.data.codebooks import files
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def test_a_file_that_says_otherwise_is_not_released(
     bad = replace(registry.sources["spss"], write=another(changed))
     with (
         mock.patch.dict(registry.sources, {"spss": bad}),
-        mock.patch("maskwright.testing.offering.registry.plugins.cache_clear"),
+        mock.patch("maskwright.testing.pipeline_runs.registry.plugins.cache_clear"),
     ):
         ran = run_pipeline(pipeline, files={"in.sav": people})
     assert ran.exit_code == 3, ran.messages
@@ -110,7 +110,7 @@ def test_labels_in_another_format_are_those_of_the_variables(lost: str, said: st
     bad = replace(registry.sources["spss"], write=another({lost: None}))
     with (
         mock.patch.dict(registry.sources, {"spss": bad}),
-        mock.patch("maskwright.testing.offering.registry.plugins.cache_clear"),
+        mock.patch("maskwright.testing.pipeline_runs.registry.plugins.cache_clear"),
     ):
         ran = run_pipeline(pipeline, files={"in.csv": text})
     assert ran.exit_code == 3, ran.messages
@@ -128,8 +128,8 @@ def test_a_codebook_that_says_otherwise_is_not_released(
         "output": {"data": "out.sav", "codebook": file},
     }
     assert run_pipeline(pipeline, files={"in.sav": people}).exit_code == 0
-    codes_of = writing.codes_of
-    monkeypatch.setattr(writing, "codes_of", lambda declared: list(codes_of(declared))[:-1])
+    codes_of = files.codes_of
+    monkeypatch.setattr(files, "codes_of", lambda declared: list(codes_of(declared))[:-1])
     ran = run_pipeline(pipeline, files={"in.sav": people})
     assert ran.exit_code == 3, ran.messages
     assert f"the codebook {file} does not say what it was meant to say: codes of column sex" in ran.messages

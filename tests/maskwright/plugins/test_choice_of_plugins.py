@@ -16,8 +16,8 @@ from maskwright import EditReader, EditSet, Method, Report
 from maskwright.cli.completion import command_names
 from maskwright.cli.main import build_parser, main
 from maskwright.pipeline.file_model import DataSection, OutputSection
-from maskwright.planning.params import PlanningParams
-from maskwright.plugins import reserved_names
+from maskwright.planning.model import PlanningParams
+from maskwright.plugins import contract
 from maskwright.plugins.registry import find_method, plugins
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -157,10 +157,10 @@ def test_parameters_of_methods_that_the_planner_reads_are_refused(
 
 
 def test_reserved_names_are_the_keys_of_the_pipeline() -> None:
-    assert frozenset(PlanningParams.model_fields) == reserved_names.STEP_PARAMETERS
-    assert frozenset(DataSection.model_fields) == reserved_names.DATA_KEYS
-    assert frozenset(OutputSection.model_fields) - {"report"} == reserved_names.OUTPUT_KEYS
-    assert command_names(build_parser()) == reserved_names.COMMANDS
+    assert frozenset(PlanningParams.model_fields) == contract.STEP_PARAMETERS
+    assert frozenset(DataSection.model_fields) == contract.DATA_KEYS
+    assert frozenset(OutputSection.model_fields) - {"report"} == contract.OUTPUT_KEYS
+    assert command_names(build_parser()) == contract.COMMANDS
 
 
 def test_strict_listing_fails_where_a_plugin_is_broken(

@@ -11,9 +11,9 @@ import pytest
 import maskwright as mw
 from maskwright import ConstraintKind, MovableRows, NoParams
 from maskwright.cli.main import main
-from maskwright.edits.rule_language.group_functions import GROUP_FUNCTIONS
+from maskwright.edits.rule_language.operands import GROUP_FUNCTIONS
 from maskwright.edits.rule_language.typed_tree import FUNCTIONS, KEYWORDS
-from maskwright.plugins.reserved_names import RULE_FUNCTIONS
+from maskwright.plugins.contract import RULE_FUNCTIONS
 from maskwright.testing import Verdicts, constraint_checks, offered, run_pipeline_in
 
 if TYPE_CHECKING:

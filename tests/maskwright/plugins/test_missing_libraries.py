@@ -13,7 +13,7 @@ from maskwright import Method, find_method
 from maskwright.cli.main import main
 from maskwright.foundation.errors import PluginError
 from maskwright.plugins.contract import contract_error
-from maskwright.plugins.libraries import what_is_missing
+from maskwright.plugins.packages import what_is_missing
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:

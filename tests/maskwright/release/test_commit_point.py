@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from maskwright.foundation.errors import InputError
-from maskwright.foundation.file_identity import note_read, reads_noted
-from maskwright.foundation.released import forget_releases, release_sentence
+from maskwright.foundation.files import note_read, reads_noted
+from maskwright.foundation.release_outcomes import forget_releases, release_sentence
 from maskwright.release.files import Release, writing
-from maskwright.release.staging import hold
+from maskwright.release.work_folders import hold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -350,7 +350,7 @@ package = types.ModuleType("maskwright.release")
 package.__path__ = [str(Path(find_spec("maskwright").origin).with_name("release"))]
 sys.modules["maskwright.release"] = package
 from maskwright.foundation.errors import InputError
-from maskwright.foundation.released import release_sentence
+from maskwright.foundation.release_outcomes import release_sentence
 from maskwright.release.files import Release
 folder = Path(sys.argv[1])
 targets = {"record": folder / "run.json", "report": folder / "public" / "r.html", "data": folder / "public" / "d.csv"}

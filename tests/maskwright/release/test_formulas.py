@@ -13,7 +13,7 @@ from maskwright.cli.main import main
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.variable import Variable
 from maskwright.edits.edit_set import EditSet
-from maskwright.release.formulas import escaped, unescaped
+from maskwright.release.output_format import escaped, unescaped
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ import pytest
 import maskwright as mw
 from maskwright.foundation.doubts import DOUBT_KINDS
 from maskwright.foundation.yaml_document import load_yaml
-from maskwright.pipeline.waivers import Waiver, resolve_waivers
-from maskwright.release.gate import judge, waivers_to_write
+from maskwright.pipeline.file_model import Waiver, resolve_waivers
+from maskwright.release.release_decision import decide_release, waivers_to_write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ def read_back(text: str) -> tuple[Waiver, ...]:
 def test_a_waiver_covers_the_doubts_it_names_and_no_other() -> None:
     doubts = [mw.Doubt("published-undeclared", name, "seen") for name in ("a", "b")]
     doubts.append(mw.Doubt("not-masked", "a", "seen"))
-    judged = judge([*doubts, doubts[0]], [waiver("W202", variable="a"), waiver("not-masked", variable="c")])
+    judged = decide_release([*doubts, doubts[0]], [waiver("W202", variable="a"), waiver("not-masked", variable="c")])
     assert judged.open == (doubts[2], doubts[1])
     assert [each.doubt for each in judged.waived] == [doubts[0]]
     assert list(judged.notices) == ["the waiver of not-masked of c was not needed: there is no such doubt"]
@@ -43,7 +43,7 @@ def test_a_waiver_covers_the_doubts_it_names_and_no_other() -> None:
 
 def test_doubts_stand_in_the_order_of_their_ids_with_their_remedies() -> None:
     doubts = [mw.Doubt("method-warned", "2", "x"), mw.Doubt("not-masked", "a", "y", hint="do this")]
-    problems = judge(doubts, []).problems
+    problems = decide_release(doubts, []).problems
     assert [problem.message for problem in problems] == ["W201 not-masked: a: y", "W305 method-warned: step 2: x"]
     assert [problem.hint for problem in problems] == ["do this", DOUBT_KINDS["method-warned"].remedy]
 
@@ -53,7 +53,7 @@ def test_what_is_to_be_written_waives_every_kind(kind) -> None:
     subjects = {"file": [""], "step": ["1", "2"]}.get(kind.about, STRANGE)
     doubts = [mw.Doubt(kind.name, subject, "seen") for subject in subjects]
     for some in (doubts[:1], doubts):
-        assert judge(some, read_back(waivers_to_write(some))).open == ()
+        assert decide_release(some, read_back(waivers_to_write(some))).open == ()
 
 
 def test_a_pipeline_with_the_waivers_that_are_suggested_is_released(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import maskwright as mw
 from maskwright.data.frames import dataset_from_frame
-from maskwright.release.last_look import unchanged_cells
+from maskwright.release.protection_checks import unchanged_cells
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,9 +12,8 @@ import pytest
 
 import maskwright as mw
 from maskwright.cli.main import main
-from maskwright.data.parts.file_systems import sent as whole
+from maskwright.data.parts.part_files import sent as whole
 from maskwright.release import files as release_files
-from maskwright.release import remote_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,7 +117,7 @@ def test_what_was_sent_is_taken_back_when_a_file_does_not_arrive(
         found = whole(file, address)
         return "another" if "region=2" in address else found
 
-    monkeypatch.setattr(remote_folder, "sent", damaged)
+    monkeypatch.setattr(release_files, "sent", damaged)
     with pytest.raises(mw.InputError, match=r"region=2/part-1.csv: the file did not arrive as it was sent"):
         mw.run(settings(tmp_path, "memory://bucket/masked/", **changes))
     assert sent(store) == {}

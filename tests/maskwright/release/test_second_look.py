@@ -21,9 +21,9 @@ from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.foundation.progress import Quiet
 from maskwright.plugins.registry import find_source
-from maskwright.release import second_look as module
-from maskwright.release.check_file import check_file
-from maskwright.release.second_look import second_look
+from maskwright.release import validate_by_reference as module
+from maskwright.release.file_validation import check_file
+from maskwright.release.reference_validation import validate_by_reference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,7 +140,7 @@ def agree(path: Path, data: Dataset, source: Any, params: Any, edits: EditSet) -
     outcome = check_file(
         path, source, params, edits, domain=Domain.from_dataset(data, domain_tuples(edits)), variables=known
     )
-    second_look(path, source, data, edits, outcome, data)
+    validate_by_reference(path, source, data, edits, outcome, data)
     return outcome
 
 
@@ -248,9 +248,9 @@ def test_a_run_looks_twice(tmp_path: Path, ending: str, monkeypatch: pytest.Monk
 
     def counted(*given: Any, **more: Any) -> tuple[str, ...]:
         looked.append(given[4].records)
-        return second_look(*given, **more)
+        return validate_by_reference(*given, **more)
 
-    monkeypatch.setattr(stages, "second_look", counted)
+    monkeypatch.setattr(stages, "validate_by_reference", counted)
     assert mw.run(write_run(tmp_path, ending)).ok
     assert looked == [60]
 
@@ -304,7 +304,7 @@ def test_records_that_are_lost_are_noticed(tmp_path: Path) -> None:
     outcome = agree(path, data, source, params, edits)
     path.write_text(path.read_text() + "1,1,a\n")
     with pytest.raises(mw.EvaluationsDisagree, match="6 records, and 7"):
-        second_look(path, source, data, edits, outcome, data)
+        validate_by_reference(path, source, data, edits, outcome, data)
 
 
 @pytest.mark.parametrize("text", ["x\n5\n\n7\n", "x\r\n5\r\n7\r\n", "x\r5\r7\r", "x,y\n5,1\n\n7,1", "\ufeffx\n5"])
@@ -321,7 +321,7 @@ def test_edits_without_a_second_opinion_are_named(tmp_path: Path) -> None:
     data, (source, params) = read_for(path, "csv", **options)
     edits = EditSet.parse(["x <= 20", "y ^ 100 >= 0"])
     outcome = check_file(path, source, params, edits)
-    assert second_look(path, source, data, edits, outcome, data) == ("edit-2",)
+    assert validate_by_reference(path, source, data, edits, outcome, data) == ("edit-2",)
 
 
 def test_a_run_tells_of_edits_without_a_second_opinion(tmp_path: Path) -> None:

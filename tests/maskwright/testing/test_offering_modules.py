@@ -9,7 +9,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from maskwright.testing import measure_checks, offering_modules
+from maskwright.testing import checks, measure_checks
 
 OFFERS = """
     from maskwright import Measure, Measurement, hookimpl
@@ -80,6 +80,6 @@ def test_of_an_installed_package_the_module_counts_that_its_entry_point_names(lo
         entry="from kit_namespace.own import register_measures\n",
     )
     installed = [EntryPoint("kit", "kit_namespace.entry", "maskwright")]
-    monkeypatch.setattr(offering_modules, "entry_points", lambda group: installed)
+    monkeypatch.setattr(checks, "entry_points", lambda group: installed)
     with pytest.raises(AssertionError, match=r"kit_namespace\.entry does not say which contract"):
         contract_check(own.PLUGIN)

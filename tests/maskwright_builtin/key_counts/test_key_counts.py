@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maskwright import InputError
-from maskwright_builtin.key_counts.classes import class_sizes, classes_of
-from maskwright_builtin.key_counts.counts import blended, count_keys
+from maskwright_builtin.key_counts.frequencies import blended, class_sizes, classes_of, count_keys
 
 REFERENCE = Path(__file__).parents[2] / "reference"
 RULES = ("own", "alpha0", "subset", "wildcard")

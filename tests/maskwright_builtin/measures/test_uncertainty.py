@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
 from maskwright_builtin.measures import MEASURES
-from maskwright_builtin.measures.common.uncertainty import MeanOverVariables, interval_of_mean
+from maskwright_builtin.measures.uncertainty import MeanOverVariables, interval_of_mean
 
 RISKS = {measure.name: measure for measure in MEASURES if measure.kind == "risk" and not measure.of_levels}
 SHARES = [
@@ -180,7 +180,7 @@ def test_large_households_are_searched_with_the_same_result(name, params, direct
     chosen = RISKS[name].params(**params, direction=direction)
     expected = RISKS[name].compute(comparison, chosen, rng)
     for largest in (0, 3, 10):
-        monkeypatch.setattr("maskwright_builtin.measures.record_linkage.relatives.LARGEST_VISITED", largest)
+        monkeypatch.setattr("maskwright_builtin.measures.record_linkage.linkage.LARGEST_VISITED", largest)
         found = RISKS[name].compute(comparison, chosen, rng)
         assert found.per_record == pytest.approx(expected.per_record)
         assert found.parts == pytest.approx(expected.parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maskwright_builtin.numerics.kd import select, widest_column
+from maskwright_builtin.numerics.spatial import select, widest_column
 
 RNG = np.random.default_rng(20261122)
 COLUMNS = {

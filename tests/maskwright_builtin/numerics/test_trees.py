@@ -9,13 +9,16 @@ import numpy as np
 import pytest
 
 from maskwright import InputError
-from maskwright_builtin.numerics.trees.predictors import (
+from maskwright_builtin.numerics.trees.tree import (
     Predictors,
+    Tree,
+    TreeLimits,
     categorical_predictor,
+    classification_tree,
     numeric_cuts,
     numeric_predictor,
+    regression_tree,
 )
-from maskwright_builtin.numerics.trees.tree import Tree, TreeLimits, classification_tree, regression_tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

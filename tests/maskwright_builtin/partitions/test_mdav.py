@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maskwright import Block, InputError, Variable, find_partition
-from maskwright_builtin.partitions.mdav import foresight
+from maskwright_builtin.partitions.mdav import lookahead
 from maskwright_builtin.partitions.mdav.ahead_nearest_kernel import list_nearest
 
 RNG = np.random.default_rng(0)
@@ -146,8 +146,8 @@ def test_distances_below_the_normal_numbers():
 @pytest.fixture
 def always_ahead(monkeypatch):
     """Searches are made ahead on small and cheap data too, where that never pays."""
-    monkeypatch.setattr(foresight, "FEW_LEAVES", 0)
-    monkeypatch.setattr(foresight, "CALL", -(10**9))
+    monkeypatch.setattr(lookahead, "FEW_LEAVES", 0)
+    monkeypatch.setattr(lookahead, "CALL", -(10**9))
 
 
 @pytest.mark.usefixtures("always_ahead")
@@ -168,7 +168,7 @@ def lists_asked_for(monkeypatch, values, k):
         return list_nearest(*arguments)
 
     monkeypatch.setenv("MASKWRIGHT_THREADS", "1")
-    monkeypatch.setattr(foresight, "list_nearest", counted)
+    monkeypatch.setattr(lookahead, "list_nearest", counted)
     cluster(block_of(values), k)
     return len(calls)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from maskwright import Block, InputError, Variable, find_partition
-from maskwright_builtin.partitions.projection.rotated_factor import first_rotated_factor
+from maskwright_builtin.partitions.projection import first_rotated_factor
 
 PARTITION = find_partition("projection")
 ONTO = ["z_scores", "principal_component", "rotated_factor"]

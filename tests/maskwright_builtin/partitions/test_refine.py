@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from maskwright import Block, InputError, Partition, PluginError, Variable, find_partition
-from maskwright_builtin.partitions.refine import neighbours, search
 from maskwright_builtin.partitions.refine import partition as refine
+from maskwright_builtin.partitions.refine import search
 
 REFINE = find_partition("refine")
 
@@ -221,7 +221,7 @@ def test_the_labels_do_not_depend_on_the_number_of_threads(monkeypatch):
     block = block_of(np.concatenate([rng.standard_normal((5_000, 4)), rng.integers(0, 3, (2_000, 4))]))
     labels = []
     for threads in (1, 2, 3):
-        monkeypatch.setattr(neighbours, "processors", lambda threads=threads: threads)
+        monkeypatch.setattr(search, "processors", lambda threads=threads: threads)
         labels.append(cluster(block, 3, kicks_per_group=1))
     np.testing.assert_array_equal(labels[0], labels[1])
     np.testing.assert_array_equal(labels[0], labels[2])

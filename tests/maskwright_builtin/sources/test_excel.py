@@ -18,7 +18,7 @@ from openpyxl.utils.datetime import CALENDAR_MAC_1904
 from openpyxl.workbook.defined_name import DefinedName
 
 import maskwright as mw
-from maskwright_builtin.sources import packed
+from maskwright_builtin.sources import files
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -315,7 +315,7 @@ def test_encrypted_old_damaged_and_hostile_files_are_refused(tmp_path: Path, mon
             for name, part in parts.items():
                 archive.writestr(name, change(part) if name.endswith("sheet1.xml") else part)
         with monkeypatch.context() as patched:
-            patched.setattr(packed, "UNSUSPICIOUS", 5_000_000)
+            patched.setattr(files, "UNSUSPICIOUS", 5_000_000)
             assert message in refused(path)
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import maskwright as mw
-from maskwright_builtin.sources import packed
+from maskwright_builtin.sources import files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,7 +138,7 @@ def test_files_cut_short_or_damaged_are_refused(ending: str, tmp_path: Path) -> 
 def test_what_unpacks_beyond_proportion_is_refused_in_little_memory(
     ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packed, "UNSUSPICIOUS", 5_000_000)
+    monkeypatch.setattr(files, "UNSUSPICIOUS", 5_000_000)
     path, bomb = tmp_path / f"people.csv{ending}", pack(b"a,b\n" + b"1,2\n" * 10_000_000, ending)
     tracemalloc.start()
     assert "unpacks to more than" in refused(path, bomb)

@@ -368,7 +368,7 @@ def test_the_fast_reader_reads_nothing_that_the_parser_reads_otherwise(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     """A plain file with pieces of XML put in, deleted or doubled anywhere."""
-    from maskwright_builtin.sources.xml.opening import find_opening
+    from maskwright_builtin.sources.xml.parser import find_opening
     from maskwright_builtin.sources.xml.stream import examine, stream
 
     text = data.draw(st.sampled_from([PLAIN, SPARSE]))

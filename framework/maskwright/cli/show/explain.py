@@ -8,34 +8,36 @@ import textwrap
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from maskwright.cli.show.explained_data import (
+from maskwright.cli.show.explained_pages import (
     CODEBOOKS,
+    EXPERIMENT,
     KEYS,
     LEVELS,
+    SCALE,
+    WIDTH,
     codebooks_page,
     data_page,
+    experiment_page,
     formats_page,
     levels_page,
+    parameters,
+    scale_page,
 )
-from maskwright.cli.show.explained_experiments import EXPERIMENT, experiment_page
-from maskwright.cli.show.explained_parameters import WIDTH, parameters
-from maskwright.cli.show.explained_scale import SCALE, scale_page
-from maskwright.edits.languages.yaml.file_model import EditsFile
+from maskwright.edits.languages.yaml.documents import EditsFile
 from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.foundation.doubts import DOUBT_KINDS, DoubtKind
 from maskwright.foundation.errors import PluginError
-from maskwright.pipeline.file_model import ReleaseSection
-from maskwright.pipeline.waivers import kind_called
+from maskwright.pipeline.file_model import ReleaseSection, kind_called
 from maskwright.planning.missing_patterns import splits_by_pattern
-from maskwright.planning.params import PlanningParams
-from maskwright.plugins.aggregation import Aggregation
-from maskwright.plugins.constraint_kind import ConstraintKind
+from maskwright.planning.model import PlanningParams
 from maskwright.plugins.measure import Measure
 from maskwright.plugins.method import Method
 from maskwright.plugins.parameter_markers import IndependentVariables
+from maskwright.plugins.partition import Aggregation
 from maskwright.plugins.registered import Registry
 from maskwright.plugins.registry import plugins
 from maskwright.plugins.remover import AnyMethod, Remover
+from maskwright.plugins.rules import ConstraintKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,9 +9,9 @@ from dataclasses import MISSING, Field, fields
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from maskwright.cli.show import explained_plan
-from maskwright.data.band import Band
+from maskwright.cli.show import explained_pages
 from maskwright.data.dataset import Column, Dataset, Layout
+from maskwright.data.hierarchies.hierarchy import Band
 from maskwright.data.missing import MissingCells
 from maskwright.data.variable import Variable
 from maskwright.data.written_batch import WrittenBatch
@@ -19,24 +19,13 @@ from maskwright.edits.edit import Edit, GoverningPart, LinearPart, ProductPart, 
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.languages.conversion.converted import Converted
 from maskwright.foundation.errors import Place, Problem
-from maskwright.plugins.action import Action
-from maskwright.plugins.aggregation import Aggregation, ChosenAggregation, ClusterCells
-from maskwright.plugins.block import Block
-from maskwright.plugins.command import Command
-from maskwright.plugins.constraint_kind import ConstraintKind, MovableRows
+from maskwright.plugins.block import Block, Gathering, Moments
 from maskwright.plugins.contract import CONTRACT
-from maskwright.plugins.edit_reader import EditReader
 from maskwright.plugins.engine import Engine, EngineTerms, Receipt, Stage
-from maskwright.plugins.format_facts import FormatFacts
-from maskwright.plugins.gathering import Gathering
 from maskwright.plugins.legal_values import MEANINGS, legal_values
-from maskwright.plugins.limit import Limit
 from maskwright.plugins.measure import Comparison, Measurable, Measure, MeasurePart
-from maskwright.plugins.measure_table import MeasureTable
-from maskwright.plugins.measurement import Measurement
-from maskwright.plugins.merging import Further, Merging, PartOfFile
-from maskwright.plugins.method import Masked, Method
-from maskwright.plugins.moments import Moments
+from maskwright.plugins.measurement import Further, Measurement, MeasureTable, Merging, PartOfFile
+from maskwright.plugins.method import Limit, Masked, Method
 from maskwright.plugins.parameter_markers import (
     CompanionVariables,
     DependentVariables,
@@ -48,13 +37,12 @@ from maskwright.plugins.parameter_markers import (
     PromisesK,
     UsesWeights,
 )
-from maskwright.plugins.partition import Partition
-from maskwright.plugins.plan_check import PlanCheck, PlanFinding
+from maskwright.plugins.partition import Aggregation, ChosenAggregation, ClusterCells, Partition
 from maskwright.plugins.remover import Removed, Remover
-from maskwright.plugins.report import Report
-from maskwright.plugins.report_section import Bars, ReportSection, SectionContent
-from maskwright.plugins.rule_writer import RulesFor, RuleWriter
-from maskwright.plugins.source import Source
+from maskwright.plugins.report import Bars, Report, ReportSection, SectionContent
+from maskwright.plugins.rules import ConstraintKind, EditReader, MovableRows, RulesFor, RuleWriter
+from maskwright.plugins.run_extensions import Action, Command, PlanCheck, PlanFinding
+from maskwright.plugins.source import FormatFacts, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -104,8 +92,8 @@ def contract_page() -> str:
                 lines += _wrapped(f"Legal: {', '.join(legal)}.", "      ") if legal else []
             for call, form, text in _asked(record):
                 lines += [f"  {call} ({form})", *_wrapped(text, "      ")]
-    lines += ["", explained_plan.TITLE, *_wrapped(explained_plan.ABOUT, "  ")]
-    for key, form, text in explained_plan.plan_keys():
+    lines += ["", explained_pages.TITLE, *_wrapped(explained_pages.ABOUT, "  ")]
+    for key, form, text in explained_pages.plan_keys():
         lines += [f"  {key} ({form})", *_wrapped(text, "      ")]
     return "\n".join(lines)
 
@@ -130,8 +118,8 @@ def contract_table() -> str:
                 lines.append(_line(cells))
             lines += [_line((f"`{call}`", form, "", _in_markdown(said))) for call, form, said in _asked(record)]
             lines.append("")
-    lines += [f"## {explained_plan.TITLE}", "", explained_plan.ABOUT, "", "| key | type | |", "|---|---|---|"]
-    lines += [_line((f"`{key}`", form, text)) for key, form, text in explained_plan.plan_keys()]
+    lines += [f"## {explained_pages.TITLE}", "", explained_pages.ABOUT, "", "| key | type | |", "|---|---|---|"]
+    lines += [_line((f"`{key}`", form, text)) for key, form, text in explained_pages.plan_keys()]
     lines.append("")
     return "\n".join(lines)
 
@@ -174,12 +162,12 @@ def _parts() -> tuple[tuple[str, tuple[type[Any], ...]], ...]:
 
 def _described(record: type[Any]) -> Iterator[tuple[Field[Any], _Said]]:
     """Fields that an author can give or read, with what is said of them."""
-    said = attributes_said(record)
+    said = attribute_descriptions(record)
     for field in fields(record):
         yield field, said[field.name]
 
 
-def attributes_said(record: type[Any]) -> Mapping[str, _Said]:
+def attribute_descriptions(record: type[Any]) -> Mapping[str, _Said]:
     """What the docstrings of a record, and of what it is derived from, say of its attributes."""
     found: dict[str, _Said] = {}
     for each in reversed(record.__mro__):

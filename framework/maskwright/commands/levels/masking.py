@@ -1,4 +1,4 @@
-"""Masking level by level, and what holds across levels: derived, repaired, and put together again."""
+"""Masking level by level: records removed, and what holds across levels derived, repaired and put together."""
 
 from __future__ import annotations
 
@@ -8,33 +8,172 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.commands.levels.removing import level_by_level
-from maskwright.commands.levels.whole_groups import mask_whole_groups, results_of_levels
+from maskwright.commands.levels.group_masking import mask_grouped, results_of_levels
+from maskwright.commands.levels.planning import PlannedLevels, ready_level
+from maskwright.commands.levels.steps import takes_records
 from maskwright.edits.levels.column_values import with_linked_columns
+from maskwright.foundation.errors import InputError
 from maskwright.foundation.randomness import generator
-from maskwright.masking.equivalence_classes import smallest_classes
-from maskwright.masking.levels.derived import with_derived
-from maskwright.masking.levels.derived_instead import derived_instead
-from maskwright.masking.levels.emptied import Emptied, codes_taken, emptied_cells
-from maskwright.masking.levels.repair import Repaired, repaired
-from maskwright.masking.levels.together import MovedTogether, moved_together
-from maskwright.masking.standardisation import Standardisation
-from maskwright.masking.suppressing.complementary import without_cells
-from maskwright.planning.levels.promises import lets_k_go, promised_variables
+from maskwright.masking.context import Execution, Standardisation
+from maskwright.masking.guarantees import smallest_classes
+from maskwright.masking.levels.derivation import Repaired, derived_instead, repaired, with_derived
+from maskwright.masking.levels.joint_adjustment import MovedTogether, moved_together
+from maskwright.masking.levels.suppression_state import SuppressionState, codes_taken, suppress_across_levels
+from maskwright.masking.mask import mask
+from maskwright.masking.protecting.assembling import WEIGHT_DECIMALS
+from maskwright.masking.suppressing.complementary_suppression import without_cells
+from maskwright.planning.levels.guarantees import guaranteed_variables, lets_k_go
+from maskwright.planning.levels.steps import numbered_by_pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
-    from maskwright.commands.levels.arriving import ArrivedLevels
-    from maskwright.commands.levels.planning import PlannedLevels
-    from maskwright.commands.running.arrive import Clock
-    from maskwright.data.dataset import Column
+    from maskwright.commands.levels.loading import LoadedLevels
+    from maskwright.commands.running.loading import Clock
+    from maskwright.data.dataset import Column, Dataset
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
+
+
+@dataclass(frozen=True, eq=False)
+class LevelResults:
+    """What the steps made of each level.
+
+    `planned`: on the groups that are left. `results`: of the levels that steps mask, before what holds across levels.
+    `rows`: where the masked records stand in the level that its steps got, where these took records away; shape (n,).
+    """
+
+    planned: PlannedLevels
+    results: Mapping[str, MaskingResult]
+    rows: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+
+
+def level_by_level(
+    described: Pipeline, planned: PlannedLevels, seed: int, reporter: Reporter, clock: Clock
+) -> LevelResults:
+    """Mask each level; where steps take records away, whole groups are left.
+
+    Records that are taken from the upper level take their members along, and the lower level is masked without them. A
+    record that is taken from the lower level takes its whole group along; the steps are run again on what is left,
+    until they take nobody, and the upper level is masked then.
+    """
+    run = _Run(described, seed, reporter, clock)
+    top, low = planned.arrived.linked.names
+    if any(takes_records(step) for step in planned.steps[low].steps):
+        return run.from_below(planned, top, low)
+    results: dict[str, MaskingResult] = {}
+    rows: dict[str, NDArray[np.int64]] = {}
+    notices: tuple[str, ...] = ()
+    if top in planned.ready:
+        results[top] = result = run.masked(planned, top)
+        kept = result.masked.origin
+        if kept is not None:
+            rows[top] = kept
+            factors = _factors(planned.ready[top].original.taken(kept), result.masked)
+            left = _weighted(planned.arrived.linked.taken(kept), low, factors)
+            notices = (_removal_notice(planned.arrived.linked, left),)
+            planned = run.on(planned, left, (low,))
+    if low in planned.ready:
+        results[low] = run.masked(planned, low)
+    return LevelResults(planned, results, rows, notices)
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    described: Pipeline
+    seed: int
+    reporter: Reporter
+    clock: Clock
+
+    def masked(self, planned: PlannedLevels, name: str) -> MaskingResult:
+        ready = planned.ready[name]
+        with numbered_by_pipeline(planned.steps[name].numbers):
+            found = mask(
+                ready.original, ready.edits, ready.plan, self.seed, Execution.of(self.described.execution),
+                self.reporter,
+            )  # fmt: skip
+        # What leaves the range is counted once all levels are masked: their values may still be moved.
+        said = tuple(each for each in found.notices if each not in found.out_of_range)
+        return replace(found, notices=said, out_of_range=())
+
+    def on(self, planned: PlannedLevels, left: LinkedData, names: tuple[str, ...]) -> PlannedLevels:
+        """Plan of some levels on the groups that are left."""
+        planned = replace(planned, arrived=replace(planned.arrived, linked=left))
+        again = {
+            name: ready_level(self.described, planned, name, self.reporter, self.clock)
+            for name in names
+            if name in planned.ready
+        }
+        return replace(planned, ready={**planned.ready, **again})
+
+    def from_below(self, planned: PlannedLevels, top: str, low: str) -> LevelResults:
+        before = planned.arrived.linked
+        taken = 0
+        while True:
+            result = self.masked(planned, low)
+            linked = planned.arrived.linked
+            kept = result.masked.origin
+            if kept is None or len(kept) == len(linked[low]):
+                break
+            lost = np.ones(len(linked[low]), dtype=np.bool_)
+            lost[kept] = False
+            taken += int(lost.sum())
+            groups = linked[low].groups
+            assert groups is not None
+            without = np.bincount(groups, lost, len(linked[top])) > 0
+            if without.all():
+                raise InputError(
+                    f"a {low} that is taken away takes the whole {top} along, and no {top} would be left: use fewer "
+                    "keys, or suppress cells"
+                )
+            planned = self.on(planned, linked.taken(np.flatnonzero(~without).astype(np.int64)), (low,))
+        left = planned.arrived.linked
+        notices: tuple[str, ...] = ()
+        if taken:
+            planned = self.on(planned, left, (top,))
+            along = len(before[low]) - len(left[low]) - taken
+            along_with = f"{along} of these {low} records go along with {taken} that steps take away"
+            notices = (f"{_removal_notice(before, left)}; {along_with}",)
+        results = {low: result}
+        if top in planned.ready:
+            results = {top: self.masked(planned, top), low: result}
+        return LevelResults(planned, results, {}, notices)
+
+
+def _removal_notice(before: LinkedData, left: LinkedData) -> str:
+    counts = ", ".join(f"{len(a) - len(b)} {a.name}" for a, b in zip(before, left, strict=True))
+    return f"records are taken away in whole {before.levels[0].name} groups: {counts}"
+
+
+def _factors(before: Dataset, after: Dataset) -> NDArray[np.float64] | None:
+    """What a step that took records away multiplied the weight of each record by; None: it left weights alone."""
+    name = next((each.name for each in before.variables if each.role == "weight"), None)
+    if name is None or name not in after:
+        return None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factors = np.asarray(after[name].values / before[name].values, dtype=np.float64)
+    return np.where(np.isfinite(factors), factors, 1.0)
+
+
+def _weighted(left: LinkedData, low: str, factors: NDArray[np.float64] | None) -> LinkedData:
+    """Groups whose members' weights are multiplied as those of the groups were."""
+    level = left[low]
+    name = next((each.name for each in level.data.variables if each.role == "weight"), None)
+    if name is None or factors is None or (factors == 1.0).all():
+        return left
+    assert level.groups is not None
+    column = level.data[name]
+    places = column.variable.decimals
+    values = column.values * factors[level.groups]
+    decimals = None if places is None else max(places, WEIGHT_DECIMALS)
+    values = values if decimals is None else np.round(values, decimals)
+    changed = column.changed(values, variable=replace(column.variable, type="continuous", decimals=decimals))
+    return left.with_data({low: level.data.with_columns({name: changed})})
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +193,7 @@ class MaskedLevels:
     planned: PlannedLevels
     results: Mapping[str, MaskingResult]
     rows: Mapping[str, NDArray[np.int64]]
-    emptied: Emptied
+    emptied: SuppressionState
     repaired: Repaired | None = None
     together: MovedTogether | None = None
     notices: tuple[str, ...] = ()
@@ -80,9 +219,9 @@ def mask_levels(
 ) -> MaskedLevels:
     """Mask each level, and derive across levels."""
     if planned.whole is not None:
-        whole = mask_whole_groups(described, planned.arrived, planned.whole, seed, reporter)
+        whole = mask_grouped(described, planned.arrived, planned.whole, seed, reporter)
         own = results_of_levels(whole, planned.ready)
-        nothing = Emptied(whole.linked, whole.linked, own)
+        nothing = SuppressionState(whole.linked, whole.linked, own)
         return MaskedLevels(
             whole.linked, planned, own, {}, nothing, by_edit=whole.adjusted, failing=whole.infeasible
         )  # fmt: skip
@@ -100,14 +239,16 @@ def mask_levels(
         gone = [name for name in level.data.names if name in asked and name not in named]
         changed[level.name] = level.data.with_columns(named).without(gone)
     shown, mended = _kept_across(arrived.linked.with_data(changed), arrived, planned, seed)
-    nothing = Emptied(shown, shown, results)
+    nothing = SuppressionState(shown, shown, results)
     masked = MaskedLevels(shown, planned, results, found.rows, nothing, mended, notices=found.notices)
     if lets_k_go(described.steps):
         masked = _moved_together(masked, arrived, planned, seed)
-    masked = replace(masked, notices=(*masked.notices, *_lost_by_deriving(masked.linked, arrived.linked, planned)))
+    masked = replace(
+        masked, notices=(*masked.notices, *_suppressed_by_deriving(masked.linked, arrived.linked, planned))
+    )
     originals = {level.name: level.data for level in arrived.linked}
     plans = {name: ready.plan for name, ready in planned.ready.items()}
-    emptied = emptied_cells(masked.linked, originals, masked.results, plans, arrived.bound, reporter)
+    emptied = suppress_across_levels(masked.linked, originals, masked.results, plans, arrived.bound, reporter)
     return replace(
         masked, linked=emptied.linked, results=emptied.results, emptied=emptied,
         notices=(*masked.notices, *emptied.notices),
@@ -122,7 +263,7 @@ def _unsuppressed(column: Column, result: MaskingResult) -> Column:
 
 
 def _kept_across(
-    linked: LinkedData, arrived: ArrivedLevels, planned: PlannedLevels, seed: int
+    linked: LinkedData, arrived: LoadedLevels, planned: PlannedLevels, seed: int
 ) -> tuple[LinkedData, Repaired | None]:
     """Derive across levels, and repair the bounds that read what is derived."""
     top = linked.levels[0].name
@@ -142,7 +283,7 @@ def _kept_across(
     return linked.with_data({top: own}), mended
 
 
-def _lost_by_deriving(masked: LinkedData, original: LinkedData, planned: PlannedLevels) -> Iterator[str]:
+def _suppressed_by_deriving(masked: LinkedData, original: LinkedData, planned: PlannedLevels) -> Iterator[str]:
     """Derived cells that had a value and have none, in words: what they are computed from has missing cells."""
     top = original.names[0]
     ways = (planned.across, *(() if planned.otherwise is None else (planned.otherwise,)))
@@ -168,11 +309,11 @@ def _shaped(planned: PlannedLevels, linked: LinkedData, level: str) -> list[str]
     return [name for name in ready.plan.masked if name in taken and name in data and data[name].variable.is_numeric]
 
 
-def _moved_together(masked: MaskedLevels, arrived: ArrivedLevels, planned: PlannedLevels, seed: int) -> MaskedLevels:
+def _moved_together(masked: MaskedLevels, arrived: LoadedLevels, planned: PlannedLevels, seed: int) -> MaskedLevels:
     """Move groups in which an edit does not hold yet; where that cannot be, derive their totals."""
     across, linked = planned.across, masked.linked
     top = linked.levels[0]
-    promised = {name for ready in planned.ready.values() for name in promised_variables(ready.plan)}
+    promised = {name for ready in planned.ready.values() for name in guaranteed_variables(ready.plan)}
     shaped = {
         level.name: [name for name in _shaped(planned, linked, level.name) if name not in promised] for level in linked
     }

@@ -1,32 +1,109 @@
-"""Measures of data of several levels: which are of groups with their members, and on which levels the others run."""
+"""Measures of data of several levels: of each level, of groups with members, of members with their group."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from maskwright.commands.levels.joined_keys import named_variables, names_of_group, with_group_variables
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.pipeline.names import in_order
-from maskwright.pipeline.steps import judged_figures
+from maskwright.pipeline.steps import threshold_figures
+from maskwright.pipeline.variable_names import in_order
 from maskwright.plugins.measure import Measurable
+from maskwright.plugins.parameter_markers import variables_named
 from maskwright.plugins.registry import plugins
-from maskwright.release.measures.measured_variables import (
+from maskwright.release.measures.variable_selection import (
     measure_doubts,
     measure_problems,
     names_used,
     to_be_measured,
+    with_usual_losses,
 )
-from maskwright.release.measures.usual_losses import with_usual_losses
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from maskwright.commands.levels.arriving import ArrivedLevels
+    from pydantic import BaseModel
+
+    from maskwright.commands.levels.loading import LoadedLevels
     from maskwright.commands.levels.planning import PlannedLevels
+    from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.foundation.doubts import Doubt
     from maskwright.pipeline.resolved import MeasureRequest, Pipeline
+    from maskwright.plugins.measure import Measure
+
+
+def named_variables(measure: Measure, params: BaseModel) -> Iterator[str]:
+    """Names of variables that the parameters of a measure give, or those of its parts."""
+    yield from variables_named(params)
+    for part, own in () if measure.components is None else measure.components(params):
+        yield from named_variables(part, own)
+
+
+def names_of_group(request: MeasureRequest, linked: LinkedData, level: str) -> tuple[str, ...]:
+    """Variables of the upper level that a measure of a lower one names; none of a measure of the upper level.
+
+    `level`: on which the measure runs.
+    """
+    top = linked.levels[0]
+    if level == top.name:
+        return ()
+    named = dict.fromkeys(named_variables(request.measure, request.params))
+    return tuple(name for name in named if name in top.data and name not in top.key_columns)
+
+
+def with_group_variables(given: Measurable, of_group: Measurable | None, linked: LinkedData) -> Measurable:
+    """What a measure of members is given where it names variables of their group: these too.
+
+    `of_group`: of the groups, where steps mask them: as they are published.
+    """
+    top = linked.levels[0]
+    above = {
+        each.name: each for each in top.data.variables
+        if each.name not in top.key_columns and each.role != "identifier"
+    }  # fmt: skip
+    published = (
+        {} if of_group is None else {name: of_group.variables[name] for name in above if name in of_group.variables}
+    )
+    return replace(given, variables={**above, **published, **given.variables})
+
+
+def joined_to_groups(
+    requests: Sequence[MeasureRequest],
+    level: str,
+    original: tuple[Dataset, LinkedData],
+    masked: tuple[Dataset, LinkedData],
+) -> Iterator[tuple[tuple[MeasureRequest, ...], Dataset, Dataset]]:
+    """Measures of a level, and the two files that they get: with the variables of groups that they name, and no others.
+
+    The original has the weight of the groups, too, where risks of members are asked for that have no weight of their
+    own: who was drawn with the group stands for as many people as the group stands for groups.
+
+    `original`, `masked`: records of the level, and the levels that they stand in.
+    """
+    by_names: dict[tuple[tuple[str, ...], tuple[str, ...]], list[MeasureRequest]] = {}
+    for each in requests:
+        names = names_of_group(each, original[1], level)
+        by_names.setdefault((names, _weights_of_group(each, original[1], level)), []).append(each)
+    for (names, weights), own in by_names.items():
+        yield tuple(own), _joined(*original, level, (*names, *weights)), _joined(*masked, level, names)
+
+
+def _weights_of_group(request: MeasureRequest, linked: LinkedData, level: str) -> tuple[str, ...]:
+    """Weights of the upper level that a risk of the members is estimated with: they have none of their own."""
+    top, own = linked.levels[0], linked[level]
+    if request.measure.kind != "risk" or level == top.name or any(each.role == "weight" for each in own.data.variables):
+        return ()
+    return tuple(each.name for each in top.data.variables if each.role == "weight")
+
+
+def _joined(members: Dataset, linked: LinkedData, level: str, names: Sequence[str]) -> Dataset:
+    """Members, each with these variables of its group."""
+    groups, above = linked[level].groups, linked.levels[0].data
+    if not names or groups is None:
+        return members
+    added = [above[name].taken(groups) for name in dict.fromkeys(names) if name not in members]
+    return replace(members, columns=(*members.columns, *added))
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +125,7 @@ class LevelMeasures:
     doubts: tuple[Doubt, ...]
 
 
-def measures_of_levels(described: Pipeline, arrived: ArrivedLevels, planned: PlannedLevels) -> LevelMeasures:
+def measures_of_levels(described: Pipeline, arrived: LoadedLevels, planned: PlannedLevels) -> LevelMeasures:
     """Find on which levels each measure runs; one that names variables runs on the level that has them."""
     of_groups = tuple(each for each in described.measures if each.measure.of_levels)
     given = {
@@ -188,7 +265,7 @@ def _thresholds(described: Pipeline, requests: tuple[MeasureRequest, ...], level
     stated = described.thresholds
     found: dict[str, float] = {}
     used: set[str] = set()
-    for name in (name for request in requests for name in judged_figures(request)):
+    for name in (name for request in requests for name in threshold_figures(request)):
         level, _, rest = name.partition(".")
         for key in (name, rest) if level in levels else (name,):
             if key in stated:

@@ -7,63 +7,63 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels
-from maskwright.commands.levels.broken_edits import ways_where_none_masks
-from maskwright.commands.levels.composition import composition_columns
-from maskwright.commands.levels.exact_sums import with_exact_sums
-from maskwright.commands.levels.forgotten_variables import told_first
-from maskwright.commands.levels.identifiers import dropped_identifiers
+from maskwright.commands.levels.declarations import composition_columns, dropped_identifiers, report_forgotten_first
+from maskwright.commands.levels.edit_violations import remedies_without_masking
+from maskwright.commands.levels.group_masking import (
+    GroupMasking,
+    across_of_groups,
+    masks_as_groups,
+    plan_group_masking,
+)
+from maskwright.commands.levels.loading import LoadedLevels, load_levels
 from maskwright.commands.levels.measuring import measures_of_levels
+from maskwright.commands.levels.plan_checks import level_disclosure_doubts, with_exact_sums
 from maskwright.commands.levels.steps import (
     LevelSteps,
     maskable,
     records_name,
-    refuse_strangers,
     refuse_taking_by_derived,
     refuse_two_removals,
+    refuse_unknown_variables,
     steps_of_level,
     takes_records,
     without_derived,
 )
-from maskwright.commands.levels.told_by_other_level import told_by_other_level
-from maskwright.commands.levels.whole_groups import (
-    WholeGroups,
-    across_of_groups,
-    masks_whole_groups,
-    plan_whole_groups,
-)
-from maskwright.commands.running.arrive import Clock
-from maskwright.commands.running.plan_checks import plan_findings
-from maskwright.commands.running.ready import ReadyRun, prepare
+from maskwright.commands.running.loading import Clock
+from maskwright.commands.running.preparation import ReadyRun, plan_findings, prepare
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.variable import Variable
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.structure import Structure
 from maskwright.foundation.errors import Problem
-from maskwright.foundation.refusals import EditViolation
+from maskwright.foundation.release_outcomes import EditViolation
 from maskwright.masking.protecting.processes import refuse_unsendable
 from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
 from maskwright.planning.applicable_edits import NO_EDITS
-from maskwright.planning.levels.across import AcrossLevels, across_levels
-from maskwright.planning.levels.promises import (
+from maskwright.planning.levels.cross_level_edits import AcrossLevels, across_levels
+from maskwright.planning.levels.guarantees import (
     adjusted_totals,
-    checked_under_promises,
+    checked_under_guarantees,
     require_k_of_groups,
     require_totals,
     require_what_moves,
 )
-from maskwright.planning.levels.removal import refuse_given_back, treatment, without_recoded
-from maskwright.planning.levels.step_numbers import in_pipeline, told_by_pipeline
+from maskwright.planning.levels.steps import (
+    in_pipeline,
+    numbered_by_pipeline,
+    refuse_given_back,
+    treatment,
+    without_recoded,
+)
 from maskwright.planning.plan import computed_json, step_json
 from maskwright.planning.recoded_edits import recoded_edit_notices
 from maskwright.planning.step_variables import variables_of_steps
-from maskwright.release.gate import judge
-from maskwright.release.levels.plan import PlannedBesides, plan_of_levels
-from maskwright.release.record.doubt_record import doubt_records
-from maskwright.release.record.every_step import require_every_step_planned
-from maskwright.release.record.plan_record import PlanRecord, StepRecord
+from maskwright.release.levels.record import CrossLevelPlan, plan_of_levels
+from maskwright.release.protection_checks import require_every_step_planned
+from maskwright.release.record.record_parts import PlanRecord, StepRecord, doubt_records
+from maskwright.release.release_decision import decide_release
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -88,12 +88,12 @@ class PlannedLevels:
     that are masked with all their members as one record; `ready` then tells of each level what is masked.
     """
 
-    arrived: ArrivedLevels
+    arrived: LoadedLevels
     across: AcrossLevels
     steps: Mapping[str, LevelSteps]
     ready: Mapping[str, ReadyRun]
     otherwise: AcrossLevels | None = None
-    whole: WholeGroups | None = None
+    whole: GroupMasking | None = None
     dropped: tuple[Edit, ...] = ()
     told: tuple[Doubt, ...] = ()
     unmasked: Mapping[str, ReadyRun] = field(default_factory=dict)
@@ -112,7 +112,7 @@ class PlannedLevels:
         return plan_of_levels(plans, numbers, self.arrived.bound, self.across, records, self.besides).to_json()
 
     @property
-    def besides(self) -> PlannedBesides:
+    def besides(self) -> CrossLevelPlan:
         """What the plans of the levels do not say: what is derived instead of masked, and drawn in whole groups."""
         top, low = self.arrived.linked.levels
         computed = tuple(
@@ -120,7 +120,7 @@ class PlannedLevels:
             for found in self.steps.values() for number, step in found.computed.items()
         )  # fmt: skip
         taken = f"whole {top.name} records, with all their {low.name} records"
-        return PlannedBesides(
+        return CrossLevelPlan(
             computed + tuple(
                 StepRecord.model_validate(
                     step_json(number, found.steps[found.numbers.index(number)], [computed_json(names)])
@@ -147,16 +147,16 @@ class PlannedLevels:
         return tuple(dict.fromkeys((*recoded_edit_notices((), self.dropped), *own)))
 
 
-def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter, clock: Clock) -> PlannedLevels:
+def plan_levels(described: Pipeline, arrived: LoadedLevels, reporter: Reporter, clock: Clock) -> PlannedLevels:
     """Plan each level as a file of its own, and who keeps the edits across levels."""
-    with told_first(arrived.doubts, described.waivers):
+    with report_forgotten_first(arrived.doubts, described.waivers):
         return _planned(described, arrived, reporter, clock)
 
 
-def _planned(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter, clock: Clock) -> PlannedLevels:
+def _planned(described: Pipeline, arrived: LoadedLevels, reporter: Reporter, clock: Clock) -> PlannedLevels:
     linked = arrived.linked
     steps = {level.name: steps_of_level(described.steps, level, linked) for level in linked}
-    refuse_strangers(described.steps, linked)
+    refuse_unknown_variables(described.steps, linked)
     if described.execution.processes:
         refuse_unsendable(described.steps)
     read = composition_columns((name for step in described.steps for name in step.companions), linked)
@@ -168,8 +168,8 @@ def _planned(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter, cl
     masked = {name: each.masked for name, each in treatments.items()}
     arrived = with_exact_sums(described.steps, arrived, variables, masked)
     linked = arrived.linked
-    if masks_whole_groups(described.steps, linked):
-        return _plan_whole_groups(described, arrived, masked, reporter, clock)
+    if masks_as_groups(described.steps, linked):
+        return _plan_group_masking(described, arrived, masked, reporter, clock)
     structure = Structure.of(linked)
     bound, dropped = without_recoded(arrived.bound, treatments)
     refuse_given_back(bound, treatments, linked)
@@ -181,7 +181,7 @@ def _planned(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter, cl
     across = across_levels(bound, structure, masked, adjusted, emptied)
     require_what_moves(across, bound, masked, described.steps)
     require_k_of_groups(across, bound, described.steps)
-    across = checked_under_promises(across, bound, described.steps)
+    across = checked_under_guarantees(across, bound, described.steps)
     _refuse_broken_structure(across, arrived)
     derived = {each.variable for each in across.derived}
     refuse_taking_by_derived(steps, across)
@@ -207,7 +207,7 @@ def _with_unmasked(described: Pipeline, planned: PlannedLevels, reporter: Report
         if level.name not in planned.ready
     }
     plans = {name: each.plan for name, each in planned.ready.items()}
-    told = tuple(told_by_other_level(planned.arrived.linked, planned.arrived.bound, plans))
+    told = tuple(level_disclosure_doubts(planned.arrived.linked, planned.arrived.bound, plans))
     return replace(planned, unmasked=unmasked, told=told)
 
 
@@ -223,16 +223,16 @@ def ready_level(described: Pipeline, planned: PlannedLevels, name: str, reporter
     )
 
 
-def _plan_whole_groups(
+def _plan_group_masking(
     described: Pipeline,
-    arrived: ArrivedLevels,
+    arrived: LoadedLevels,
     masked: Mapping[str, Collection[str]],
     reporter: Reporter,
     clock: Clock,
 ) -> PlannedLevels:
     """Plan of steps that mask groups with their members as one record."""
     in_order = {name: [each for each in arrived.linked[name].data.names if each in masked[name]] for name in masked}
-    arrived, whole = plan_whole_groups(described, arrived, in_order, clock)
+    arrived, whole = plan_group_masking(described, arrived, in_order, clock)
     across = across_of_groups(arrived, whole)
     _refuse_broken_structure(across, arrived)
     steps, ready = {}, {}
@@ -253,7 +253,7 @@ def _plan_whole_groups(
 
 def _ready(
     described: Pipeline,
-    arrived: ArrivedLevels,
+    arrived: LoadedLevels,
     level: Level,
     steps: LevelSteps,
     edits: EditSet,
@@ -271,7 +271,7 @@ def _ready(
         release=ReleaseSection(order="kept" if keeps_order else "random"), file=described.file,
     )  # fmt: skip
     computed = [name for name in data.names if name not in level.data]
-    with told_by_pipeline(steps.numbers):
+    with numbered_by_pipeline(steps.numbers):
         ready = prepare(request, reporter, clock, computed=computed)
     totals = tuple(each.variable for each in level.data if each.name in derived)
     assert described.levels is not None
@@ -283,16 +283,16 @@ def _ready(
     return replace(ready, notices=tuple(each for each in ready.notices if each != NO_EDITS))
 
 
-def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
+def plan_json(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
     """Plan of a pipeline on data of several levels, as ``maskwright plan --json`` prints it."""
     clock = Clock()
-    arrived = arrive_levels(described, reporter, clock)
+    arrived = load_levels(described, reporter, clock)
     planned = plan_levels(described, arrived, reporter, clock)
     arrived = planned.arrived
     measures = measures_of_levels(described, arrived, planned)
     doubts = (*arrived.doubts, *planned.doubts, *measures.doubts)
     notices = (*arrived.notices, *planned.notices, *measures.notices)
-    judgement = judge(doubts, described.waivers)
+    judgement = decide_release(doubts, described.waivers)
     plan = planned.to_json()
     told = {
         "doubts": [each.to_json() for each in doubt_records(judgement)],
@@ -304,7 +304,7 @@ def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
 
 
 def _to_mask(
-    arrived: ArrivedLevels, level: Level, edits: EditSet, derived: Collection[str], steps: Sequence[Step]
+    arrived: LoadedLevels, level: Level, edits: EditSet, derived: Collection[str], steps: Sequence[Step]
 ) -> Dataset:
     """Records of a level as the steps get them: with the columns that its own edits read, and without its keys."""
     data = with_linked_columns(arrived.linked, arrived.bound, level.name, edits.variables)
@@ -333,7 +333,7 @@ def _made_for_drawing(level: Level, data: Dataset, steps: Sequence[Step]) -> Ite
         yield Column(variable, np.ones(len(level)), np.zeros(len(level), dtype=np.bool_))
 
 
-def _refuse_broken_structure(across: AcrossLevels, arrived: ArrivedLevels) -> None:
+def _refuse_broken_structure(across: AcrossLevels, arrived: LoadedLevels) -> None:
     broken = [
         each for outcome in arrived.standing.values() for each in outcome.edits
         if each.violations and each.severity == "error" and each.name in (*across.structure, *across.present)
@@ -341,7 +341,7 @@ def _refuse_broken_structure(across: AcrossLevels, arrived: ArrivedLevels) -> No
     if broken:
         shown = ", ".join(f"{each.name}: {each.violations}" for each in broken)
         names = [each.name for each in broken]
-        ways = ways_where_none_masks(arrived.linked, arrived.bound, names, localized=arrived.mended is not None)
+        ways = remedies_without_masking(arrived.linked, arrived.bound, names, localized=arrived.mended is not None)
         hint = "; ".join((*(() if arrived.mended is None else arrived.mended.notices), ways))
         message = f"records of the original violate edits of which no step masks a variable ({shown})"
         raise EditViolation(Problem(message, hint=hint))

@@ -7,46 +7,50 @@ from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, outcomes
-from maskwright.commands.levels.changed_weights import (
+from maskwright.commands.levels.engine_validation import (
+    BARE_TOTAL,
+    EngineRules,
+    engine_rules,
+    engine_validated,
+    validate_by_engine,
+)
+from maskwright.commands.levels.loading import LoadedLevels, load_levels, outcomes
+from maskwright.commands.levels.masking import MaskedLevels, mask_levels
+from maskwright.commands.levels.masking_results import (
+    DoneToVariables,
+    class_size_notices,
+    class_sizes_of,
     original_doubts_across,
+    range_notices_of_levels,
     weight_doubts_across,
     with_changed_weights,
+    with_totals,
 )
-from maskwright.commands.levels.counting_alike import alike_notices, alike_of
-from maskwright.commands.levels.derived_totals import with_totals
-from maskwright.commands.levels.done_to_variables import DoneToVariables
-from maskwright.commands.levels.joined_keys import beside_their_groups
-from maskwright.commands.levels.last_word import BARE_TOTAL, EngineRules, asked_of_engine, engine_rules, last_word
-from maskwright.commands.levels.masking import MaskedLevels, mask_levels
-from maskwright.commands.levels.measuring import LevelMeasures, measures_of_levels
-from maskwright.commands.levels.out_of_range import range_notices_of_levels
+from maskwright.commands.levels.measuring import LevelMeasures, joined_to_groups, measures_of_levels
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
-from maskwright.commands.levels.published import PublishedEdits, published_edits
-from maskwright.commands.levels.writing import LevelFiles
-from maskwright.commands.running.last_doubts import last_doubts
-from maskwright.commands.running.plan_checks import heed_checks
+from maskwright.commands.levels.publishing import LevelFiles, PublishedEdits, published_edits
+from maskwright.commands.running.preparation import apply_plan_checks
 from maskwright.commands.running.publish import contributions, log_waived, publish_record, refuse_doubts, refuse_results
 from maskwright.commands.running.recording import MeasuredRun, run_record
+from maskwright.commands.running.release_validation import last_doubts
 from maskwright.commands.running.stages import PipelineRun
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.errors import Problem
 from maskwright.foundation.progress import stage
 from maskwright.foundation.randomness import fresh_seed
-from maskwright.masking.protecting.compiling import report_compilation
-from maskwright.planning.levels.promises import steps_that_insist
-from maskwright.planning.levels.step_numbers import in_pipeline
-from maskwright.planning.warnings.undecided_edits import undecided_doubts
+from maskwright.masking.protecting.processes import report_compilation
+from maskwright.planning.levels.guarantees import steps_requiring_k
+from maskwright.planning.levels.steps import in_pipeline
+from maskwright.planning.warnings.publication_warnings import undecided_doubts
 from maskwright.plugins.registry import plugins
 from maskwright.release.files import Release
-from maskwright.release.gate import judge
-from maskwright.release.last_look import unchanged_cells
-from maskwright.release.levels.arranging import ArrangedLevels, arranged_levels, level_arrangement_notices, places_of
+from maskwright.release.levels.arrangement import ArrangedLevels, arranged_levels, level_arrangement_notices, places_of
 from maskwright.release.levels.record import LevelPart, record_of_levels
-from maskwright.release.measures.measuring_levels import compared_levels, compute_level_measures, with_group_linkage
-from maskwright.release.record.doubt_record import doubt_records
+from maskwright.release.measures.measuring import compared_levels, compute_level_measures, with_group_linkage
+from maskwright.release.protection_checks import unchanged_cells
 from maskwright.release.record.measure_record import measure_record
+from maskwright.release.record.record_parts import doubt_records
 from maskwright.release.record.run_record import (
     DroppedEdit,
     LevelRecord,
@@ -55,11 +59,12 @@ from maskwright.release.record.run_record import (
     ReleasedForm,
     RunRecord,
 )
+from maskwright.release.release_decision import decide_release
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from maskwright.commands.running.arrive import Clock
+    from maskwright.commands.running.loading import Clock
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.evaluation.check import Outcome
@@ -68,8 +73,8 @@ if TYPE_CHECKING:
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.plugins.measurement import Measurement
-    from maskwright.release.gate import Judgement
-    from maskwright.release.levels.alike import Alike
+    from maskwright.release.levels.class_sizes import LevelClassSizes
+    from maskwright.release.release_decision import ReleaseDecision
 
 
 def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: Collection[str]) -> RunRecord:
@@ -77,11 +82,11 @@ def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: C
 
     `private`: outputs that only their owner may read.
     """
-    arrived = arrive_levels(described, reporter, clock)
+    arrived = load_levels(described, reporter, clock)
     engine = engine_rules(described)
     planned = plan_levels(described, arrived, reporter, clock)
     if described.checks:
-        heed_checks(described, planned.to_json(), reporter)
+        apply_plan_checks(described, planned.to_json(), reporter)
     arrived = planned.arrived
     measures = measures_of_levels(described, arrived, planned)
     seed = fresh_seed() if described.seed is None else described.seed
@@ -92,7 +97,7 @@ def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: C
 @dataclass(frozen=True, eq=False)
 class _LevelsRun:
     described: Pipeline
-    arrived: ArrivedLevels
+    arrived: LoadedLevels
     planned: PlannedLevels
     whole: PlannedLevels
     engine: EngineRules | None
@@ -107,7 +112,7 @@ class _LevelsRun:
         before = (*self.arrived.doubts, *self.planned.doubts, *self.measures.doubts)
         notices = (*self.arrived.notices, *self.planned.notices, *self.measures.notices)
         self._tell((*self.release.notices, *notices))
-        refuse_doubts(described, judge(before, described.waivers))
+        refuse_doubts(described, decide_release(before, described.waivers))
         with self.clock("protect"):
             masked = mask_levels(described, self.planned, self.seed, self.reporter, self.clock)
         return replace(self, planned=masked.planned)._released(masked, before, notices)
@@ -116,7 +121,7 @@ class _LevelsRun:
         """Write, read back, validate, measure and publish what was masked."""
         described = self.described
         with self.clock("count alike"):
-            alike = alike_of(self.planned, masked)
+            alike = class_sizes_of(self.planned, masked)
         with self.clock("arrange"):
             arranged = arranged_levels(masked.linked, self.arrived.linked, self.seed)
             order = {
@@ -126,7 +131,7 @@ class _LevelsRun:
         steps = self.planned.steps
         own = (in_pipeline(each, steps[name].numbers) for name, of in masked.results.items() for each in of.notices)
         left = range_notices_of_levels(self.whole, masked)
-        said = (*own, *masked.notices, *left, *level_arrangement_notices(arranged), *alike_notices(masked, alike))
+        said = (*own, *masked.notices, *left, *level_arrangement_notices(arranged), *class_size_notices(masked, alike))
         self._tell(said)
         written = self._files.write_data(arranged)
         self.arrived.forget_cells_of_files()
@@ -137,12 +142,12 @@ class _LevelsRun:
             found = outcomes(released, edits.bound, edits.reference)
         # The engine is a process of its own: what waits for it waits beside the other second look.
         with self.clock("second look"), ThreadPoolExecutor(1) as beside:
-            asked = asked_of_engine(self.engine, self.arrived.bound, edits.bound)
+            asked = engine_validated(self.engine, self.arrived.bound, edits.bound)
             by_engine = beside.submit(
-                copy_context().run, last_word,
+                copy_context().run, validate_by_engine,
                 described, self.engine, self.arrived.bound, edits.bound, released, found, self.release, self.reporter,
             )  # fmt: skip
-            self._tell(self._files.look_again(arranged, released, edits, found, {edit.name for edit in asked}))
+            self._tell(self._files.reference_verdicts(arranged, released, edits, found, {edit.name for edit in asked}))
             refuted = by_engine.result()
         runs = self._level_runs()
         of_groups = self._measure_groups(released, arranged)
@@ -151,7 +156,7 @@ class _LevelsRun:
             of_groups,
         )
         doubts = (*before, *self._doubts(masked, released, arranged, found))
-        judgement = judge(doubts, described.waivers)
+        judgement = decide_release(doubts, described.waivers)
         self._tell(judgement.notices)
         record = self._record(
             masked, runs, measured, found, released, arranged, judgement, alike, (*notices, *said), edits
@@ -180,7 +185,7 @@ class _LevelsRun:
             return f"no values were found for {failed:,} records"
         bound = self.planned.arrived.bound
         own = next(each for edits in bound.edits.values() for each in edits if each.name == edit)
-        insisting = steps_that_insist(own, self.described.steps, bound)
+        insisting = steps_requiring_k(own, self.described.steps, bound)
         if edit not in self.planned.across.adjusted or not insisting:
             return None
         params = f"with 'k_guarantee: report' in the params of step {insisting[0]}"
@@ -228,7 +233,7 @@ class _LevelsRun:
         masked = with_totals(self._level_data(released, arranged, name), released[name].data, totals)
         found: dict[str, Measurement] = {}
         both = (original, self.whole.arrived.linked), (masked, released)
-        for requests, before, after in beside_their_groups(run.pipeline.measures, name, *both):
+        for requests, before, after in joined_to_groups(run.pipeline.measures, name, *both):
             pipeline, ready = replace(run.pipeline, measures=requests), replace(run.ready, original=before)
             found |= replace(run, pipeline=pipeline, ready=ready).measure(replace(after, origin=places))
         return {each.label: found[each.label] for each in run.pipeline.measures}
@@ -306,8 +311,8 @@ class _LevelsRun:
         found: Mapping[str, Outcome],
         released: LinkedData,
         arranged: ArrangedLevels,
-        judgement: Judgement,
-        alike: Sequence[Alike],
+        judgement: ReleaseDecision,
+        alike: Sequence[LevelClassSizes],
         notices: tuple[str, ...],
         edits: PublishedEdits,
     ) -> RunRecord:

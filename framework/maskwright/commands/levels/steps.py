@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from maskwright.foundation.doubts import DOUBT_KINDS
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
-from maskwright.planning.levels.step_numbers import in_pipeline
+from maskwright.planning.levels.steps import in_pipeline
 from maskwright.planning.step_variables import default_variables
 
 if TYPE_CHECKING:
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.data.variable import Variable
     from maskwright.foundation.doubts import Doubt
-    from maskwright.planning.levels.across import AcrossLevels
-    from maskwright.planning.model import Step
-    from maskwright.planning.params import PlanningParams
+    from maskwright.planning.levels.cross_level_edits import AcrossLevels
+    from maskwright.planning.model import PlanningParams, Step
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +112,7 @@ def _planning_without(planning: PlanningParams, names: Collection[str]) -> Plann
     )
 
 
-def refuse_strangers(steps: Sequence[Step], linked: LinkedData) -> None:
+def refuse_unknown_variables(steps: Sequence[Step], linked: LinkedData) -> None:
     """Refuse steps that name variables that no level has, or keys."""
     names = [each.name for level in linked for each in maskable(level)]
     keys = {name for level in linked for name in level.key_columns}

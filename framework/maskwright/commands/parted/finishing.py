@@ -1,4 +1,4 @@
-"""The end of one part: put together, rounded, written, read back, validated twice, and measured."""
+"""The end of one part: put together, rounded, written, validated and measured; and all parts added up."""
 
 from __future__ import annotations
 
@@ -8,51 +8,59 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.commands.parted.classes import spill_classes
-from maskwright.commands.parted.drifting import drift_sums
-from maskwright.commands.parted.facts import category_facts, moved_facts, unit_facts
 from maskwright.commands.parted.measuring import partial_measures
-from maskwright.commands.parted.overlay import MaskedGroup, with_masked
-from maskwright.commands.parted.sheet import Stored
-from maskwright.commands.parted.spilling import private_file
-from maskwright.commands.parted.whole_variables import empty, in_whole_terms
-from maskwright.commands.parted.written_part import (
+from maskwright.commands.parted.part_output import (
     arranged,
     in_order_of_part,
     write_part,
     written_files,
     written_part,
 )
-from maskwright.commands.running.read_back import read_as_meant
+from maskwright.commands.parted.partial_statistics import (
+    category_facts,
+    drift_sums,
+    moved_facts,
+    spill_classes,
+    unit_facts,
+)
+from maskwright.commands.parted.planning import merged_outcome
+from maskwright.commands.parted.shuffling import MaskedGroup, private_file, with_masked
+from maskwright.commands.parted.task_settings import Stored, empty, in_file_terms
+from maskwright.commands.running.release_validation import check_round_trip
 from maskwright.foundation.progress import silent
-from maskwright.masking.adjusting.donors import Donors
-from maskwright.masking.category_adjustment import adjust_categories, with_categories
-from maskwright.masking.kept_promises import beside_multiples
+from maskwright.masking.adjusting.row_outcomes import Donors
+from maskwright.masking.category_adjustment import (
+    adjust_categories,
+    category_codes,
+    occurring_categories,
+    with_categories,
+)
+from maskwright.masking.guarantees import beside_multiples
+from maskwright.masking.masked_value_checks import value_as_code_doubts
 from maskwright.masking.unit_adjustment import adjust_unit, with_adjusted_values
-from maskwright.masking.values_as_codes import value_as_code_doubts
 from maskwright.planning.criteria import is_zero
-from maskwright.release.check_file import check_file
 from maskwright.release.codebook import HeldTexts
-from maskwright.release.formulas import formula_cells
-from maskwright.release.last_look import unchanged_cells
-from maskwright.release.second_look import is_read_twice, second_look
+from maskwright.release.file_validation import check_file
+from maskwright.release.output_format import formula_cells
+from maskwright.release.protection_checks import unchanged_cells
+from maskwright.release.reference_validation import has_reference_reader, validate_by_reference
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from maskwright.commands.parted.protecting import Masking
-    from maskwright.commands.parted.sheet import Sheet
-    from maskwright.commands.parted.whole_variables import WholeVariable
+    from maskwright.commands.parted.task_settings import TaskSettings, WholeVariable
     from maskwright.data.dataset import Dataset
     from maskwright.data.parts.model import Part
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
-    from maskwright.masking.values_out_of_range import Extent
+    from maskwright.masking.masked_value_checks import Extent
     from maskwright.pipeline.resolved import MeasureRequest
-    from maskwright.release.last_look import UnchangedCells
+    from maskwright.release.protection_checks import UnchangedCells
+
 
 SVRL = "svrl"
 """Share of the report on violations."""
@@ -115,7 +123,7 @@ def finish(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, 
 
     `folder`: gets the masked files, ``finished`` (a `FinishedPart`), and ``kN`` of each set of classes.
     """
-    sheet: Sheet = told.read()
+    sheet: TaskSettings = told.read()
     task: Finish = about.read()
     part, first = sheet.part_of(key)
     if not part.records:
@@ -127,7 +135,7 @@ def finish(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, 
     held = write_part(published, original, sheet.pipeline, folder, task.changed)
     formed = [name for name in task.masking.plan.masked if name in original and original[name].written is not None]
     file = written_part(folder, sheet.pipeline, published.variables)
-    released = in_order_of_part(read_as_meant(file, published, held, silent), folder)
+    released = in_order_of_part(check_round_trip(file, published, held, silent), folder)
     outcome, alone = validated(folder, sheet, task, published, reported=sheet.pipeline.output.parts is None)
     for number, names in enumerate(task.class_sets):
         spill_classes(folder / f"k{number}", masked, names, task.class_tasks)
@@ -139,7 +147,7 @@ def finish(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, 
     if sheet.pipeline.output.source.is_opened_in_spreadsheets:
         facts["formulas"] = formula_cells(published)
     facts |= {"formed": formed, "as_they_were": [name for name in formed if name in held]}
-    released = in_whole_terms(released, task.published)
+    released = in_file_terms(released, task.published)
     facts["measures"] = partial_measures(task.measures, original, released, task.masking.plan, {})
     return facts
 
@@ -205,7 +213,7 @@ def _range(masked: Dataset, name: str) -> list[float] | None:
 
 
 def validated(
-    folder: Path, sheet: Sheet, task: Finish, masked: Dataset, *, reported: bool
+    folder: Path, sheet: TaskSettings, task: Finish, masked: Dataset, *, reported: bool
 ) -> tuple[Outcome, tuple[str, ...]]:
     """Verdicts on what a task wrote, and the edits that have no second opinion.
 
@@ -223,10 +231,10 @@ def validated(
             source.path, source.source, source.params, masking.edits, domain=masking.whole.domain, variables=known,
             svrl=svrl, is_share=True,
         )  # fmt: skip
-    if not is_read_twice(source.source):
+    if not has_reference_reader(source.source):
         return outcome, ()
     reference = _without_records(masked) if task.domain_rows is None else task.domain_rows
-    alone = second_look(source.path, source.source, masked, masking.edits, outcome, reference)
+    alone = validate_by_reference(source.path, source.source, masked, masking.edits, outcome, reference)
     return outcome, alone
 
 
@@ -246,7 +254,7 @@ def _without_records(data: Dataset) -> Dataset:
     return data.taken(np.zeros(0, dtype=np.int64))
 
 
-def _write_empty(sheet: Sheet, task: Finish, part: Part, folder: Path) -> list[list[object]]:
+def _write_empty(sheet: TaskSettings, task: Finish, part: Part, folder: Path) -> list[list[object]]:
     """Write a part without records, where files keep their names: its variables, and nothing else."""
     pipeline = sheet.pipeline
     if pipeline.output.parts is not None:
@@ -255,3 +263,75 @@ def _write_empty(sheet: Sheet, task: Finish, part: Part, folder: Path) -> list[l
     published = arranged(nothing, nothing, pipeline, 0)
     write_part(published, None, pipeline, folder)
     return written_files(published, pipeline)
+
+
+@dataclass(frozen=True, eq=False)
+class Finished:
+    """What was found of all finished parts.
+
+    `outcome`: of the files as they were read back. `masked`: variables of the published file, without records.
+    """
+
+    outcome: Outcome
+    unchanged: tuple[UnchangedCells, ...]
+    doubts: Mapping[tuple[str, str], Doubt]
+    masked: Dataset
+
+
+def added_up(parts: Iterable[tuple[int, FinishedPart]]) -> Finished:
+    """What was found of all parts.
+
+    `parts`: in order; at least one.
+    """
+    outcomes: list[tuple[int, Outcome]] = []
+    unchanged: list[tuple[UnchangedCells, NDArray[np.float64]]] = []
+    doubts: dict[tuple[str, str], Doubt] = {}
+    masked: Dataset | None = None
+    for first, part in parts:
+        masked = part.masked if masked is None else masked
+        outcomes.append((first, part.outcome))
+        for doubt in part.doubts:
+            doubts.setdefault((doubt.kind, doubt.subject), doubt)
+        unchanged = [
+            _added(*each) for each in zip(unchanged, part.unchanged, strict=True)
+        ] if unchanged else list(part.unchanged)  # fmt: skip
+    assert masked is not None
+    cells = tuple(replace(each, values=max(len(values), each.values)) for each, values in unchanged)
+    return Finished(merged_outcome(outcomes), cells, doubts, masked)
+
+
+def _added(
+    one: tuple[UnchangedCells, NDArray[np.float64]], other: tuple[UnchangedCells, NDArray[np.float64]]
+) -> tuple[UnchangedCells, NDArray[np.float64]]:
+    cells = replace(
+        one[0], cells=one[0].cells + other[0].cells, unchanged=one[0].unchanged + other[0].unchanged,
+        values=max(one[0].values, other[0].values),
+    )  # fmt: skip
+    return cells, np.union1d(one[1], other[1])[:FEW]
+
+
+OCCURRING = "occurring"
+"""The stage, and the file of a task: codes of each unit, each combination once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Occurring:
+    """What looking takes.
+
+    `groups`: in the order of the plan. `units`: variables of each unit of categories.
+    """
+
+    groups: tuple[MaskedGroup, ...]
+    units: tuple[tuple[str, ...], ...]
+
+
+def occurring_in_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+    """Look at one part; a task."""
+    sheet, task = told.read(), about.read()
+    original, _ = sheet.records_of(key)
+    if original is None:
+        return {"records": 0}
+    masked, _ = with_masked(original, task.groups, int(key))
+    found = [occurring_categories([category_codes(data, names) for data in (masked, original)]) for names in task.units]
+    Stored.of(found, folder / OCCURRING)
+    return {"records": len(original)}

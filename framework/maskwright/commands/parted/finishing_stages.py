@@ -1,31 +1,47 @@
-"""The stages in which parts are finished, and what is counted over all of them."""
+"""The stages in which parts are finished and measured, and what is counted over all of them."""
 
 from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.commands.parted.classes import DISTINCT_AT_ONCE, count_classes
-from maskwright.commands.parted.drifting import DriftTotals
-from maskwright.commands.parted.finished_parts import added_up
-from maskwright.commands.parted.finishing import FOUND, Finish, finish
-from maskwright.commands.parted.joining import join_parts
-from maskwright.commands.parted.measure_facts import MeasureFacts
-from maskwright.commands.parted.measuring import of_both_files
-from maskwright.commands.parted.occurring import OCCURRING, Occurring, occurring_in_part
+from maskwright.commands.parted.finishing import (
+    FOUND,
+    OCCURRING,
+    Finish,
+    Occurring,
+    added_up,
+    finish,
+    occurring_in_part,
+)
+from maskwright.commands.parted.measuring import (
+    BEFORE,
+    MOST_ROUNDS,
+    Round,
+    count_rows,
+    measure_again,
+    merged_measure,
+    of_both_files,
+)
+from maskwright.commands.parted.output_files import join_parts
+from maskwright.commands.parted.partial_statistics import DISTINCT_AT_ONCE, DriftTotals, count_classes
 from maskwright.commands.parted.planning import merged_outcome
-from maskwright.commands.parted.results import Told, class_sets, masking_result
+from maskwright.commands.parted.results import TaskResults, class_sets, masking_result
+from maskwright.commands.parted.shuffling import spilled, together
 from maskwright.commands.parted.support import home_of
-from maskwright.commands.parted.task_run import AGAIN, FINISHED, PartedRun
-from maskwright.commands.parted.whole_variables import empty
+from maskwright.commands.parted.task_run import AGAIN, FINISHED, MeasureFacts, PartedRun
+from maskwright.commands.parted.task_settings import empty
 from maskwright.data.dataset import Column, Dataset
-from maskwright.masking.adjusting.donors import Donors
+from maskwright.foundation.errors import InputError
+from maskwright.masking.adjusting.row_outcomes import Donors
 from maskwright.masking.category_adjustment import occurring_categories
-from maskwright.masking.values_out_of_range import Extent
-from maskwright.release.formulas import formula_sentences
+from maskwright.masking.masked_value_checks import Extent
+from maskwright.plugins.measurement import Further
+from maskwright.release.output_format import formula_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,17 +50,20 @@ if TYPE_CHECKING:
 
     from maskwright.commands.parted.finishing import FinishedPart
     from maskwright.commands.parted.masking_stages import MaskedSteps
-    from maskwright.commands.parted.planning import Arrived
-    from maskwright.commands.parted.sheet import Stored
-    from maskwright.commands.parted.whole_variables import WholeVariable
+    from maskwright.commands.parted.planning import ScannedFile
+    from maskwright.commands.parted.task_settings import Stored, WholeVariable
     from maskwright.data.variable import Variable
     from maskwright.edits.evaluation.domain import Combinations as CombinationsOfValues
     from maskwright.masking.masking_result import MaskingResult
+    from maskwright.pipeline.resolved import MeasureRequest
     from maskwright.planning.plan import Plan
     from maskwright.plugins.engine import Receipt
+    from maskwright.plugins.measurement import Measurement
 
 
-def finish_parts(run: PartedRun, told: Stored, found: Arrived, done: MaskedSteps) -> tuple[Any, Any, Any, MeasureFacts]:
+def finish_parts(
+    run: PartedRun, told: Stored, found: ScannedFile, done: MaskedSteps
+) -> tuple[Any, Any, Any, MeasureFacts]:
     """Finish every part, and count what they have in common; last, what measures are told."""
     masking, groups = done.masking, done.groups
     plan = masking.plan
@@ -102,14 +121,14 @@ def finish_parts(run: PartedRun, told: Stored, found: Arrived, done: MaskedSteps
         [*each, {"notes": group.notes}] if group.notes else each for each, group in zip(of_groups, groups, strict=True)
     ]
     result = masking_result(
-        Told(of_groups, facts, drift, finished, together(counts), found.records), plan, masking.edits,
+        TaskResults(of_groups, facts, drift, finished, together(counts), found.records), plan, masking.edits,
         masking.terms,
     )  # fmt: skip
     result = replace(result, notices=(*result.notices, *_formula_notices(facts, result)))
     return result, finished.outcome, finished.unchanged, first
 
 
-def _extents(found: Arrived, plan: Plan) -> dict[str, Extent]:
+def _extents(found: ScannedFile, plan: Plan) -> dict[str, Extent]:
     """How far masked numbers go in the whole original."""
     whole = {name: found.variables[name] for name in plan.masked}
     return {
@@ -163,7 +182,7 @@ def _changed(facts: Iterable[Mapping[str, Any]], *, if_any: bool) -> frozenset[s
     return frozenset(kept if if_any else kept & others)
 
 
-def _domain_rows(found: Arrived, published: Mapping[str, WholeVariable]) -> Dataset | None:
+def _domain_rows(found: ScannedFile, published: Mapping[str, WholeVariable]) -> Dataset | None:
     """Records that hold each combination that domain edits ask for: of one tuple of variables after the other."""
     names_of = found.domain.tuples
     if not names_of:
@@ -207,3 +226,56 @@ def _count(facts: Iterable[Mapping[str, Any]], records: int) -> dict[str, int]:
         below += each["below"]
         smallest = smallest if each["smallest"] is None else min(smallest, each["smallest"])
     return {"smallest": smallest, "below": below}
+
+
+def measured(
+    run: PartedRun, plan: Plan, published: Mapping[str, WholeVariable], told: Stored, facts: MeasureFacts
+) -> dict[str, Measurement]:
+    """What measures say of all parts, in as many rounds as they ask for; `facts` are those of the first."""
+    asked: dict[str, Mapping[str, Any]] = {}
+    waiting = of_both_files(run.pipeline.measures)
+    found: dict[str, Measurement] = {}
+    for number in range(1, MOST_ROUNDS + 1):
+        further: dict[str, Further] = {}
+        for request in waiting:
+            said = merged_measure(request, facts.of(request.label), asked.get(request.label), plan)
+            if isinstance(said, Further):
+                further[request.label] = said
+            else:
+                found[request.label] = said
+        waiting = [each for each in waiting if each.label in further]
+        if not waiting:
+            break
+        asked, facts = _round(run, plan, published, told, number, waiting, further)
+    if waiting:
+        raise InputError(f"{waiting[0].label} did not end after {MOST_ROUNDS} rounds over the parts")
+    return {
+        each.label: replace(found[each.label], before=found.get(each.label + BEFORE)) for each in run.pipeline.measures
+    }
+
+
+def _round(
+    run: PartedRun, plan: Plan, published: Mapping[str, WholeVariable], told: Stored, number: int,
+    waiting: Sequence[MeasureRequest], further: Mapping[str, Further],
+) -> tuple[dict[str, Mapping[str, Any]], MeasureFacts]:  # fmt: skip
+    """What is asked now, and what the parts say; where every part is to get rows, only these."""
+    asked = {label: each.asked for label, each in further.items()}
+    taken = tuple(label for label, each in further.items() if each.rows_to is not None)
+    tasks = max(1, -(-run.parts.records // DISTINCT_AT_ONCE))
+    name = f"measure-{number}"
+    finished = run.folders(run.finished)
+    about = run.store(name, Round(tuple(waiting), plan, asked, finished, taken, tasks, published))
+    facts = MeasureFacts(waiting, asked)
+    run.run(name, "Measuring", measure_again, run.part_keys, told, about, kept=facts.taken)
+    folders = run.folders(name)
+    shuffled = [at for at, each in enumerate(waiting) if further[each.label].rows_to == "tasks"]
+    if shuffled:
+        keys = [f"{at}-{share}" for at in shuffled for share in range(tasks)]
+        counted = run.run(f"count-{number}", "Measuring classes", count_rows, keys, about, folders)
+        for receipt in counted:
+            facts.add(waiting[int(receipt.key.split("-")[0])].label, receipt.facts["facts"])
+    for at, each in enumerate(waiting):
+        if further[each.label].rows_to == "parts":
+            pieces = [spilled(Path(folder) / f"r{at}", 0, tasks) for folder in folders if folder]
+            asked[each.label] = {**asked[each.label], "rows": together(pieces)}
+    return asked, facts

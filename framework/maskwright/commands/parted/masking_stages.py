@@ -8,43 +8,39 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.commands.parted.cuts import blocks_of, cut_of_group
-from maskwright.commands.parted.overlay import MaskedGroup
 from maskwright.commands.parted.protecting import (
     GATHERED,
     VARIABLES,
     BlockMasking,
     Masking,
     PartMasking,
-    ask_part,
+    gather_part,
     protect_block,
     protect_part,
 )
-from maskwright.commands.parted.shuffling import Shuffle, shuffle
-from maskwright.commands.parted.spilling import borders_of
-from maskwright.commands.parted.strata import Combinations, Conditions, survey
+from maskwright.commands.parted.shuffling import MaskedGroup, Shuffle, borders_of, shuffle
+from maskwright.commands.parted.strata import Combinations, Conditions, blocks_of, cut_of_group, survey
 from maskwright.commands.parted.support import is_by_record
-from maskwright.commands.parted.whole_variables import as_published
+from maskwright.commands.parted.task_settings import as_published
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError
 from maskwright.masking.context import WholeFile
 from maskwright.masking.mask import group_work
-from maskwright.masking.protecting.gathered import merged_strata, notes_of_all
+from maskwright.masking.protecting.assembling import merged_strata, notes_of_all
 from maskwright.planning.criteria import cut
-from maskwright.release.record.cut_record import GroupCutRecord
+from maskwright.release.record.record_parts import GroupCutRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from maskwright.commands.parted.planning import Arrived, PlannedRun
-    from maskwright.commands.parted.sheet import Stored
+    from maskwright.commands.parted.planning import PlannedRun, ScannedFile
     from maskwright.commands.parted.task_run import PartedRun
-    from maskwright.commands.parted.whole_variables import WholeVariable
+    from maskwright.commands.parted.task_settings import Stored, WholeVariable
     from maskwright.planning.plan import Plan
-    from maskwright.plugins.gathering import Gathered
+    from maskwright.plugins.block import Gathered
 
 
-def mask_groups(run: PartedRun, told: Stored, found: Arrived, plan: PlannedRun) -> MaskedSteps:
+def mask_groups(run: PartedRun, told: Stored, found: ScannedFile, plan: PlannedRun) -> MaskedSteps:
     """Mask every group of every step."""
     conditions = [Conditions(group.variables, group.cut_by, EditSet(tuple(plan.edits))) for group in plan.plan.groups]
     strata = _strata(run, told, found, plan.plan, conditions, plan)
@@ -81,7 +77,12 @@ class MaskedSteps:
 
 
 def _strata(
-    run: PartedRun, told: Stored, found: Arrived, plan: Plan, conditions: Sequence[Conditions], planned_run: PlannedRun
+    run: PartedRun,
+    told: Stored,
+    found: ScannedFile,
+    plan: Plan,
+    conditions: Sequence[Conditions],
+    planned_run: PlannedRun,
 ) -> list[tuple[Any, dict[tuple[int, ...], int], list[int]]]:
     """Strata of each group, the stratum of each combination of conditions, and the records of each stratum."""
     counts = [Combinations() for _ in conditions]
@@ -119,7 +120,7 @@ def _by_part(
     if masking.plan.steps[number - 1].method.gathering is not None:
         asking = f"ask-{at}"
         about = run.store(asking, task)
-        run.run(asking, f"Looking at all records, step {number}", ask_part, run.part_keys, told, about)
+        run.run(asking, f"Looking at all records, step {number}", gather_part, run.part_keys, told, about)
         task, notes = _with_answers(task, list(run.read(asking, GATHERED)), before.published)
     about = run.store(name, task)
     run.run(name, f"Masking, step {number}, part by part", protect_part, run.part_keys, told, about)
@@ -145,7 +146,7 @@ def _with_answers(
 
 
 def _by_block(
-    run: PartedRun, told: Stored, found: Arrived, before: MaskedSteps, own: Sequence[int],
+    run: PartedRun, told: Stored, found: ScannedFile, before: MaskedSteps, own: Sequence[int],
     conditions: Sequence[Conditions], strata: Sequence[tuple[Any, dict[tuple[int, ...], int], list[int]]],
 ) -> list[MaskedGroup]:  # fmt: skip
     """Shuffle the records of a step to blocks, and mask these."""
@@ -195,7 +196,7 @@ def _by_block(
     return done
 
 
-def _needed(masking: Masking, at: int, units: Sequence[int], found: Arrived) -> tuple[str, ...]:
+def _needed(masking: Masking, at: int, units: Sequence[int], found: ScannedFile) -> tuple[str, ...]:
     """Variables that masking a group looks at: its own, companions, weights, and what the edits of its units read."""
     plan = masking.plan
     group = plan.groups[at]

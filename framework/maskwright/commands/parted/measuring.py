@@ -7,26 +7,26 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.parted.spilling import spill, spilled, together
-from maskwright.commands.parted.whole_variables import in_whole_terms
-from maskwright.commands.parted.written_part import in_order_of_part, written_part
+from maskwright.commands.parted.part_output import in_order_of_part, written_part
+from maskwright.commands.parted.shuffling import spill, spilled, together
+from maskwright.commands.parted.task_settings import in_file_terms
 from maskwright.commands.reading import load
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.plugins.measure import Comparison
-from maskwright.plugins.merging import Further, PartOfFile
-from maskwright.release.measures.compared_variables import (
+from maskwright.plugins.measurement import Further, PartOfFile
+from maskwright.release.measures.measuring import record_weights
+from maskwright.release.measures.variable_selection import (
+    left_out,
     released_categories,
     released_variables,
+    to_be_measured,
     unmasked_variable_notices,
 )
-from maskwright.release.measures.measured_variables import left_out, to_be_measured
-from maskwright.release.measures.measuring import record_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from maskwright.commands.parted.sheet import Stored
-    from maskwright.commands.parted.whole_variables import WholeVariable
+    from maskwright.commands.parted.task_settings import Stored, WholeVariable
     from maskwright.data.dataset import Dataset
     from maskwright.pipeline.resolved import MeasureRequest
     from maskwright.planning.plan import Plan
@@ -73,7 +73,7 @@ def partial_measures(
         merging = request.measure.merging
         assert merging is not None
         with _placed(request):
-            own = _looked_at(request, comparison)
+            own = _compared_files(request, comparison)
             found[request.label] = dict(merging.partial(own, request.params, asked.get(request.label)))
     return found
 
@@ -92,7 +92,7 @@ def of_both_files(requests: Sequence[MeasureRequest]) -> list[MeasureRequest]:
     return [*requests, *again]
 
 
-def _looked_at(request: MeasureRequest, comparison: Comparison) -> Comparison:
+def _compared_files(request: MeasureRequest, comparison: Comparison) -> Comparison:
     """Both files, or the original as if it were released as it is."""
     if not request.label.endswith(BEFORE):
         return comparison
@@ -138,12 +138,12 @@ def measure_again(told: Stored, about: Stored, folder: Path, key: str) -> Mappin
     finished = Path(task.finished[int(key)])
     file = written_part(finished, sheet.pipeline, variables)
     released = in_order_of_part(load(file, identifiers=True, may_lack="anything", again=True), finished)
-    released = in_whole_terms(released, task.published)
+    released = in_file_terms(released, task.published)
     for at, request in enumerate(task.requests):
         if request.label in task.taken:
             place = PartOfFile(first, sheet.parts.records, task.tasks)
             with _placed(request):
-                comparison = _looked_at(request, _comparison(original, released, task.plan))
+                comparison = _compared_files(request, _comparison(original, released, task.plan))
                 columns, readers = request.measure.merging.rows(
                     comparison, request.params, task.asked.get(request.label), place
                 )

@@ -1,4 +1,4 @@
-"""The plan of a run over parts: made on a sample, with what all parts together say of variables, edits and strata."""
+"""The plan of a run over parts: every part scanned, and the plan made on a sample with what all parts contain."""
 
 from __future__ import annotations
 
@@ -8,42 +8,52 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.commands.parted.whole_variables import WholeVariable, in_whole_terms, stacked, whole_variables
-from maskwright.commands.running.arrive import explained_by, identifier_notices
-from maskwright.commands.running.ready import dropped_edits, plan_of_steps, refuse_impossible_limits
-from maskwright.data.missing_notes import missing_sentences
+from maskwright.commands.parted.task_settings import Stored, WholeVariable, in_file_terms, stacked, whole_variables
+from maskwright.commands.running.loading import explained_by, identifier_notices, read_rules
+from maskwright.commands.running.preparation import dropped_edits, plan_of_steps, refuse_impossible_limits
+from maskwright.data.column_doubts import missing_notes, missing_sentences
+from maskwright.data.sketches.record_hashes import record_hashes, sampled
 from maskwright.edits.evaluation.check import Outcome
-from maskwright.edits.evaluation.domain import Domain
-from maskwright.edits.evaluation.tally import FIRST_RECORDS, MOST_LISTED, EditOutcome
+from maskwright.edits.evaluation.check_data import check_dataset
+from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.edits.evaluation.outcomes import FIRST_RECORDS, MOST_LISTED, EditOutcome
+from maskwright.edits.normalisation import written_out
+from maskwright.edits.type_resolution import with_category_equalities, with_dates
 from maskwright.foundation.errors import Problem
-from maskwright.foundation.refusals import EditViolation
-from maskwright.masking.standardisation import Standardisation
-from maskwright.planning.applicable_edits import applicable, refuse_contradictions
+from maskwright.foundation.release_outcomes import EditViolation
+from maskwright.masking.context import Standardisation
+from maskwright.planning.applicable_edits import (
+    applicable,
+    declared_bounds,
+    identifiers_of,
+    refuse_contradictions,
+    refuse_identifiers,
+)
 from maskwright.planning.recoded_edits import recoded_edit_notices
 from maskwright.planning.warnings.publication_warnings import (
     publication_notices,
     refuse_arithmetic_on_text,
     suspicious_edit_notices,
+    undecided_doubts,
 )
-from maskwright.planning.warnings.undecided_edits import undecided_doubts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from maskwright.commands.parted.scanning import ScannedPart
     from maskwright.data.dataset import Dataset, Layout
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
-    from maskwright.edits.evaluation.unknown import UnknownBecause
+    from maskwright.edits.evaluation.outcomes import UnknownBecause
     from maskwright.foundation.doubts import Doubt
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.plan import Plan
 
 
 @dataclass(frozen=True, eq=False)
-class Arrived:
+class ScannedFile:
     """What the first look at all parts found.
 
     `hashes`: shape (m,). `identifiers`: columns that are there, and are not published.
@@ -62,14 +72,14 @@ class Arrived:
     identifiers: tuple[str, ...] = ()
 
 
-def arrived(shares: Sequence[tuple[str, int, ScannedPart]]) -> Arrived:
+def scanned_file(shares: Sequence[tuple[str, int, ScannedPart]]) -> ScannedFile:
     """What all parts say together.
 
     `shares`: in order, parts without records left out.
     """
     variables = whole_variables((name, each.variables) for name, _, each in shares)
     scanned = [each for _, _, each in shares]
-    sample = stacked([in_whole_terms(each.sample, variables) for each in scanned])
+    sample = stacked([in_file_terms(each.sample, variables) for each in scanned])
     doubts: dict[tuple[str, str], Doubt] = {}
     for each in scanned:
         for doubt in each.doubts:
@@ -79,7 +89,7 @@ def arrived(shares: Sequence[tuple[str, int, ScannedPart]]) -> Arrived:
     records = sum(each.outcome.records for each in scanned)
     alike = (note for note, times in said.items() if times == len(scanned))
     notes = (*alike, *missing_sentences([each.gone for each in variables.values()], records))
-    return Arrived(
+    return ScannedFile(
         variables, scanned[0].edits, merged_outcome([(first, each.outcome) for _, first, each in shares]),
         Domain.merged([each.domain for each in scanned]), sample,
         np.concatenate([each.hashes for each in scanned]), scanned[0].layout, tuple(doubts.values()), notes,
@@ -139,7 +149,7 @@ class PlannedRun:
     dropped: tuple[Edit, ...] = ()
 
 
-def planned(pipeline: Pipeline, found: Arrived) -> PlannedRun:
+def planned(pipeline: Pipeline, found: ScannedFile) -> PlannedRun:
     """Plan a run from what all parts say, and a sample."""
     broken = {each.name: each.violations for each in found.outcome.edits}
     failing = [each for each in found.outcome.edits if each.violations and each.severity == "error"]
@@ -180,3 +190,69 @@ def standardisation_of(variables: Mapping[str, WholeVariable], names: Sequence[s
         largest = max(abs(moments.low), abs(moments.high)) if moments.n else 0.0
         scale[name] = deviation if deviation > 1e-12 * (abs(center[name]) + largest) else 1.0
     return Standardisation(center, scale)
+
+
+SCANNED = "scanned"
+"""File with what was found of a part."""
+
+SAMPLE = 200_000
+"""Records, chosen by their hash, on which the plan is made and from which the k-d cuts are."""
+
+LEAF_SAMPLE = 64
+"""Sampled records for each block at least: with fewer, leaves would differ in size by more than an eighth."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScannedPart:
+    """What the first look at a part found.
+
+    `edits`: as rules and declarations state them of these variables. `hashes`: of the sampled records; shape (m,).
+    """
+
+    variables: tuple[WholeVariable, ...]
+    edits: EditSet
+    outcome: Outcome
+    domain: Domain
+    sample: Dataset
+    hashes: NDArray[np.uint64]
+    layout: Layout
+    doubts: tuple[Doubt, ...]
+    notes: tuple[str, ...]
+
+
+def scan(told: Stored, folder: Path, key: str) -> Mapping[str, object]:
+    """Look at one part for the first time; a task."""
+    sheet = told.read()
+    data, first = sheet.records_of(key)
+    if data is None:
+        return {"records": 0}
+    edits = stated_edits(sheet.pipeline, data)
+    domain = Domain.from_dataset(data, domain_tuples(edits))
+    hashes = record_hashes(first, len(data))
+    rows = sampled(hashes, sheet.parts.records, sample_size(sheet.pipeline, sheet.parts.records))
+    sample = data.taken(rows)
+    # What is missing is counted over all parts.
+    own_notes = frozenset(missing_notes(data.columns))
+    found = ScannedPart(
+        tuple(WholeVariable.of(column) for column in data), edits, check_dataset(data, edits, domain), domain,
+        replace(sample, columns=tuple(replace(each, written=None) for each in sample), origin=None),
+        hashes[rows], replace(data.layout, missing_as_written={}), data.doubts,
+        tuple(note for note in data.notes if note not in own_notes),
+    )  # fmt: skip
+    Stored.of(found, folder / SCANNED)
+    return {"records": len(data)}
+
+
+def sample_size(pipeline: Pipeline, records: int) -> int:
+    """Records that a run samples."""
+    size = pipeline.execution.block_size
+    return SAMPLE if size is None else max(SAMPLE, LEAF_SAMPLE * (records // size))
+
+
+def stated_edits(pipeline: Pipeline, data: Dataset) -> EditSet:
+    """Edits that rules and declarations state of the variables of a file."""
+    hidden = identifiers_of(pipeline.data.variables)
+    stated = written_out(read_rules(pipeline), data.names, hidden)
+    stated += declared_bounds(data.variables, stated)
+    refuse_identifiers(stated, hidden)
+    return with_category_equalities(with_dates(stated, data.variables), data.variables)

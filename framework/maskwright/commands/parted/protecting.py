@@ -7,21 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.commands.parted.columns import dataset_of
-from maskwright.commands.parted.cuts import GroupCut, strata_of
-from maskwright.commands.parted.facts import moved_facts, unchanged_facts, unit_facts
-from maskwright.commands.parted.overlay import MaskedGroup, with_masked
-from maskwright.commands.parted.sheet import Stored
-from maskwright.commands.parted.spilling import gathered, spill
-from maskwright.commands.parted.whole_variables import empty
+from maskwright.commands.parted.partial_statistics import moved_facts, unchanged_facts, unit_facts
+from maskwright.commands.parted.shuffling import MaskedGroup, dataset_of, gathered, spill, with_masked
+from maskwright.commands.parted.strata import GroupCut, strata_of
+from maskwright.commands.parted.task_settings import Stored, empty
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Quiet
 from maskwright.foundation.randomness import generator
-from maskwright.masking.context import Execution, MaskingContext, WholeFile
+from maskwright.masking.context import Execution, MaskingContext, WholeFile, in_published_terms
 from maskwright.masking.mask import group_work
 from maskwright.masking.protecting.assembling import with_group
 from maskwright.masking.protecting.local import facts_of_records, protect_group
-from maskwright.masking.published_edits import in_published_terms
 from maskwright.masking.unit_adjustment import adjust_unit, with_adjusted_values
 from maskwright.planning.strata import Strata
 
@@ -32,16 +28,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.commands.parted.strata import Conditions
-    from maskwright.commands.parted.whole_variables import WholeVariable
+    from maskwright.commands.parted.task_settings import WholeVariable
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
+    from maskwright.masking.context import PublishedTerms, Standardisation
     from maskwright.masking.protecting.assembling import GroupResult
-    from maskwright.masking.published_edits import PublishedTerms
-    from maskwright.masking.standardisation import Standardisation
     from maskwright.planning.model import Step
     from maskwright.planning.plan import Plan
-    from maskwright.plugins.gathering import Gathered
+    from maskwright.plugins.block import Gathered
 
 OVERSIZE = 1.25
 """Leaves are quantiles of a sample: one that is larger than a block by more than this is cut again."""
@@ -161,7 +156,7 @@ GATHERED = "gathered"
 """File with what the records of a part say to a method that asks."""
 
 
-def ask_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+def gather_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
     """Have the records of one part say what the method of a step asks of all; a task.
 
     `folder`: gets ``gathered``: a mapping by stratum.

@@ -8,29 +8,33 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.commands.parted.drifting import drift_of_sums
-from maskwright.commands.parted.facts import CategoryTotals, UnitTotals, unchanged_doubts
+from maskwright.commands.parted.partial_statistics import CategoryTotals, UnitTotals, drift_of_sums, unchanged_doubts
 from maskwright.commands.parted.support import home_of
 from maskwright.data.dataset import Column, Dataset
 from maskwright.foundation.doubts import Doubt
-from maskwright.masking.adjusting.cost import Cost
-from maskwright.masking.adjustment_record import category_unit_json
-from maskwright.masking.kept_promises import class_doubts, multiple_doubts
-from maskwright.masking.masking_notices import category_notices, drift_notices, published_note_doubts, zero_notices
-from maskwright.masking.masking_result import MaskingResult
+from maskwright.masking.adjusting.adjustment_loss import Cost
+from maskwright.masking.guarantees import class_doubts, multiple_doubts
+from maskwright.masking.masked_value_checks import range_sentences
+from maskwright.masking.masking_result import (
+    MaskingResult,
+    category_notices,
+    drift_notices,
+    published_note_doubts,
+    zero_notices,
+)
 from maskwright.masking.protecting.assembling import gather_notes
-from maskwright.masking.suppressing.steps import Removal
-from maskwright.masking.values_out_of_range import range_sentences
+from maskwright.masking.suppressing.suppression_steps import Removal
+from maskwright.masking.unit_adjustment import category_unit_json
 from maskwright.planning.keepers import limit_keeper
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from maskwright.commands.parted.drifting import DriftTotals
-    from maskwright.commands.parted.finished_parts import Finished
+    from maskwright.commands.parted.finishing import Finished
+    from maskwright.commands.parted.partial_statistics import DriftTotals
     from maskwright.edits.edit_set import EditSet
     from maskwright.masking.category_adjustment import CategoryCounts
-    from maskwright.masking.published_edits import PublishedTerms
+    from maskwright.masking.context import PublishedTerms
     from maskwright.planning.plan import Plan
 
 
@@ -39,7 +43,7 @@ Facts = Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class TaskResults:
     """What the tasks of all stages told, each in the order of its keys.
 
     `groups`: of each variable group of the plan. `parts`: of the finished parts with records, but for what `drift` has.
@@ -53,7 +57,7 @@ class Told:
     records: int
 
 
-def masking_result(told: Told, plan: Plan, edits: EditSet, terms: PublishedTerms | None = None) -> MaskingResult:
+def masking_result(told: TaskResults, plan: Plan, edits: EditSet, terms: PublishedTerms | None = None) -> MaskingResult:
     """Result of masking, without records.
 
     `edits`: those that hold in the published file. `terms`: in which the edits on recoded variables are said.
@@ -143,7 +147,7 @@ def _conflicts(units: Sequence[UnitTotals]) -> Iterator[str]:
 
 
 def _moved(
-    told: Told, plan: Plan, units: Sequence[UnitTotals], categories: Sequence[CategoryCounts]
+    told: TaskResults, plan: Plan, units: Sequence[UnitTotals], categories: Sequence[CategoryCounts]
 ) -> Iterator[dict[str, Any]]:
     """Rows moved, over all units that act on the same rows."""
     for number, facts in enumerate([*told.groups, told.parts]):
@@ -167,7 +171,7 @@ def _zeros(parts: Sequence[Facts], plan: Plan) -> Iterator[dict[str, Any]]:
             yield {"step": number, "variable": name, "before": before, "after": after}
 
 
-def _doubts(told: Told, plan: Plan) -> Iterator[Doubt]:
+def _doubts(told: TaskResults, plan: Plan) -> Iterator[Doubt]:
     for number, facts in enumerate(told.groups):
         yield from unchanged_doubts(plan, number, (each["unchanged"] for each in facts if "unchanged" in each))
         group = plan.groups[number]
@@ -200,7 +204,7 @@ def _doubts(told: Told, plan: Plan) -> Iterator[Doubt]:
     yield from told.finished.doubts.values()
 
 
-def _flags(told: Told, plan: Plan) -> Dataset:
+def _flags(told: TaskResults, plan: Plan) -> Dataset:
     columns = []
     for name in plan.masked:
         gone = np.array([any(each["missing"][name] for each in told.parts)])
@@ -212,7 +216,7 @@ def _flags(told: Told, plan: Plan) -> Dataset:
 def class_sets(plan: Plan, masked: Dataset, records: int) -> tuple[list[tuple[str, ...]], list[int], Any]:
     """Sets of variables whose classes are counted, the size asked of each, and what puts the counts together.
 
-    As `maskwright.masking.equivalence_classes.smallest_classes` has them.
+    As `maskwright.masking.guarantees.smallest_classes` has them.
 
     `masked`: variables of the published file.
     """

@@ -7,61 +7,57 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.parted.finishing import FOUND
-from maskwright.commands.parted.foreseen import (
+from maskwright.commands.parted.feasibility import (
     costs_of_parted_plan,
+    dropped_notices,
+    refuse_output,
+    refuse_plan,
+    refuse_request,
     refuse_too_large_parts,
     refuse_unscannable,
     worker_limit,
 )
-from maskwright.commands.parted.gathering import gather, write_rules, write_svrl
-from maskwright.commands.parted.planning import arrived, planned
-from maskwright.commands.parted.preparing import import_what_tasks_need
-from maskwright.commands.parted.refusing import dropped_notices, refuse_output, refuse_plan, refuse_request
-from maskwright.commands.parted.scanning import SCANNED, scan
-from maskwright.commands.parted.sheet import Sheet
+from maskwright.commands.parted.finishing import FOUND
+from maskwright.commands.parted.output_files import gather, write_rules, write_svrl
+from maskwright.commands.parted.planning import SCANNED, planned, scan, scanned_file
 from maskwright.commands.parted.support import support_of_measure, support_of_method
-from maskwright.commands.parted.task_run import PartedRun
-from maskwright.commands.parted.whole_variables import empty
-from maskwright.commands.running.arrive import Clock
-from maskwright.commands.running.foreseen import costs_in_words
-from maskwright.commands.running.plan_checks import heed_checks
+from maskwright.commands.parted.task_run import PartedRun, import_for_tasks
+from maskwright.commands.parted.task_settings import TaskSettings, empty
+from maskwright.commands.running.cost_estimates import costs_json
+from maskwright.commands.running.loading import Clock
+from maskwright.commands.running.preparation import ReadyRun, apply_plan_checks, doubts_of_measures
 from maskwright.commands.running.publish import publish_record, refuse_doubts, refuse_release, write_release_codebook
-from maskwright.commands.running.ready import ReadyRun, doubts_of_measures
 from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.data.parts.addresses import address_of
-from maskwright.data.parts.finding import is_several
+from maskwright.data.parts.part_files import is_several
 from maskwright.foundation.progress import stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.planning.applicable_edits import identifiers_of
-from maskwright.planning.warnings.undecided_edits import undecided_doubts
+from maskwright.planning.warnings.publication_warnings import undecided_doubts
 from maskwright.plugins.engine import EngineTerms
-from maskwright.plugins.needed_packages import needed_packages
-from maskwright.plugins.parts_reading import files_in_words, refuse_changed_parts, scan_parts
-from maskwright.plugins.registry import find_source, plugins
+from maskwright.plugins.parts_reading import files_description, refuse_changed_parts, scan_parts
+from maskwright.plugins.registry import find_source, needed_packages, plugins
 from maskwright.release.codebook import HeldTexts
 from maskwright.release.files import Release
-from maskwright.release.gate import judge
-from maskwright.release.in_parts import folders_that_tell
-from maskwright.release.last_look import unchanged_doubts
-from maskwright.release.measures.usual_losses import with_usual_losses
-from maskwright.release.record.cut_record import CutRecord
-from maskwright.release.record.doubt_record import doubt_records
-from maskwright.release.scratch import passing_scratch_folder, scratch_folder
+from maskwright.release.measures.variable_selection import with_usual_losses
+from maskwright.release.part_layout import refuse_disclosing_folders
+from maskwright.release.protection_checks import unchanged_doubts
+from maskwright.release.record.record_parts import CutRecord, doubt_records
+from maskwright.release.release_decision import decide_release
+from maskwright.release.work_folders import passing_scratch_folder, scratch_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from maskwright.commands.parted.planning import Arrived
+    from maskwright.commands.parted.planning import ScannedFile
     from maskwright.data.parts.model import Parts
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.execution_section import ChosenEngine
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.release.record.run_record import RunRecord
 
-from maskwright.commands.parted.finishing_stages import finish_parts
+from maskwright.commands.parted.finishing_stages import finish_parts, measured
 from maskwright.commands.parted.masking_stages import mask_groups
-from maskwright.commands.parted.measuring_stages import measured
 
 
 def run_parted(
@@ -111,10 +107,10 @@ def plan_parted(described: Pipeline, reporter: Reporter, assume_records: int | N
         chosen.plugin.start(_terms(described, folder), chosen.params) as workers,
     ):
         run = PartedRun(described, parts, 0, folder, workers, reporter, Clock(), "plan")
-        plan = planned(described, _arrived(run))
+        plan = planned(described, _scanned(run))
     usual = with_usual_losses(described, plan.plan, plugins())
     described = refuse_plan(usual, plan.plan)
-    judgement = judge((*plan.doubts, *doubts_of_measures(described, plan.plan)), described.waivers)
+    judgement = decide_release((*plan.doubts, *doubts_of_measures(described, plan.plan)), described.waivers)
     rows = [
         *(support_of_method(step.method) for step in described.steps),
         *(support_of_measure(each.measure) for each in described.measures),
@@ -127,7 +123,7 @@ def plan_parted(described: Pipeline, reporter: Reporter, assume_records: int | N
     )
     return (
         plan.plan.to_json()
-        | costs_in_words(costs, worker_limit(described, costs))
+        | costs_json(costs, worker_limit(described, costs))
         | {
             "doubts": [each.to_json() for each in doubt_records(judgement)],
             "notices": [*said, *plan.notices, *dropped_notices(usual, described)],
@@ -141,7 +137,7 @@ def _scratch_of(described: Pipeline, chosen: ChosenEngine) -> Path:
 
 
 def _terms(described: Pipeline, scratch: Path) -> EngineTerms:
-    return EngineTerms(described.execution.at_once, scratch, needed_packages(), import_what_tasks_need)
+    return EngineTerms(described.execution.at_once, scratch, needed_packages(), import_for_tasks)
 
 
 def _identity(described: Pipeline, parts: Parts) -> str:
@@ -156,7 +152,7 @@ def _identity(described: Pipeline, parts: Parts) -> str:
 
 def _run(run: PartedRun, release: Release) -> RunRecord:
     described = run.pipeline
-    found = _arrived(run)
+    found = _scanned(run)
     plan = planned(described, found)
     usual = with_usual_losses(described, plan.plan, plugins())
     described = refuse_plan(usual, plan.plan)
@@ -166,16 +162,16 @@ def _run(run: PartedRun, release: Release) -> RunRecord:
         run.reporter.notice(notice)
     doubts = (*plan.doubts, *doubts_of_measures(described, plan.plan))
     if described.checks:
-        heed_checks(described, plan.plan.to_json(), run.reporter)
-    refuse_doubts(described, judge(doubts, described.waivers))
-    folders_that_tell(found.layout, described.output, plan.plan.masked, tuple(found.variables))
-    told = run.store("sheet", Sheet(_for_tasks(described), run.parts, run.seed, found.variables, found.layout))
+        apply_plan_checks(described, plan.plan.to_json(), run.reporter)
+    refuse_doubts(described, decide_release(doubts, described.waivers))
+    refuse_disclosing_folders(found.layout, described.output, plan.plan.masked, tuple(found.variables))
+    told = run.store("sheet", TaskSettings(_for_tasks(described), run.parts, run.seed, found.variables, found.layout))
     masked = mask_groups(run, told, found, plan)
     masking = masked.masking
     result, outcome, unchanged, first = finish_parts(run, told, found, masked)
     seen = tuple(unchanged_doubts(unchanged, plan.plan, result.doubts))
     left = undecided_doubts(outcome, found.outcome)
-    judgement = judge((*doubts, *result.doubts, *left, *seen), described.waivers)
+    judgement = decide_release((*doubts, *result.doubts, *left, *seen), described.waivers)
     for notice in (*result.notices, *judgement.notices):
         run.reporter.notice(notice)
     original = replace(empty(found.variables), layout=found.layout)
@@ -210,7 +206,7 @@ def _for_tasks(described: Pipeline) -> Pipeline:
     return replace(described, data=data, output=output, engine=None, checks=(), sections=(), after=(), measures=())
 
 
-def _cut_record(run: PartedRun, found: Arrived) -> CutRecord:
+def _cut_record(run: PartedRun, found: ScannedFile) -> CutRecord:
     engine = run.pipeline.engine
     merging = {each.label: each.measure.merging for each in run.pipeline.measures}
     return CutRecord(
@@ -226,13 +222,13 @@ def _mode(run: PartedRun) -> str:
     return f"blocks of about {run.block_size} records, cut by a sample"
 
 
-def _arrived(run: PartedRun) -> Arrived:
+def _scanned(run: PartedRun) -> ScannedFile:
     """Look at all parts for the first time."""
-    told = run.store("parts", Sheet(_for_tasks(run.pipeline), run.parts, run.seed, {}))
+    told = run.store("parts", TaskSettings(_for_tasks(run.pipeline), run.parts, run.seed, {}))
     run.run("scan", "Reading the parts", scan, run.part_keys, told)
     read = [(part.name, first) for part, first in zip(run.parts, run.parts.offsets, strict=False) if part.records]
     found = run.read("scan", SCANNED)
-    whole = arrived([(name, first, each) for (name, first), each in zip(read, found, strict=True)])
+    whole = scanned_file([(name, first, each) for (name, first), each in zip(read, found, strict=True)])
     # What one part says of itself is not what is read.
     details = {name: each for name, each in whole.layout.details.items() if name != "parts"}
     if is_several(run.parts.found_by):
@@ -240,5 +236,5 @@ def _arrived(run: PartedRun) -> Arrived:
     layout = replace(whole.layout, details=details)
     names = set() if run.parts.schema is None else set(run.parts.schema.names)
     identifiers = tuple(name for name in identifiers_of(run.pipeline.data.variables) if name in names)
-    notes = (files_in_words([part.name for part in run.parts]), *whole.notes)
+    notes = (files_description([part.name for part in run.parts]), *whole.notes)
     return replace(whole, layout=layout, identifiers=identifiers, notes=notes)

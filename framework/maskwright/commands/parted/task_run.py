@@ -1,29 +1,57 @@
-"""A run and its workers: stages are named, their tasks done, and their receipts kept."""
+"""A run and its workers: stages are named, tasks done, receipts kept, and their facts held in packed form."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.parted.packed_facts import PackedFacts
-from maskwright.commands.parted.sheet import Stored
+from maskwright.commands.parted.task_settings import Stored
 from maskwright.foundation.errors import DataError
 from maskwright.foundation.progress import stage
 from maskwright.plugins.engine import Stage
-from maskwright.release.facts import file_facts
+from maskwright.release.data_file import file_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from maskwright.commands.running.arrive import Clock
+    from maskwright.commands.running.loading import Clock
     from maskwright.data.parts.model import Parts
     from maskwright.foundation.progress import Reporter
-    from maskwright.pipeline.resolved import Pipeline
+    from maskwright.pipeline.resolved import MeasureRequest, Pipeline
     from maskwright.plugins.engine import Receipt, Workers
-    from maskwright.release.record.cut_record import GroupCutRecord
+    from maskwright.release.record.record_parts import GroupCutRecord
+
+    Facts = Mapping[str, Any]
+
+
+class PackedFacts(Mapping[str, Any]):
+    """Facts that are read from their text each time that they are asked for."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, facts: Mapping[str, Any]) -> None:
+        self._text = json.dumps(dict(facts)).encode()
+
+    def unpacked(self) -> dict[str, Any]:
+        """All of them."""
+        facts: dict[str, Any] = json.loads(self._text)
+        return facts
+
+    def __getitem__(self, name: str) -> Any:
+        return self.unpacked()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.unpacked())
+
+    def __len__(self) -> int:
+        return len(self.unpacked())
+
 
 FINISHED = "finish"
 """Stage whose tasks write the masked parts."""
@@ -119,3 +147,71 @@ class PartedRun:
 
 def _packed(receipt: Receipt) -> Receipt:
     return replace(receipt, facts=PackedFacts(receipt.facts))
+
+
+AT_ONCE = 8
+"""Parts whose facts are held as they came."""
+
+NAME = "measures"
+"""What a task tells for measures."""
+
+
+class MeasureFacts:
+    """Facts of one round, by label, in the order of the parts.
+
+    `asked`: what they ask in this round; nothing in the first.
+    """
+
+    def __init__(self, requests: Sequence[MeasureRequest], asked: Mapping[str, Facts] | None = None) -> None:
+        self._requests = {each.label: each for each in requests}
+        self._asked = asked or {}
+        self._found: dict[str, list[Facts | PackedFacts]] = {}
+        self._waiting: dict[str, int] = {}
+
+    def taken(self, receipt: Receipt) -> Receipt:
+        """Take what a task tells for measures; its receipt without that."""
+        for label, facts in receipt.facts.get(NAME, {}).items():
+            self.add(label, facts)
+        return replace(receipt, facts={name: each for name, each in receipt.facts.items() if name != NAME})
+
+    def add(self, label: str, facts: Facts) -> None:
+        """Add the facts of the next part, or of the next task that counts."""
+        request, found = self._requests[label], self._found.setdefault(label, [])
+        condensed = None if request.measure.merging is None else request.measure.merging.condensed
+        if condensed is None:
+            found.append(PackedFacts(facts))
+            return
+        found.append(facts)
+        waiting = self._waiting[label] = self._waiting.get(label, 0) + 1
+        if waiting > AT_ONCE:
+            found[:] = condensed(found, request.params, self._asked.get(label))
+            self._waiting[label] = 0
+
+    def of(self, label: str) -> list[Facts]:
+        """Facts for one measure: as `Merging.merged` takes them."""
+        return [each.unpacked() if isinstance(each, PackedFacts) else each for each in self._found.get(label, [])]
+
+
+MODULES = (
+    *(f"maskwright.commands.parted.{name}" for name in ("planning", "shuffling", "protecting", "finishing")),
+    "maskwright.masking.adjusting.polyhedron_projection_kernel",
+    "pyarrow.parquet",
+    # Arrow imports it for the first array that it makes of Python's, or gives to NumPy.
+    "pandas",
+    # Numba imports it for the first kernel.
+    "scipy.linalg.cython_blas",
+)
+
+
+def import_for_tasks() -> None:
+    """Import these modules and all plugins, and do what the first rule and the first kernel of a process wait for."""
+    from maskwright.edits.rule_language.rules import parse_value
+    from maskwright.plugins.registry import plugins
+
+    for name in MODULES:
+        import_module(name)
+    plugins()
+    parse_value("x")
+    numba: Any = import_module("numba.core.registry").cpu_target
+    numba.typing_context.refresh()
+    numba.target_context.refresh()

@@ -1,28 +1,29 @@
-"""Rules about variables that are not published: they check what arrives, and nobody could check them in a release."""
+"""Checks of the input: records left out for violations, rules about unpublished variables, decimal commas."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from maskwright.edits.date_arithmetic import with_dates
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.edits.type_resolution import with_dates
+from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.foundation.refusals import EditViolation
+from maskwright.foundation.release_outcomes import EditViolation
 from maskwright.planning.applicable_edits import without_violations
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit import Edit
-    from maskwright.edits.evaluation.tally import EditOutcome
-    from maskwright.pipeline.resolved import MaskingRequest
+    from maskwright.edits.evaluation.outcomes import EditOutcome
+    from maskwright.pipeline.resolved import DataSource, MaskingRequest
 
 
 def read_by_rules(edits: EditSet, identifiers: Iterable[str]) -> tuple[str, ...]:
@@ -88,3 +89,56 @@ def _notice(edit: Edit, violations: int, n: int, identifiers: Collection[str], *
 def left_of(data: Dataset, rows: NDArray[np.int64]) -> Dataset:
     """Original of the records that are left: the others never arrived."""
     return replace(data.taken(rows), origin=data.origin)
+
+
+MANY = 0.1
+"""Share of the records, or groups, of which the edits or the declaration are likelier to be wrong than the data."""
+
+FEWEST = 10
+"""Records, or groups, that are many in any file."""
+
+MOST_NAMED = 3
+
+
+def is_many(some: int, of: int) -> bool:
+    """Whether some of these records, or groups, are too many to be mistakes.
+
+    Parameters
+    ----------
+    some, of : int
+
+    Examples
+    --------
+    >>> is_many(9, 20), is_many(10, 101), is_many(10, 100)
+    (False, False, True)
+    """
+    return some >= FEWEST and some >= MANY * of
+
+
+def dropped_doubts(lost: int, of: int, what: str, broken: Iterable[EditOutcome]) -> Iterator[Doubt]:
+    """A doubt where a large part of the file is left out.
+
+    `lost`, `of`: records that are left out, and those of the original. `what`: ``records``, or what they are called.
+    """
+    if not is_many(lost, of):
+        return
+    worst = sorted(broken, key=lambda each: -each.violations)
+    shown = ", ".join(f"{each.name}: {each.violations:,}" for each in worst[:MOST_NAMED])
+    shown += f" and {len(worst) - MOST_NAMED} more" if len(worst) > MOST_NAMED else ""
+    message = f"{lost:,} of {of:,} {what} ({lost / of:.0%}) violate an edit ({shown}) and would be dropped"
+    yield Doubt("many-records-dropped", "", message, lost, of)
+
+
+def refuse_xpath_on_commas(edits: EditSet, sources: Iterable[DataSource]) -> None:
+    """Refuse tests of Schematron on a document whose numbers have commas: to XPath, none of them is a number.
+
+    Files that hold no documents are another matter: no engine ever reads them, and their numbers are judged as numbers.
+    """
+    first = next((edit for edit in edits if edit.assertion is not None), None)
+    if first is None:
+        return
+    for each in sources:
+        if each.source.open_nested is not None and getattr(each.params, "decimal", ".") == ",":
+            message = f"edit {first.name!r} is Schematron, which reads numbers with a point, and {each.name} has commas"
+            hint = "Hold the rules in YAML (`maskwright edits RULES --to yaml`), or write the file with points."
+            raise InputError(Problem(message, first.place, hint))

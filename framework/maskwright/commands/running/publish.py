@@ -1,4 +1,4 @@
-"""The end of a run: nothing is released, or everything is."""
+"""The end of a run: nothing is released, or everything is, with the sections of its reports."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from maskwright.commands.running.report_sections import with_sections
-from maskwright.data.codebooks.as_meant import refuse_otherwise
-from maskwright.data.codebooks.writing import write_codebook
+from maskwright.data.codebooks.files import refuse_otherwise, write_codebook
 from maskwright.data.parts.addresses import address_of
 from maskwright.foundation.errors import Problem
 from maskwright.foundation.progress import LOGGER
-from maskwright.foundation.refusals import EditViolation, OpenDoubts, ThresholdMissed
+from maskwright.foundation.release_outcomes import EditViolation, OpenDoubts, ThresholdMissed
 from maskwright.pipeline.resolved import Pipeline
 from maskwright.release.codebook import HeldTexts, release_codebook
 from maskwright.release.files import writing
-from maskwright.release.record.every_step import require_every_step_run
-from maskwright.release.record.for_reports import record_for_reports
-from maskwright.release.record.run_record import OutputFile, RunRecord
+from maskwright.release.protection_checks import require_every_step_run
+from maskwright.release.record.run_record import FigureRecord, OutputFile, RunRecord, SectionRecord, record_for_reports
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -32,11 +29,32 @@ if TYPE_CHECKING:
     from maskwright.pipeline.resolved import MaskingRequest, MeasureRequest
     from maskwright.plugins.measurement import Measurement
     from maskwright.release.files import Release
-    from maskwright.release.gate import Judgement
+    from maskwright.release.release_decision import ReleaseDecision
+
+
+def with_sections(pipeline: Pipeline, record: RunRecord) -> RunRecord:
+    """Record with the sections that the pipeline lists, composed of what reports get of it."""
+    if not pipeline.sections:
+        return record
+    return record.model_copy(update={"sections": tuple(_composed(pipeline, record))})
+
+
+def _composed(pipeline: Pipeline, record: RunRecord) -> Iterator[SectionRecord]:
+    shown = record_for_reports(record)
+    for each in pipeline.sections:
+        content = each.plugin.compose(shown, each.params)
+        figures = tuple(
+            FigureRecord(caption=figure.caption, values=dict(figure.values), unit=figure.unit)
+            for figure in content.figures
+        )
+        yield SectionRecord(
+            name=each.plugin.name, title=each.plugin.title, paragraphs=content.paragraphs, head=content.head,
+            rows=content.rows, figures=figures,
+        )  # fmt: skip
 
 
 def refuse_release(
-    pipeline: Pipeline, result: MaskingResult, outcome: Outcome, record: RunRecord, judgement: Judgement
+    pipeline: Pipeline, result: MaskingResult, outcome: Outcome, record: RunRecord, judgement: ReleaseDecision
 ) -> None:
     """Stop the release when an edit is violated, a threshold missed, or a doubt open: all are told at once.
 
@@ -53,7 +71,7 @@ def refuse_results(
     broken: Sequence[Problem],
     measures: Sequence[MeasureRequest],
     record: RunRecord,
-    judgement: Judgement,
+    judgement: ReleaseDecision,
 ) -> None:
     """Stop the release for edits that do not hold, and for what else there is a reason for.
 
@@ -68,7 +86,7 @@ def refuse_results(
         raise refusal([*reasons, _ending(pipeline, judgement)], record.to_json())
 
 
-def refuse_doubts(request: MaskingRequest, judgement: Judgement) -> None:
+def refuse_doubts(request: MaskingRequest, judgement: ReleaseDecision) -> None:
     """Stop before anything is masked when reading or planning left a doubt open."""
     # Other doubts name variables, and these names may be values of a record.
     of_names = tuple(each for each in judgement.open if each.kind == "header-may-be-a-record")
@@ -79,19 +97,19 @@ def refuse_doubts(request: MaskingRequest, judgement: Judgement) -> None:
         raise OpenDoubts([*judgement.problems, _ending(request, judgement)])
 
 
-def _log_open(judgement: Judgement) -> None:
+def _log_open(judgement: ReleaseDecision) -> None:
     """Records of open doubts, for a program that listens; the command line shows them itself."""
     for doubt in judgement.open:
         LOGGER.warning("%s", doubt)
 
 
-def log_waived(judgement: Judgement) -> None:
+def log_waived(judgement: ReleaseDecision) -> None:
     """Records of the doubts that the pipeline waives, with the reasons it gives."""
     for each in judgement.waived:
         LOGGER.info("%s (waived, because: %s)", each.doubt, each.waiver.because)
 
 
-def _ending(request: MaskingRequest, judgement: Judgement) -> Problem:
+def _ending(request: MaskingRequest, judgement: ReleaseDecision) -> Problem:
     """What was released: nothing; and what the pipeline would have to say to have it released all the same."""
     paths = request.output.paths.values() if isinstance(request, Pipeline) else ()
     left = [str(path) for path in paths if path.exists()]

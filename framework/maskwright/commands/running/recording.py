@@ -12,12 +12,18 @@ from maskwright.pipeline.resolved import RuleFile
 from maskwright.plugins.guarding.origin import origin_of
 from maskwright.plugins.parameter_markers import files_named
 from maskwright.plugins.registry import plugins
-from maskwright.release.facts import data_facts, file_facts
-from maskwright.release.measures.measured_variables import not_measured, to_be_measured
-from maskwright.release.record.adjustment_record import AdjustedUnit, LossByStep, MomentDrift, MovedRows
-from maskwright.release.record.doubt_record import doubt_records
+from maskwright.release.codebook import Treatment, treatment
+from maskwright.release.data_file import data_facts, file_facts
+from maskwright.release.measures.variable_selection import not_measured, to_be_measured
 from maskwright.release.record.measure_record import measure_record
-from maskwright.release.record.plan_record import PlanRecord
+from maskwright.release.record.record_parts import (
+    AdjustedUnit,
+    LossByStep,
+    MomentDrift,
+    MovedRows,
+    PlanRecord,
+    doubt_records,
+)
 from maskwright.release.record.run_record import (
     ClassesRecord,
     DroppedEdit,
@@ -33,12 +39,11 @@ from maskwright.release.record.run_record import (
     VariableRecord,
     ZeroShares,
 )
-from maskwright.release.treatments import Treatment, treatment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from maskwright.commands.running.ready import ReadyRun
+    from maskwright.commands.running.preparation import ReadyRun
     from maskwright.data.dataset import Layout
     from maskwright.edits.edit import Edit, EditKind
     from maskwright.edits.edit_set import EditSet
@@ -47,8 +52,8 @@ if TYPE_CHECKING:
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.model import KeptBy
     from maskwright.plugins.measurement import Measurement
-    from maskwright.release.gate import Judgement
-    from maskwright.release.last_look import UnchangedCells
+    from maskwright.release.protection_checks import UnchangedCells
+    from maskwright.release.release_decision import ReleaseDecision
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +69,7 @@ class MeasuredRun:
     outcome: Outcome
     found: Mapping[str, Measurement]
     unchanged: tuple[UnchangedCells, ...]
-    judgement: Judgement
+    judgement: ReleaseDecision
     seed: int
     seconds: Mapping[str, float]
 

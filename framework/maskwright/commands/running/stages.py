@@ -6,35 +6,41 @@ import contextlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.running.read_back import read_as_meant
+from maskwright.commands.running.release_validation import check_round_trip
 from maskwright.foundation.progress import Progress, Reporter, part, stage
 from maskwright.masking.context import Execution, Observer
 from maskwright.masking.mask import mask
-from maskwright.masking.protecting.compiling import report_compilation
-from maskwright.masking.suppressing.rule_file import rule_file
+from maskwright.masking.protecting.processes import report_compilation
+from maskwright.masking.suppressing.published_rules import rule_file
 from maskwright.plugins.guarding.observers import tell
-from maskwright.plugins.guarding.origin import package_said
+from maskwright.plugins.guarding.origin import package_label
 from maskwright.plugins.registry import plugins
-from maskwright.release.arranging import arrangement_notices
-from maskwright.release.check_file import check_file
 from maskwright.release.data_file import write_dataset, written_file
+from maskwright.release.file_validation import check_file
 from maskwright.release.files import Release, writing
-from maskwright.release.formulas import escaped, formula_notices, unescaped
-from maskwright.release.in_parts import in_parts
-from maskwright.release.measures.compared_variables import (
+from maskwright.release.measures.measuring import compute_measures
+from maskwright.release.measures.variable_selection import (
     released_categories,
     released_variables,
     unmasked_variable_notices,
 )
-from maskwright.release.measures.measuring import compute_measures
-from maskwright.release.other_format import in_codes_of, missing_code_notices, with_new_codes
-from maskwright.release.second_look import is_read_twice, second_look
+from maskwright.release.output_format import (
+    escaped,
+    formula_notices,
+    in_codes_of,
+    missing_code_notices,
+    unescaped,
+    with_new_codes,
+)
+from maskwright.release.part_layout import in_parts
+from maskwright.release.pseudonymisation import arrangement_notices
+from maskwright.release.reference_validation import has_reference_reader, validate_by_reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from maskwright.commands.running.arrive import Clock
-    from maskwright.commands.running.ready import ReadyRun
+    from maskwright.commands.running.loading import Clock
+    from maskwright.commands.running.preparation import ReadyRun
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.evaluation.check import Outcome
@@ -99,7 +105,7 @@ class PipelineRun:
 
     def write(self, result: MaskingResult) -> Mapping[str, Any]:
         """Write masked data and rules to temporary files; the columns that are as the original holds them."""
-        file, title = self.release.temporary("data"), f"Writing{package_said(self.pipeline.output.source.write)}"
+        file, title = self.release.temporary("data"), f"Writing{package_label(self.pipeline.output.source.write)}"
         with self.clock("write"), stage(self.reporter, title), writing(file):
             held = write_dataset(
                 result.masked, file, self.pipeline.output.source, self.ready.original,
@@ -114,7 +120,7 @@ class PipelineRun:
         masked = result.masked
         file = written_file(self.release.temporary("data"), self.pipeline, masked.variables)
         with self.clock("read back"), stage(self.reporter, "Reading back") as progress:
-            released = read_as_meant(file, masked, held, progress)
+            released = check_round_trip(file, masked, held, progress)
         released = _with_bands(replace(released, origin=masked.origin), masked.variables)
         output = self.pipeline.output
         escapes = output.source.is_opened_in_spreadsheets and output.escapes_formulas
@@ -131,7 +137,7 @@ class PipelineRun:
         known = {variable.name: variable for variable in reference.variables}
         published = (each for each in result.masked.variables if each.name in known)  # new keys are no variables
         known |= {each.name: _with_codes_of(known[each.name], each) for each in published}
-        twice = is_read_twice(file.source)
+        twice = has_reference_reader(file.source)
         with contextlib.ExitStack() as stack:
             stack.enter_context(self.clock("validate"))
             svrl = None
@@ -145,7 +151,7 @@ class PipelineRun:
         if not twice:
             return outcome, []
         with self.clock("second look"):
-            alone = second_look(
+            alone = validate_by_reference(
                 file.path, file.source, result.masked, result.edits, outcome, reference,
                 progress=part(progress, 0.5, 1.0),
             )  # fmt: skip

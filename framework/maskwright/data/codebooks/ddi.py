@@ -15,11 +15,11 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, NoReturn
 from xml.parsers import expat
 
-from maskwright.data.codebooks.described import Code, CodeKind, Described
+from maskwright.data.codebooks.codebook import Code, CodeKind, Described
 from maskwright.data.date_texts import has_time
 from maskwright.data.number_text import plain_text
 from maskwright.foundation.errors import InputError, Place, Problem
-from maskwright.foundation.xml_mistakes import marked_encoding, xml_problem
+from maskwright.foundation.xml_syntax import marked_encoding, xml_problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from maskwright.data.codebooks.described import NUMBERS, TEXTS, Code, CodeKind, Described
+from maskwright.data.codebooks.codebook import NUMBERS, TEXTS, Code, CodeKind, Described
 from maskwright.foundation.errors import InputError, Place, Problem
 from maskwright.foundation.nearest_names import unknown_name
 

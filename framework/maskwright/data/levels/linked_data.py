@@ -1,11 +1,12 @@
-"""Records of several levels in memory, each level a dataset, and which record belongs to which."""
+"""Hierarchical data: levels as declared, as datasets in memory with their links, and as nested documents."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
 
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.nearest_names import unknown_name
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
-    from maskwright.data.levels.declaration import LevelDeclaration
+    from maskwright.foundation.errors import Place
+
 
 ABSENT, DANGLING = -1, -2
 """A pointer that names no record, and one that names a record that the group does not have."""
@@ -167,3 +169,125 @@ def taken_level(level: Level, rows: NDArray[np.int64], groups: NDArray[np.int64]
         pointers=pointers,
         varying=varying,
     )
+
+
+Name = Annotated[str, Field(min_length=1)]
+
+LARGEST_GROUP = 100
+"""Members up to which the numbers of a group are adjusted together, where nothing else is declared."""
+
+
+class LevelDeclaration(BaseModel):
+    """One level of data: records with a key, and the level above that they belong to.
+
+    Examples
+    --------
+    >>> from maskwright import LevelDeclaration
+    >>> LevelDeclaration.model_validate({"key": "pno", "in": "household", "pointers": {"spouse": "pno"}}).above
+    'household'
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    key: Name = Field(
+        description="Variable that tells the records of this level apart; of a lower level within their group."
+    )
+    above: Name | None = Field(
+        default=None, alias="in", description="Level whose records are the groups of these records; the top has none."
+    )
+    variables: tuple[Name, ...] | None = Field(
+        default=None,
+        description="Variables of this level in one flat file: each is the same in all rows of a group; [] where it "
+        "has its key alone. Left out: those that no other level names.",
+    )
+    source: Name | None = Field(default=None, description="File of this level, where each level has its own.")
+    record: Name | None = Field(
+        default=None, description="Element of a record of this level, where one XML file holds them inside each other."
+    )
+    pointers: dict[Name, Name] = Field(
+        default_factory=dict,
+        description="Variables that name another record of the same group by its key: {spouse: pno, mother: pno}. "
+        "A missing cell or 0 names none; no record names itself.",
+    )
+    order: tuple[Name, ...] | None = Field(
+        default=None, min_length=1, description="Variables that say which of the records of a group comes first."
+    )
+    members: Literal["optional", "required"] = Field(
+        default="optional", description="Whether a record of this level must have records of the level below."
+    )
+    incomplete: Name | None = Field(
+        default=None,
+        description="Condition of groups that are known to lack members: what all members say together is unknown.",
+    )
+    largest_group: int = Field(
+        default=LARGEST_GROUP,
+        ge=2,
+        description="Members up to which the numbers of a group are adjusted together; in larger ones totals are "
+        "derived.",
+    )
+    keep_key: bool = Field(default=False, description="Whether the old keys are published, instead of new random ones.")
+    keep_order: bool = Field(default=False, description="Whether records keep their order, instead of a random one.")
+
+    @property
+    def stated_names(self) -> tuple[str, ...]:
+        """Variables of the level that the declaration names."""
+        return (self.key, *self.pointers, *(self.variables or ()), *(self.order or ()))
+
+
+@dataclass(frozen=True)
+class LevelPlaces:
+    """Where a pipeline says what it declares of a level.
+
+    `names`: of the variables that it names. `targets`: of the key that each pointer, by its name, is said to point to.
+    """
+
+    names: Mapping[str, Place] = field(default_factory=dict)
+    targets: Mapping[str, Place] = field(default_factory=dict)
+
+
+NO_PLACES = LevelPlaces()
+
+
+@dataclass(frozen=True)
+class NestedElements:
+    """Names of the elements of a file with records inside records, as it writes them.
+
+    Attributes
+    ----------
+    path : tuple of str
+        Elements around the records of the upper level, outermost first.
+    group, member : str
+        Elements of the records of the upper level, and of the lower.
+
+    Examples
+    --------
+    >>> import maskwright as mw
+    >>> mw.NestedElements(("Survey",), "Household", "Person").member
+    'Person'
+    """
+
+    path: tuple[str, ...]
+    group: str
+    member: str
+
+
+@dataclass(frozen=True)
+class NestedDocument:
+    """Whole records of the upper level, as a document.
+
+    Attributes
+    ----------
+    text : str
+        XML, without a declaration.
+    sizes : tuple of int
+        Members of each record of the upper level.
+
+    Examples
+    --------
+    >>> import maskwright as mw
+    >>> mw.NestedDocument("<S><H><P/><P/></H></S>", (2,)).sizes
+    (2,)
+    """
+
+    text: str
+    sizes: tuple[int, ...]

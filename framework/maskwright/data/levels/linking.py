@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.data.levels.declaration import NO_PLACES
-from maskwright.data.levels.linked_data import ABSENT, DANGLING, Level, LinkedData
-from maskwright.data.levels.mistakes import (
+from maskwright.data.levels.consistency import (
     different_kinds,
     large_groups,
     missing_keys,
@@ -22,7 +20,8 @@ from maskwright.data.levels.mistakes import (
     without_key_of_group,
     wrong_pointers,
 )
-from maskwright.data.shared_codes import shared_codes
+from maskwright.data.levels.linked_data import ABSENT, DANGLING, NO_PLACES, Level, LinkedData
+from maskwright.data.record_groups import shared_codes
 from maskwright.foundation.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column, Dataset
-    from maskwright.data.levels.declaration import LevelDeclaration, LevelPlaces
+    from maskwright.data.levels.linked_data import LevelDeclaration, LevelPlaces
 
 
 def levels_of_flat(data: Dataset, declared: Mapping[str, LevelDeclaration], file: str = "the data") -> LinkedData:
@@ -234,7 +233,7 @@ def variables_of_levels(
 def _on_two_levels(head: Dataset, body: Dataset, key: str, top: str) -> Iterator[Problem]:
     for name in head.names:
         if name != key and name in body:
-            if _tells_apart(head, name) and not _tells_apart(head, key):
+            if _is_unique(head, name) and not _is_unique(head, key):
                 message = f"level {top}: several of its records have the same {key!r}, which is said to be its key"
                 hint = f"{name!r} tells them apart, and stands in both files: say `key: {name}`."
                 yield Problem(message, None, hint)
@@ -243,7 +242,7 @@ def _on_two_levels(head: Dataset, body: Dataset, key: str, top: str) -> Iterator
             yield Problem(f"both levels have a variable {name!r}", None, hint)
 
 
-def _tells_apart(data: Dataset, name: str) -> bool:
+def _is_unique(data: Dataset, name: str) -> bool:
     values = data[name].values[~data[name].missing]
     return len(np.unique(values)) == len(data)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from maskwright.data.parts.finding import MANIFEST
+from maskwright.data.parts.part_files import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,11 +5,16 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from maskwright.edits.algebra.calendar_bounds import calendar_bounds
-from maskwright.edits.algebra.comparisons import comparison_parts, distances, variable_of, whole_number_part
-from maskwright.edits.algebra.conjunctions import Conjunction, merge, with_tolerances
-from maskwright.edits.algebra.negation import all_of, interval_comparisons, negate
-from maskwright.edits.algebra.normal_form import NormalForm
+from maskwright.edits.algebra.conditions import NormalForm, all_of, calendar_bounds, interval_comparisons, negate
+from maskwright.edits.algebra.conjunctions import (
+    Conjunction,
+    comparison_parts,
+    distances,
+    merge,
+    variable_of,
+    whole_number_part,
+    with_tolerances,
+)
 from maskwright.edits.algebra.polynomial import polynomial_of
 from maskwright.edits.edit import CheckedPart, DomainPart, GoverningPart, Part, RangePart
 from maskwright.edits.expression import (

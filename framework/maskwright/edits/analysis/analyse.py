@@ -1,4 +1,4 @@
-"""Everything that analysis has to say of a set of rules."""
+"""Analysis of a set of rules: redundant rules, implied equalities, fixed variables, and all findings."""
 
 from __future__ import annotations
 
@@ -6,19 +6,212 @@ from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from maskwright.edits.analysis.branches import dead_branches
-from maskwright.edits.analysis.contradictions import MOST_CLAUSES, contradiction, satisfiability_of
-from maskwright.edits.analysis.finding import Analysis, Finding, listed
-from maskwright.edits.analysis.implications import equalities, redundant
-from maskwright.edits.analysis.statements import Statement, components, smallest, statements
+from maskwright.data.number_text import plain_text
+from maskwright.edits.analysis.contradictions import (
+    MOST_CLAUSES,
+    MOST_EXACT_ROWS,
+    MOST_TRIED,
+    contradiction,
+    dead_branches,
+    satisfiability_of,
+)
+from maskwright.edits.analysis.statements import Analysis, Finding, Statement, components, listed, smallest, statements
 from maskwright.edits.reasoning.answers import Refutation, Space
-from maskwright.edits.reasoning.grids import reachable_on_grid
+from maskwright.edits.reasoning.diophantine import reachable_on_grid
+from maskwright.edits.reasoning.satisfiability import Satisfiability
+from maskwright.edits.reasoning.simplex import Conflict, Row, solve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
+    from maskwright.edits.reasoning.clauses import Clause
+    from maskwright.foundation.errors import Place
+
+
+MOST_RULES = 60
+MOST_UNDECIDED = 3
+# Stands for: neither shown to follow nor not to.
+UNDECIDED = ("", "undecided")
+
+
+def redundant(component: Sequence[Statement]) -> tuple[list[Finding], int]:
+    """Superfluous rules, and how many were only compared with parallel ones, of rules that can hold together.
+
+    Of each its name, then the names of a smallest set of rules that it follows from. Of rules that follow from each
+    other the last is reported; rules already reported are not used to show that another follows.
+    """
+    found = _weaker(component)
+    gone = {finding.edits[0] for finding in found}
+    left = [each for each in component if each.name not in gone]
+    if len(left) > MOST_RULES:
+        return found, sum(each.edit is not None for each in left)
+    open_ones = 0
+    for statement in reversed(left):
+        if statement.edit is None or statement.negation is None:
+            continue
+        others = [each for each in left if each is not statement]
+        because = _because(others, statement.negation)
+        if because is UNDECIDED:
+            open_ones += 1
+            if open_ones >= MOST_UNDECIDED:
+                open_ones = sum(each.edit is not None for each in left)
+                break
+        elif because is not None:
+            left = others
+            found.append(_superfluous(statement, because))
+    order = {each.name: place for place, each in enumerate(component)}
+    return sorted(found, key=lambda finding: order[finding.edits[0]]), open_ones
+
+
+def _because(others: Sequence[Statement], negation: Clause) -> tuple[str, ...] | None:
+    """Smallest set of statements with which `negation` cannot hold."""
+
+    def ask(some: Sequence[Statement]) -> Refutation | None:
+        clauses = [*(clause for each in some for clause in each.clauses), negation]
+        answer = Satisfiability(clauses, Space(), {}, most_choices=MOST_TRIED).answer()
+        return answer if isinstance(answer, Refutation) else None
+
+    def excluded(some: Sequence[Statement]) -> bool:
+        answer = ask(some)
+        return answer is not None and not answer.is_open
+
+    answer = ask(others)
+    if answer is None or answer.is_open:
+        return None if answer is None else UNDECIDED
+    owners = [each.name for each in others for _ in each.clauses]
+    used = {owners[place] for place in answer.clauses if 0 <= place < len(owners)}
+    names = [each.name for each in others if each.name in used]
+    return smallest(names, lambda some: excluded([each for each in others if each.name in some]))
+
+
+def _superfluous(statement: Statement, because: Sequence[str]) -> Finding:
+    said = f"{statement.name} follows from {listed(because)}" if because else f"{statement.name} always holds"
+    return Finding("redundant", (statement.name, *because), said, statement.place, "It can be left out.")
+
+
+def _weaker(component: Sequence[Statement]) -> list[Finding]:
+    """Rules of one inequality that a parallel one makes superfluous; fast for any number of rules."""
+    tightest: dict[Hashable, tuple[tuple[Fraction, bool], Statement]] = {}
+    found: list[Finding] = []
+    for statement in component:
+        if not (statement.is_linear and len(statement.rows) == 1) or statement.rows[0].relation == "==":
+            continue
+        key, bound = _normal(statement.rows[0])
+        known = tightest.get(key)
+        if known is None:
+            tightest[key] = (bound, statement)
+            continue
+        tighter, weaker = (known[1], statement) if known[0] <= bound else (statement, known[1])
+        if weaker.edit is None:
+            continue
+        tightest[key] = (min(known[0], bound), tighter)
+        found.append(_superfluous(weaker, (tighter.name,)))
+    return found
+
+
+def _normal(row: Row) -> tuple[Hashable, tuple[Fraction, bool]]:
+    scale = abs(next(iter(sorted(row.coefficients.items())))[1])
+    terms = frozenset((name, value / scale) for name, value in row.coefficients.items())
+    return terms, (row.constant / scale, row.relation != "<")
+
+
+def equalities(component: Sequence[Statement]) -> tuple[list[Finding], int]:
+    """Inequalities that always hold with equality, variables with one possible value; and rules not looked at.
+
+    Made strict together, inequalities that can be strict together are all satisfiable; a contradiction among them shows
+    which are equalities: those in its proof.
+    """
+    rows = [row for each in component for row in each.rows]
+    if len(rows) > MOST_EXACT_ROWS:
+        return [], sum(each.edit is not None for each in component)
+    places = {each.name: each.place for each in component}
+    tight: dict[int, tuple[str, ...]] = {}
+    while True:
+        strict = [
+            Row(row.source, row.coefficients, "==" if place in tight else row.relation, row.constant)
+            if row.relation == "==" or place in tight
+            else Row(row.source, row.coefficients, "<", row.constant)
+            for place, row in enumerate(rows)
+        ]
+        answer = solve(strict)
+        if not isinstance(answer, Conflict):
+            break
+        sources = tuple(dict.fromkeys(rows[place].source for place in sorted(answer.multipliers)))
+        fresh = [place for place in answer.multipliers if rows[place].relation != "==" and place not in tight]
+        if not fresh:
+            break
+        tight.update(dict.fromkeys(fresh, sources))
+    equal = [
+        Row(row.source, row.coefficients, "==", row.constant)
+        for place, row in enumerate(rows)
+        if row.relation == "==" or place in tight
+    ]
+    found = [
+        _equality(rows[place], tight[place], places) for place in sorted(tight) if len(rows[place].coefficients) > 1
+    ]
+    order = {each.name: place for place, each in enumerate(component)}
+    for name, value in _fixed(equal).items():
+        needed = _needed(equal, tuple(dict.fromkeys(row.source for row in equal)), name)
+        causes = {source for place, sources in tight.items() if rows[place].source in needed for source in sources}
+        because = tuple(sorted({*needed, *causes}, key=lambda each: order[each]))
+        # A rule that states the value itself is no news.
+        if len(because) > 1:
+            said = f"{name} can only be {plain_text(float(value))} under {listed(because)}"
+            found.append(Finding("fixed", because, said, places.get(because[0])))
+    return list(dict.fromkeys(found)), 0
+
+
+def _equality(row: Row, sources: tuple[str, ...], places: Mapping[str, Place | None]) -> Finding:
+    others = [name for name in sources if name != row.source]
+    because = f" because of {listed(others)}" if others else ""
+    return Finding(
+        "implied_equality",
+        (row.source, *others),
+        f"{row.source} can only hold with equality{because}",
+        places.get(row.source),
+        "State the equality, or correct the rules.",
+    )
+
+
+def _fixed(equal: Sequence[Row]) -> dict[str, Fraction]:
+    """Variables that equations determine: Gauss-Jordan elimination."""
+    solved: dict[str, tuple[dict[str, Fraction], Fraction]] = {}
+    for row in equal:
+        terms, constant = dict(row.coefficients), row.constant
+        for name in list(terms):
+            if name in solved and name in terms:
+                factor = terms[name]
+                terms, constant = _minus(terms, constant, factor, solved[name])
+        if not terms:
+            continue
+        pivot = next(iter(terms))
+        lead = terms[pivot]
+        reduced = ({name: value / lead for name, value in terms.items()}, constant / lead)
+        for name, (own, right) in list(solved.items()):
+            if pivot in own:
+                solved[name] = _minus(own, right, own[pivot], reduced)
+        solved[pivot] = reduced
+    return {name: right for name, (terms, right) in solved.items() if len(terms) == 1}
+
+
+def _minus(
+    terms: dict[str, Fraction], constant: Fraction, factor: Fraction, other: tuple[dict[str, Fraction], Fraction]
+) -> tuple[dict[str, Fraction], Fraction]:
+    found = dict(terms)
+    for name, value in other[0].items():
+        rest = found.get(name, Fraction(0)) - factor * value
+        if rest:
+            found[name] = rest
+        else:
+            found.pop(name, None)
+    return found, constant - factor * other[1]
+
+
+def _needed(equal: Sequence[Row], sources: Sequence[str], name: str) -> tuple[str, ...]:
+    return smallest(sources, lambda some: name in _fixed([row for row in equal if row.source in some]))
+
 
 # Equations times variables of a dense system of whole numbers.
 MOST_GRID_CELLS = 20_000

@@ -1,18 +1,132 @@
-"""Rules that exclude each other: a smallest set of them, by name."""
+"""Rules that exclude each other, by a smallest set of names, and branches no record can take."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from maskwright.edits.algebra.conjunctions import merge
-from maskwright.edits.analysis.linear_programs import suspects
-from maskwright.edits.analysis.statements import Statement, smallest
+from maskwright.edits.analysis.statements import Finding, Statement, smallest
+from maskwright.edits.edit import GoverningPart
 from maskwright.edits.reasoning.answers import Refutation, Space
+from maskwright.edits.reasoning.clauses import Choice, Clause, clause_of, condition_choice, conjunction_choice
 from maskwright.edits.reasoning.satisfiability import Satisfiability
 from maskwright.edits.reasoning.simplex import Row, conflict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+
+NEGLIGIBLE = 1e-9
+LARGEST_DENOMINATOR = 10**6
+
+
+def suspects(rows: Sequence[Row]) -> tuple[list[Row], bool]:
+    """Rows that seem to contradict each other, few of many, by linear programming in binary64.
+
+    First the smallest total amount by which rows must give way; if it is 0, the largest margin that all strict rows
+    can have. Rows with a multiplier in the solution that shows a contradiction are the suspects.
+
+    Returns empty when all seem to hold together; whether that was confirmed: the solution, as rational numbers,
+    satisfies every row exactly.
+    """
+    from scipy.optimize import linprog
+
+    system = _System.of(rows)
+    point: dict[str, Fraction] = {}
+    for strict in (False, True):
+        if strict and not any(row.relation == "<" for row in rows):
+            break
+        found = linprog(**system.program(strict), method="highs", options={"primal_feasibility_tolerance": 1e-10})
+        if found.status != 0 or found.x is None:
+            return list(rows), False
+        least = float(found.fun or 0.0)
+        if (-least <= NEGLIGIBLE) if strict else (least > NEGLIGIBLE):
+            return [row for row, multiplier in zip(rows, system.multipliers(found), strict=True) if multiplier], False
+        point = {
+            name: Fraction(float(value)).limit_denominator(LARGEST_DENOMINATOR)
+            for name, value in zip(system.names, found.x, strict=False)
+        }
+    return [], all(_holds(row, point) for row in rows)
+
+
+def _holds(row: Row, point: Mapping[str, Fraction]) -> bool:
+    left = sum((value * point[name] for name, value in row.coefficients.items()), Fraction(0))
+    if row.relation == "==":
+        return left == row.constant
+    return left <= row.constant if row.relation == "<=" else left < row.constant
+
+
+@dataclass(frozen=True, eq=False)
+class _System:
+    """Rows as sparse matrices, each scaled to a largest coefficient of 1."""
+
+    names: tuple[str, ...]
+    matrix: Any
+    constants: NDArray[np.float64]
+    equal: NDArray[np.bool_]
+    strict: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> _System:
+        from scipy.sparse import csr_array
+
+        names = dict.fromkeys(name for row in rows for name in row.coefficients)
+        columns = {name: position for position, name in enumerate(names)}
+        scales = [max(abs(value) for value in row.coefficients.values()) for row in rows]
+        entries = [
+            (position, columns[name], float(value / scale))
+            for position, (row, scale) in enumerate(zip(rows, scales, strict=True))
+            for name, value in row.coefficients.items()
+        ]
+        at, column, value = (list(each) for each in zip(*entries, strict=True))
+        return cls(
+            names=tuple(names),
+            matrix=csr_array((value, (at, column)), shape=(len(rows), len(columns))),
+            constants=np.array([float(row.constant / scale) for row, scale in zip(rows, scales, strict=True)]),
+            equal=np.array([row.relation == "==" for row in rows]),
+            strict=np.array([row.relation == "<" for row in rows]),
+        )
+
+    def program(self, strict: bool) -> dict[str, Any]:
+        """Arguments of the linear program: least give (not strict), or largest margin."""
+        from scipy.sparse import csr_array, eye_array, hstack
+
+        n, p = self.matrix.shape
+        bounds: list[tuple[float | None, float | None]] = [(None, None)] * p
+        if strict:
+            extra = csr_array(self.strict.astype(np.float64)[:, None])
+            cost = np.array([-1.0])
+            bounds.append((None, 1.0))
+        else:
+            extra = hstack([-eye_array(n), eye_array(n)], format="csr")
+            # Only equalities may give way in both directions.
+            cost = np.ones(2 * n)
+            bounds += [(0.0, None)] * n + [(0.0, None) if both else (0.0, 0.0) for both in self.equal]
+        whole = hstack([self.matrix, extra], format="csr")
+        upper, equal = np.flatnonzero(~self.equal), np.flatnonzero(self.equal)
+        return {
+            "c": np.concatenate([np.zeros(p), cost]),
+            "A_ub": whole[upper] if len(upper) else None,
+            "b_ub": self.constants[upper] if len(upper) else None,
+            "A_eq": whole[equal] if len(equal) else None,
+            "b_eq": self.constants[equal] if len(equal) else None,
+            "bounds": bounds,
+        }
+
+    def multipliers(self, found: Any) -> NDArray[np.bool_]:
+        """Rows with a multiplier that is not 0."""
+        result = np.zeros(len(self.constants), dtype=np.bool_)
+        if not self.equal.all():
+            result[~self.equal] = np.abs(found.ineqlin.marginals) > NEGLIGIBLE
+        if self.equal.any():
+            result[self.equal] = np.abs(found.eqlin.marginals) > NEGLIGIBLE
+        return result
 
 
 # Systems up to this size go straight to exact arithmetic; larger ones are first narrowed down in binary64.
@@ -113,3 +227,70 @@ def _linear_conflict(component: Sequence[Statement]) -> tuple[tuple[str, ...] | 
     if len(of(names)) == len(found) or len(names) > MOST_FILTERED:
         return tuple(names), True
     return smallest(names, lambda some: conflict(of(some)) is not None), True
+
+
+MOST_BRANCH_CLAUSES = 150
+MOST_UNDECIDED = 3
+
+
+def dead_branches(component: Sequence[Statement]) -> tuple[list[Finding], int]:
+    """Branches that are never taken, and how many governing rules were not looked at."""
+    governing = [each for each in component if any(isinstance(part, GoverningPart) for part in each.parts)]
+    if sum(len(each.clauses) for each in component) > MOST_BRANCH_CLAUSES:
+        return [], len(governing)
+    found: list[Finding] = []
+    skipped = 0
+    for place, statement in enumerate(governing):
+        if skipped >= MOST_UNDECIDED:
+            skipped += len(governing) - place
+            break
+        findings, looked = _of(statement, component)
+        found.extend(findings)
+        skipped += not looked
+    return found, skipped
+
+
+def _of(statement: Statement, component: Sequence[Statement]) -> tuple[list[Finding], bool]:
+    found: list[Finding] = []
+    looked = True
+    clauses = [clause for each in component for clause in each.clauses]
+    # The rule itself must not be what excludes its own consequent.
+    others = [clause for each in component if each is not statement for clause in each.clauses]
+    for part in statement.parts:
+        if not isinstance(part, GoverningPart):
+            continue
+        name = statement.name
+        agreed = condition_choice(name, part.condition, True)
+        refused = condition_choice(name, part.condition, False)
+        then = conjunction_choice(name, part.consequent)
+        other = conjunction_choice(name, part.otherwise) if part.otherwise else None
+        for choice, message, hint in (
+            (agreed, f"the condition of {name} can never be met: its 'then' is never asked for", _CHECK),
+            (refused, f"the condition of {name} is always met: its 'then' holds for every record", _PLAIN),
+        ):
+            state = _possible(others if choice is agreed else clauses, name, choice)
+            looked &= state is not None
+            if state is False:
+                found.append(Finding("dead_branch", (name,), message, statement.place, hint))
+        if found:
+            continue
+        for choice, word in ((then, "then"), (other, "else")):
+            if choice is not None and _possible(others, name, choice) is False:
+                effect = "can never be met" if word == "then" else "has to be met by every record"
+                said = f"the '{word}' of {name} can never hold, so its condition {effect}"
+                found.append(Finding("dead_branch", (name,), said, statement.place, _CHECK))
+    return found, looked
+
+
+_CHECK = "Check it against the other rules on its variables."
+_PLAIN = "State it without the condition, or check it."
+
+
+def _possible(clauses: Sequence[Clause], name: str, choice: Choice | None) -> bool | None:
+    """Whether a choice of alternatives can hold with all clauses; None where that was not decided."""
+    if choice is None:
+        return None
+    answer = Satisfiability([*clauses, clause_of(name, choice)], Space(), {}, most_choices=MOST_TRIED).answer()
+    if not isinstance(answer, Refutation):
+        return True
+    return None if answer.is_open else False

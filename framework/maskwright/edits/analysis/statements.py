@@ -1,23 +1,26 @@
-"""Rules and declared bounds as statements, in components that share no variable."""
+"""Rules and bounds as statements in components, signs of variables, and findings about them."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
-from maskwright.edits.edit import Edit, LinearPart, Part, RangePart
+from maskwright.edits.edit import Edit, GoverningPart, LinearPart, Part, RangePart
 from maskwright.edits.expression import IsMissing, IsNumber, MissingAs, children
+from maskwright.edits.languages.conversion.converted import Inexpressible
+from maskwright.edits.languages.conversion.yaml_text import name_text
 from maskwright.edits.reasoning.clauses import Clause, Opaque, bound_rows, clauses_of, linear_rows, negation_of
+from maskwright.edits.reasoning.simplex import Conflict, Row, solve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from maskwright.data.variable import Variable
+    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.expression import Expression
-    from maskwright.edits.reasoning.simplex import Row
     from maskwright.foundation.errors import Place
 
 
@@ -49,7 +52,7 @@ class Statement:
     def is_whole(self) -> bool:
         """Whether its clauses say all that it says."""
         return len(self.clauses) == len(self.parts) and not (
-            self.edit is not None and _asks_for_cells(self.edit.expression)
+            self.edit is not None and _tests_cells(self.edit.expression)
         )
 
     @cached_property
@@ -147,13 +150,12 @@ def _bounds(variable: Variable) -> tuple[Part, ...]:
 
 
 def _nothing(parts: Sequence[Part]) -> Expression:
-    from maskwright.edits.algebra.negation import all_of
-    from maskwright.edits.algebra.parts import expression_of
+    from maskwright.edits.algebra.conditions import all_of, expression_of
 
     return all_of([expression_of(part) for part in parts])
 
 
-def _asks_for_cells(expression: Expression) -> bool:
+def _tests_cells(expression: Expression) -> bool:
     """Whether a rule asks what a cell is, which its parts do not say."""
     stack = [expression]
     while stack:
@@ -162,3 +164,105 @@ def _asks_for_cells(expression: Expression) -> bool:
             return True
         stack.extend(children(node))
     return False
+
+
+MOST_ROWS = 60
+"""Linear rules of variables that hang together, up to which it is worked out what follows from them."""
+
+
+def lines_of_signs(edits: EditSet, names: Sequence[str]) -> tuple[str, ...]:
+    """Rules ``x >= 0`` that would have to be added so that none of these variables can be negative.
+
+    Returns in the order of `names`. None for a variable whose lower bound a rule states already, under whatever
+    condition, or of which the rules, together with those given for the other variables, imply that it is not negative.
+    """
+    stated = {name for edit in edits for name in _bounded_below(edit.parts)}
+    rows = {
+        name: found
+        for component in components(statements(edits, ()))
+        if len(found := [row for each in component for row in each.rows]) <= MOST_ROWS
+        for name in {name for row in found for name in row.coefficients}
+    }
+    wanted = [name for name in names if name not in stated]
+    for name in reversed(wanted):
+        others = [Row("", {other: Fraction(-1)}, "<=", Fraction(0)) for other in wanted if other != name]
+        if name in rows:
+            below = Row("", {name: Fraction(1)}, "<", Fraction(0))
+            known = {other for row in rows[name] for other in row.coefficients}
+            system = [*rows[name], *(row for row in others if set(row.coefficients) <= known), below]
+            if isinstance(solve(system), Conflict):
+                wanted = [other for other in wanted if other != name]
+    return tuple(line for name in wanted if (line := _line(name)) is not None)
+
+
+def _line(name: str) -> str | None:
+    try:
+        return f"{name_text(name)} >= 0"
+    except Inexpressible:
+        return None
+
+
+def _bounded_below(parts: Iterable[Part]) -> Iterator[str]:
+    for part in parts:
+        if isinstance(part, RangePart) and (part.low is not None or part.numbers is not None):
+            yield part.variable
+        elif isinstance(part, GoverningPart):
+            yield from _bounded_below((*part.consequent, *part.otherwise))
+
+
+FindingKind = Literal["contradiction", "unreachable_on_grid", "redundant", "implied_equality", "fixed", "dead_branch"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something about rules that a person should know.
+
+    `edits`: the rules concerned; ``bounds of V3`` stands for declared bounds of a variable. `place`: of the first rule
+    concerned. `hint`: what to do about it.
+    """
+
+    kind: FindingKind
+    edits: tuple[str, ...]
+    message: str
+    place: Place | None = None
+    hint: str | None = None
+
+    @property
+    def blocks(self) -> bool:
+        """Whether nothing can be masked under these rules."""
+        return self.kind in ("contradiction", "unreachable_on_grid")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        place = None if self.place is None else str(self.place)
+        return {"kind": self.kind, "edits": list(self.edits), "message": self.message, "place": place,
+                "hint": self.hint}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Everything found in a set of rules.
+
+    `findings`: those that block first, then in file order. `skipped`: what was not analysed, and why: reason to number
+    of rules.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    skipped: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def blocking(self) -> tuple[Finding, ...]:
+        """Findings under which no record can be published."""
+        return tuple(finding for finding in self.findings if finding.blocks)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, as ``maskwright edits --json`` prints it."""
+        return {
+            "findings": [finding.to_json() for finding in self.findings],
+            "not_analysed": [{"reason": reason, "edits": count} for reason, count in self.skipped.items()],
+        }
+
+
+def listed(names: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]

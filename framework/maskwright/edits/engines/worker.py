@@ -15,7 +15,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
-from maskwright.foundation.processes.core_dumps import prevent_core_dumps
+from maskwright.foundation.processes.signals import prevent_core_dumps
 
 if TYPE_CHECKING:
     from collections.abc import Callable

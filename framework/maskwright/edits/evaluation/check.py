@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from maskwright.edits.edit_set import EditSet
-from maskwright.edits.engines.checker import Answer, EngineChecker
-from maskwright.edits.engines.record_document import RecordForm
+from maskwright.edits.engines.checker import Answer, EngineChecker, RecordForm
 from maskwright.edits.evaluation.binary64 import evaluate_xpath
 from maskwright.edits.evaluation.exact import evaluate_exact
-from maskwright.edits.evaluation.tally import Tally
-from maskwright.edits.evaluation.verdict import Verdict
+from maskwright.edits.evaluation.outcomes import Tally, Verdict
 from maskwright.edits.expression import GroupFunction, IfThen, MissingAs, nodes, unquoted_text
-from maskwright.edits.variable_ranges import written_out
+from maskwright.edits.normalisation import written_out
 from maskwright.foundation.errors import EditError, Place, Problem
 from maskwright.foundation.html_tables import block, sentence, table
 from maskwright.foundation.nearest_names import nearest_name, unknown_name
@@ -27,11 +25,11 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from maskwright.data.parts.places import Places
+    from maskwright.data.parts.model import Places
     from maskwright.data.record_chunk import RecordChunk
     from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.domain import Domain
-    from maskwright.edits.evaluation.tally import EditOutcome
+    from maskwright.edits.evaluation.outcomes import EditOutcome
     from maskwright.edits.expression import Expression
 
 MEMBERS_HINT = (
@@ -163,7 +161,7 @@ def evaluate(edit: Edit, columns: RecordChunk, domain: Domain | None = None) -> 
     Returns
     -------
     Verdict
-        ``holds`` and ``unknown``, each of shape (n,), bool; see `maskwright.edits.evaluation.verdict.Verdict`.
+        ``holds`` and ``unknown``, each of shape (n,), bool; see `maskwright.edits.evaluation.outcomes.Verdict`.
 
     Raises
     ------

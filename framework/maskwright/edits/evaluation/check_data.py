@@ -7,9 +7,9 @@ import itertools
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Literal
 
-from maskwright.data.parts.places import Places
+from maskwright.data.parts.model import Places
 from maskwright.data.record_chunk import RecordChunk
-from maskwright.edits.engines.record_document import RecordForm
+from maskwright.edits.engines.checker import RecordForm
 from maskwright.edits.evaluation.check import Checker, Outcome
 from maskwright.edits.evaluation.svrl import SvrlWriter
 

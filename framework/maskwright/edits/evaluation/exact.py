@@ -24,7 +24,7 @@ from maskwright.edits.constraint_kinds import verdicts_of
 from maskwright.edits.evaluation import exact_numbers as numbers
 from maskwright.edits.evaluation.domain import ORIGINAL_FILE
 from maskwright.edits.evaluation.exact_vectors import approximate, constant, from_cells
-from maskwright.edits.evaluation.verdict import Verdict
+from maskwright.edits.evaluation.outcomes import Verdict
 from maskwright.edits.expression import (
     And,
     Arithmetic,

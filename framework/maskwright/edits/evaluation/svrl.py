@@ -34,11 +34,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from types import TracebackType
 
-    from maskwright.data.parts.places import Places
+    from maskwright.data.parts.model import Places
     from maskwright.data.record_chunk import RecordChunk
     from maskwright.edits.edit import Edit
-    from maskwright.edits.evaluation.placed import Placed
-    from maskwright.edits.evaluation.verdict import Verdict
+    from maskwright.edits.evaluation.outcomes import Placed, Verdict
 
 SVRL_NAMESPACE = "http://purl.oclc.org/dsdl/svrl"
 

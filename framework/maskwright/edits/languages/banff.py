@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit_set import read_items
-from maskwright.edits.languages.conversion.inexpressible import Inexpressible
+from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import name_text
 from maskwright.edits.languages.yaml.documents import rule_text_of
 from maskwright.edits.rule_language.rules import RuleItem

@@ -1,4 +1,4 @@
-"""Rules of several levels as a Schematron file about records inside records."""
+"""Rules of several levels as a Schematron file on nested records, and read again as these rules."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import IfThen
 from maskwright.edits.languages.conversion.binary_comparison import Grids
-from maskwright.edits.languages.conversion.converted import tree_of
+from maskwright.edits.languages.conversion.convert import schematron_file
+from maskwright.edits.languages.conversion.converted import Inexpressible, tree_of
 from maskwright.edits.languages.conversion.exact_as_xpath import xpath_test
-from maskwright.edits.languages.conversion.schematron_file import schematron_file
 from maskwright.edits.languages.conversion.xpath_text import xpath_text
 from maskwright.edits.languages.conversion.yaml_text import rule_text
-from maskwright.edits.languages.xpath.nested_levels import NestedLevels
+from maskwright.edits.languages.schematron.options import NestedLevels
 from maskwright.edits.levels.as_xpath import LevelTests
 from maskwright.edits.levels.binding import bind
 from maskwright.edits.levels.structure import Structure
-from maskwright.edits.variable_ranges import written_out
+from maskwright.edits.normalisation import written_out
+from maskwright.edits.rule_language.rules import RuleItem, edit_of
+from maskwright.foundation.errors import EditError, Place
 
 if TYPE_CHECKING:
     from maskwright.data.levels.linked_data import Level, LinkedData
@@ -90,3 +92,35 @@ def _grids(level: Level, decimals: int | None) -> Grids:
         dates={each.name: each.date_text for each in variables if each.is_date},
         empty={each.name: each.empty_texts for each in variables},
     )
+
+
+def as_stated(edits: EditSet, linked: LinkedData) -> EditSet:
+    """Edits in which the rules that tests were written from stand in their place.
+
+    `edits`: not yet bound to levels.
+    """
+    found = [_stated(edit, linked) for edit in edits]
+    kept = [each.name for each in found if each.level and each.assertion is not None and each.assertion.rule]
+    if not kept:
+        return EditSet(tuple(found), edits.notes)
+    said = "for the levels, decimals and missing codes of these data the rule beside the test is written otherwise"
+    return EditSet(tuple(found), (*edits.notes, f"{', '.join(kept)}: {said}, so the test is taken"))
+
+
+def _stated(edit: Edit, linked: LinkedData) -> Edit:
+    """Edit as the rule beside its test states it; itself where the test says something else."""
+    assertion = edit.assertion
+    if not edit.level or assertion is None or assertion.rule is None or assertion.report or edit.when is not None:
+        return edit
+    written = {"rule": assertion.rule, "name": edit.name}
+    if assertion.when is not None:
+        written["when"] = assertion.when
+    try:
+        rule = edit_of(RuleItem(written, edit.place or Place("rule")), 0)
+        same = nested_test(rule, linked) == (edit.level, assertion.test)
+    except (EditError, Inexpressible):
+        return edit
+    if not same:
+        return edit
+    message = "" if edit.message == rule.text else edit.message
+    return replace(rule, message=message, severity=edit.severity, label=edit.label, assertion=assertion)

@@ -1,9 +1,4 @@
-"""Rules that span records as tests of XPath 1.0 on records inside records, with the same verdict on every record.
-
-As in `maskwright.edits.languages.conversion.exact_as_xpath` a test is the negation of what makes a rule false. What
-members say together is a path: `sum(person.income)` is ``sum(Person/income)``, seen from a member
-``sum(../Person/income)``. A guard says that conditions on members and cells that are not known make it unknown.
-"""
+"""Rules across records as tests of XPath 1.0 on nested records, with the same verdict on every record."""
 
 from __future__ import annotations
 
@@ -11,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from maskwright.edits.algebra.negation import interval_comparisons
+from maskwright.edits.algebra.conditions import interval_comparisons
 from maskwright.edits.expression import (
     MIRRORED,
     NEGATED,
@@ -35,21 +30,36 @@ from maskwright.edits.expression import (
     rewritten,
 )
 from maskwright.edits.languages.conversion.binary_comparison import Grids
+from maskwright.edits.languages.conversion.converted import Inexpressible, PathReference
 from maskwright.edits.languages.conversion.exact_as_xpath import XPathWriter, and_, is_coded, not_, or_
-from maskwright.edits.languages.conversion.inexpressible import Inexpressible
-from maskwright.edits.languages.conversion.paths import PathReference
 from maskwright.edits.languages.conversion.xpath_text import element_name, xpath_text
-from maskwright.edits.levels.linked_columns import MembersColumn, OtherRecordColumn
-from maskwright.edits.levels.seen_record import SeenRecord
-from maskwright.edits.levels.structure import NEIGHBOURS
-from maskwright.edits.rule_language.grammar import parse_expression
+from maskwright.edits.levels.structure import NEIGHBOURS, MembersColumn, OtherRecordColumn
+from maskwright.edits.rule_language.rules import parse_expression
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from maskwright.data.levels.declaration import LevelDeclaration
-    from maskwright.edits.languages.xpath.nested_levels import NestedLevels
-    from maskwright.edits.levels.linked_columns import LinkedColumn
+    from maskwright.data.levels.linked_data import LevelDeclaration
+    from maskwright.edits.languages.schematron.options import NestedLevels
+    from maskwright.edits.levels.structure import LinkedColumn
+
+
+@dataclass(frozen=True)
+class SeenRecord:
+    """A record as a test sees it.
+
+    `path`: path to it, which a step can follow; empty for the record that the test or the predicate is about.
+    `absolute`: path to it from inside of a predicate; None: there is none.
+    """
+
+    level: str
+    path: str = ""
+    absolute: str | None = "current()/"
+
+    def along(self, step: str, level: str) -> SeenRecord:
+        """Record of a level that a step of a path leads to from here."""
+        return SeenRecord(level, self.path + step, None if self.absolute is None else self.absolute + step)
+
 
 ONE = Number(Fraction(1))
 TRUTHS = ("any", "all", "one", "no", "unique")
@@ -73,19 +83,19 @@ class LevelTests:
         `expression`: bound to the level, with comparisons of what members say as they are written.
         """
         match expression:
-            case IfThen(_, Comparison() as compared, None) if self._asks_others(expression, level):
+            case IfThen(_, Comparison() as compared, None) if self._tests_only_existence(expression, level):
                 # Where there is no other record the comparison is unknown, which the test says by itself.
                 expression = compared
             case _:
                 pass
         return not_(_Writer(self, SeenRecord(level)).truth(expression, holds=False))
 
-    def _asks_others(self, node: IfThen, level: str) -> bool:
+    def _tests_only_existence(self, node: IfThen, level: str) -> bool:
         """Whether the condition asks only if there are records that pointers or neighbours name."""
         asked = node.condition.operands if isinstance(node.condition, And) else (node.condition,)
-        return all(isinstance(each, Comparison) and self.asks_existence(each, level) for each in asked)
+        return all(isinstance(each, Comparison) and self.tests_existence(each, level) for each in asked)
 
-    def asks_existence(self, node: Comparison, level: str) -> bool:
+    def tests_existence(self, node: Comparison, level: str) -> bool:
         """Whether a comparison asks if there is another record."""
         match node:
             case Comparison("==", VariableReference(name), Number()):

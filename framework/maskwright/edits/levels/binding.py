@@ -33,8 +33,7 @@ from maskwright.edits.expression import (
     variable_names,
 )
 from maskwright.edits.languages.conversion.yaml_text import rule_text
-from maskwright.edits.levels.linked_columns import End, LinkedColumn, MembersColumn, OtherRecordColumn
-from maskwright.edits.levels.structure import NEIGHBOURS
+from maskwright.edits.levels.structure import NEIGHBOURS, End, LinkedColumn, MembersColumn, OtherRecordColumn
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.nearest_names import nearest_name, unknown_name
 

@@ -11,13 +11,18 @@ from maskwright.data.dataset import Column, Dataset
 from maskwright.data.levels.linked_data import DANGLING
 from maskwright.data.missing import NO_CELL, MissingCells
 from maskwright.data.record_chunk import RecordChunk
-from maskwright.data.shared_codes import shared_codes
+from maskwright.data.record_groups import shared_codes
 from maskwright.data.variable import Variable
 from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.edits.expression import variable_names
-from maskwright.edits.levels.linked_columns import LinkedColumn, MembersColumn, OtherRecordColumn, StructureColumn
-from maskwright.edits.levels.structure import NEIGHBOURS
-from maskwright.edits.rule_language.grammar import parse_expression
+from maskwright.edits.levels.structure import (
+    NEIGHBOURS,
+    LinkedColumn,
+    MembersColumn,
+    OtherRecordColumn,
+    StructureColumn,
+)
+from maskwright.edits.rule_language.rules import parse_expression
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,7 +51,7 @@ def with_linked_columns(
     return replace(data, columns=(*data.columns, *(computed.column(level, each.name) for each in chosen)))
 
 
-def members_meant(linked: LinkedData, bound: BoundEdits, column: MembersColumn) -> tuple[Booleans, Booleans]:
+def selected_members(linked: LinkedData, bound: BoundEdits, column: MembersColumn) -> tuple[Booleans, Booleans]:
     """Members that satisfy the condition of a column, and those of which that is not known; each of shape (n,)."""
     return _Computed(linked, bound).meant(linked[column.level], column.condition)
 

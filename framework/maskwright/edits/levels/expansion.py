@@ -1,4 +1,4 @@
-"""Rules across records as rules of one long record: a group with the variables of all its members, ``income[2]``."""
+"""Rules across records as rules of one long record: a group with all its members, ``income[2]``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from maskwright.edits.algebra.classify import classify
 from maskwright.edits.expression import (
     MIRRORED,
     And,
+    Arithmetic,
     Comparison,
     ComparisonOperator,
     Expression,
@@ -28,9 +29,7 @@ from maskwright.edits.expression import (
     rewritten,
     variable_names,
 )
-from maskwright.edits.levels.linked_columns import LinkedColumn, MembersColumn, OtherRecordColumn
-from maskwright.edits.levels.shortened import all_of, any_of, complement, implied, negated, sum_of
-from maskwright.edits.levels.structure import NEIGHBOURS
+from maskwright.edits.levels.structure import NEIGHBOURS, LinkedColumn, MembersColumn, OtherRecordColumn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -40,6 +39,52 @@ if TYPE_CHECKING:
 
     Decided = Mapping[tuple[str, int], int]
     Literal = Number | Text
+
+
+def sum_of(terms: list[Expression]) -> Expression:
+    """Sum of terms; 0 of none."""
+    if not terms:
+        return Number(Fraction(0))
+    total = terms[0]
+    for term in terms[1:]:
+        total = Arithmetic("+", total, term)
+    return total
+
+
+def all_of(operands: tuple[Expression, ...]) -> Expression:
+    """All of these; what is true is left out."""
+    if Truth(False) in operands:
+        return Truth(False)
+    left = tuple(dict.fromkeys(each for each in operands if each != Truth(True)))
+    return And(left) if len(left) > 1 else left[0] if left else Truth(True)
+
+
+def any_of(operands: tuple[Expression, ...]) -> Expression:
+    """Any of these; what is false is left out."""
+    if Truth(True) in operands:
+        return Truth(True)
+    left = tuple(dict.fromkeys(each for each in operands if each != Truth(False)))
+    return Or(left) if len(left) > 1 else left[0] if left else Truth(False)
+
+
+def implied(condition: Expression, said: Expression) -> Expression:
+    """What is said where a condition holds."""
+    if isinstance(said, Truth):
+        return said if said.value else negated(condition)
+    return IfThen(condition, said)
+
+
+def negated(operand: Expression) -> Expression:
+    """Not this."""
+    return Truth(not operand.value) if isinstance(operand, Truth) else Not(operand)
+
+
+def complement(operand: Expression) -> Expression:
+    """Complement; of a number that is equal to another in two cases, of which algebra can take one."""
+    if isinstance(operand, Comparison) and operand.operator == "==" and isinstance(operand.right, Number):
+        return Or(tuple(replace(operand, operator=each) for each in ("<", ">")))
+    return negated(operand)
+
 
 OPEN, UNKNOWN = -1, -2
 """A condition that hidden cells leave open, and one that was not known before."""
@@ -87,7 +132,7 @@ class Pattern:
         return {to: key for to, key in enumerate(self.keys) if to != place}
 
 
-class Unsaid(Exception):  # noqa: N818 - says that there is nothing to say
+class UndefinedValue(Exception):  # noqa: N818 - says that there is nothing to say
     """A rule that cannot be written out, or says nothing of these groups."""
 
 
@@ -162,7 +207,7 @@ class _Writer:
             return self._said(expression, level, place, decided)
         except _Open as found:
             if len(decided) >= MOST_OPEN or found.column.condition is None:
-                raise Unsaid from found
+                raise UndefinedValue from found
             key = (found.column.name, found.place)
             holds = self._cases(found.column.condition, self._pattern.low, found.place, decided)
             yes = self._cases(expression, level, place, {**decided, key: 1})
@@ -170,7 +215,7 @@ class _Writer:
             return any_of((all_of((holds, yes)), all_of((negated(holds), no))))
         except _OpenPointer as found:
             if len(decided) >= MOST_OPEN:
-                raise Unsaid from found
+                raise UndefinedValue from found
             key = (found.pointer, found.place)
             pointer = VariableReference(name_of(*key))
             cases, others = [], []
@@ -212,10 +257,10 @@ class _Writer:
                 if read in self._pattern.keys:
                     return Truth(isinstance(node, IsNumber) and isinstance(read, Number))
                 if not isinstance(read, VariableReference):
-                    raise Unsaid
+                    raise UndefinedValue
                 return replace(node, operand=read)
             case InOriginal():
-                raise Unsaid
+                raise UndefinedValue
             case _:
 
                 def change(each: Expression) -> Expression:
@@ -242,7 +287,7 @@ class _Writer:
                 bound = self._said(other, level, place, decided)
                 each = tuple(Comparison(operator, term, bound) for term in self._operands(column, decided))
                 if not each:
-                    raise Unsaid
+                    raise UndefinedValue
                 every = (column.function == "max") == (operator in ("<", "<="))
                 return all_of(each) if every else any_of(each)
         left = self._said(node.left, level, place, decided)
@@ -276,7 +321,7 @@ class _Writer:
             return (1,) * self._pattern.members
         truths = self._pattern.truths[column.name]
         if UNKNOWN in truths:
-            raise Unsaid
+            raise UndefinedValue
         return truths
 
     def _meant(self, column: MembersColumn, decided: Decided) -> list[int]:
@@ -304,7 +349,7 @@ class _Writer:
         if isinstance(column, OtherRecordColumn):
             return self._of_other(column, level, place, decided)
         if not isinstance(column, MembersColumn) or column.end != "exact":
-            raise Unsaid
+            raise UndefinedValue
         match column.function:
             case "count":
                 return Number(Fraction(len(self._meant(column, decided))))
@@ -313,7 +358,7 @@ class _Writer:
             case "min" | "max" if terms := self._operands(column, decided):
                 return terms[0] if len(terms) == 1 else Function(column.function, tuple(terms))
             case _:
-                raise Unsaid
+                raise UndefinedValue
 
     def _of_other(self, column: OtherRecordColumn, level: str, place: int | None, decided: Decided) -> Expression:
         if column.through == self._pattern.top:
@@ -324,7 +369,7 @@ class _Writer:
         if column.variable is None:
             return Number(Fraction(int(target >= 0)))
         if target < 0:
-            raise Unsaid
+            raise UndefinedValue
         return self._read(column.variable, level, target, decided)
 
     def _target(self, through: str, place: int, decided: Decided) -> int:

@@ -1,14 +1,15 @@
-"""Edits across levels as edits of one record: a group with all its members, ``income[1]``, ``income[2]``, ``total``.
-
-What edits read besides masked variables is decided for each record beforehand: groups whose records agree on it are of
-one *composition*, and their edits are the same.
-"""
+"""Groups with all members as joint records, and edits across levels as edits of such a record."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from maskwright.data.dataset import Column, Dataset
+from maskwright.data.record_chunk import RecordChunk
+from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.edits.expression import (
     And,
     Expression,
@@ -21,14 +22,20 @@ from maskwright.edits.expression import (
     VariableReference,
     variable_names,
 )
-from maskwright.edits.levels.changed_columns import changed_columns
-from maskwright.edits.levels.linked_columns import LinkedColumn, MembersColumn, OtherRecordColumn
+from maskwright.edits.levels.column_values import with_linked_columns
+from maskwright.edits.levels.structure import LinkedColumn, MembersColumn, OtherRecordColumn, changed_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
+    from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.edits.edit import Edit
     from maskwright.edits.levels.binding import BoundEdits
+
+    Places = NDArray[np.int64]
+
 
 FALSE, TRUE, UNKNOWN = 0, 1, 2
 """Verdicts of a condition."""
@@ -193,3 +200,167 @@ def is_fixed(leaf: Expression, level: str, rules: JointRules) -> bool:
             return name not in rules.changed[level]
         case _:
             return not rules.moves(level, variable_names(leaf))
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedGroups:
+    """Groups of one composition.
+
+    `groups`: their positions in the upper level, ascending; shape (g,). `members`: positions of their members in the
+    lower level, in canonical order; shape (g, m).
+    """
+
+    composition: Composition
+    groups: Places
+    members: Places
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+
+@dataclass(frozen=True, eq=False)
+class LevelColumns:
+    """What joined records are made of: the records of both levels, with the computed columns that do not move."""
+
+    linked: LinkedData
+    rules: JointRules
+    data: Mapping[str, Dataset]
+
+    @classmethod
+    def of(cls, linked: LinkedData, bound: BoundEdits, rules: JointRules) -> LevelColumns:
+        """Compute the columns that the rules read."""
+        data = {name: with_linked_columns(linked, bound, name, rules.beside(name)) for name in (rules.top, rules.low)}
+        return cls(linked, rules, data)
+
+    def column(self, found: JoinedGroups, cell: JoinedCell) -> Column:
+        """Column of joined records."""
+        level = self.rules.top if cell.member is None else self.rules.low
+        rows = found.groups if cell.member is None else found.members[:, cell.member]
+        column = self.data[level][cell.variable].taken(rows)
+        return replace(column, variable=replace(column.variable, name=cell.name))
+
+    def joined(self, found: JoinedGroups, cells: Iterable[JoinedCell]) -> Dataset:
+        """Dataset of the groups of one composition."""
+        return Dataset(tuple(self.column(found, cell) for cell in dict.fromkeys(cells)))
+
+
+def joined_groups(columns: LevelColumns, first: str | None = None, among: Places | None = None) -> list[JoinedGroups]:
+    """Groups by composition.
+
+    Members stand by what conditions say of them, those of whom they say nothing first (adults before children, where
+    rules ask who is a child), and then descending in one variable. That order serves matching alone.
+
+    `first`: numeric variable of the lower level. `among`: groups that are wanted; by default all.
+    """
+    rules = columns.rules
+    top, low = columns.linked[rules.top], columns.linked[rules.low]
+    assert low.groups is not None
+    own = _verdicts(columns.data[rules.top], rules.conditions[rules.top])
+    members = _verdicts(columns.data[rules.low], rules.conditions[rules.low])
+    kinds, kind = _kinds(members, low, rules.pointers)
+    order = _canonical(low, kind, None if first is None else columns.data[rules.low][first])
+    starts = columns.linked.starts(rules.low)
+    wanted = np.arange(len(top)) if among is None else np.sort(among)
+    sizes = np.diff(starts)[wanted]
+    own_kinds, own_kind = _patterns(own)
+    found = []
+    for size in np.unique(sizes).tolist():
+        groups = wanted[sizes == size]
+        inside = order[starts[groups][:, None] + np.arange(size)]
+        targets = [_places(low.pointers[name], inside, len(low)) for name in rules.pointers]
+        patterns, pattern = _patterns(np.column_stack([own_kind[groups], kind[inside], *targets]))
+        by_pattern = np.argsort(pattern, kind="stable")
+        ends = np.cumsum(np.bincount(pattern, minlength=len(patterns)))
+        for number, row in enumerate(patterns):
+            here = by_pattern[ends[number - 1] if number else 0 : ends[number]]
+            pointed = row[1 + size :].reshape(len(targets), size)
+            composition = Composition(
+                tuple(own_kinds[row[0]].tolist()),
+                tuple(tuple(kinds[each].tolist()) for each in row[1 : 1 + size]),
+                tuple(tuple(each) for each in pointed.tolist()),
+            )
+            found.append(JoinedGroups(composition, groups[here], inside[here]))
+    return found
+
+
+def put_back(
+    linked: LinkedData, rules: JointRules, parts: Sequence[tuple[JoinedGroups, Mapping[str, Column]]]
+) -> LinkedData:
+    """Levels in which variables have the values of joined records.
+
+    `rules`: whose masked variables are taken back. `parts`: columns of joined records; numbers and categories on the
+    grid and with the codes of `linked`.
+    """
+    changed: dict[str, Dataset] = {}
+    for level in (rules.top, rules.low):
+        data = linked[level].data
+        columns = {}
+        for name in data.names:
+            if name not in rules.masked[level]:
+                continue
+            values, missing = data[name].values.copy(), data[name].missing.copy()
+            for found, joined in parts:
+                for cell in cells_of(name, None if level == rules.top else len(found.composition)):
+                    if cell.name in joined:
+                        rows = found.groups if cell.member is None else found.members[:, cell.member]
+                        values[rows], missing[rows] = joined[cell.name].values, joined[cell.name].missing
+            columns[name] = data[name].changed(values, missing)
+        changed[level] = data.with_columns(columns)
+    return linked.with_data(changed)
+
+
+def cells_of(name: str, members: int | None) -> list[JoinedCell]:
+    """Columns of joined records that hold a variable: the group's one, or one for each of so many members."""
+    return [JoinedCell(name)] if members is None else [JoinedCell(name, place) for place in range(members)]
+
+
+def _verdicts(data: Dataset, conditions: Sequence[Expression]) -> NDArray[np.int8]:
+    """Verdict of each condition on each record; shape (n, conditions)."""
+    found = np.zeros((len(data), len(conditions)), dtype=np.int8)
+    for place, condition in enumerate(conditions):
+        names = variable_names(condition)
+        columns = tuple(replace(data[name], variable=replace(data[name].variable, name=name)) for name in names)
+        verdict = evaluate_exact(condition, RecordChunk.from_dataset(Dataset(columns)))
+        found[:, place] = np.where(verdict.unknown, UNKNOWN, np.where(verdict.holds, TRUE, FALSE))
+    return found
+
+
+def _kinds(verdicts: NDArray[np.int8], low: Level, pointers: Sequence[str]) -> tuple[NDArray[np.int8], Places]:
+    """Different verdicts of members, and which each member has; members that point to somebody differ from others."""
+    has = np.stack([low.pointers[name] >= 0 for name in pointers], axis=1) if pointers else verdicts[:, :0]
+    kinds, kind = _patterns(np.column_stack([verdicts, has]).astype(np.int8))
+    return kinds[:, : verdicts.shape[1]], kind
+
+
+def _patterns(rows: NDArray[Any]) -> tuple[NDArray[Any], Places]:
+    """Different rows, sorted by their first numbers first, and which one each row is; found column by column."""
+    import pandas as pd  # heavy: `maskwright validate` does without
+
+    codes = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
+        code, different = pd.factorize(column)
+        codes, _ = pd.factorize(codes * len(different) + code)
+    first = np.empty(int(codes.max(initial=-1)) + 1, dtype=np.int64)
+    first[codes[::-1]] = np.arange(len(rows))[::-1]
+    patterns = rows[first]
+    order = np.lexsort(patterns.T[::-1]) if rows.shape[1] else np.arange(len(first))
+    place = np.empty(len(first), dtype=np.int64)
+    place[order] = np.arange(len(first))
+    return patterns[order], place[codes]
+
+
+def _canonical(low: Level, kind: Places, first: Column | None) -> Places:
+    """Positions of the members, group after group, in canonical order."""
+    assert low.groups is not None
+    keys: list[NDArray[np.float64] | Places] = [kind, low.groups]
+    if first is not None and first.variable.is_numeric:
+        keys.insert(0, -np.nan_to_num(np.asarray(first.values, dtype=np.float64), nan=-np.inf))
+    return np.lexsort(keys).astype(np.int64)
+
+
+def _places(targets: Places, inside: Places, count: int) -> Places:
+    """Place within its group of the member that each one points to; -1: none."""
+    place = np.full(count, -1, dtype=np.int64)
+    place[inside] = np.arange(inside.shape[1])
+    there = targets[inside]
+    return np.where(there >= 0, place[np.maximum(there, 0)], -1)

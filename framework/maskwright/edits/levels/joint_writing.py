@@ -29,7 +29,7 @@ from maskwright.edits.expression import (
     variable_names,
 )
 from maskwright.edits.levels.joint_rules import TRUE, UNKNOWN, Composition, JoinedCell, JointRules, is_fixed
-from maskwright.edits.levels.linked_columns import MembersColumn, OtherRecordColumn
+from maskwright.edits.levels.structure import MembersColumn, OtherRecordColumn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -48,7 +48,7 @@ class JointEdits:
     open: tuple[str, ...] = ()
 
 
-_Beside: TypeAlias = "Callable[[ComparisonOperator, Expression], Expression]"
+_Comparer: TypeAlias = "Callable[[ComparisonOperator, Expression], Expression]"
 """Compares a value with something: the value stands on the left."""
 
 
@@ -185,19 +185,19 @@ class _Written:
         ]  # fmt: skip
         return _any(each) if column.function == "any" else _all(each)
 
-    def _beside(self, other: Expression, level: str, member: int | None) -> _Beside:
+    def _beside(self, other: Expression, level: str, member: int | None) -> _Comparer:
         """What compares a value with a side of a comparison, be it what members say together."""
         column = self._members_column(other, level)
         if column is not None and column.function in ("min", "max"):
 
-            def beside_members(operator: ComparisonOperator, value: Expression) -> Expression:
+            def compared_members(operator: ComparisonOperator, value: Expression) -> Expression:
                 return self._of_extreme(column, MIRRORED[operator], lambda turned, each: _compared(turned, each, value))
 
-            return beside_members
+            return compared_members
         bound = self._number(other, level, member)
         return lambda operator, value: _compared(operator, value, bound)
 
-    def _of_extreme(self, column: MembersColumn, operator: ComparisonOperator, beside: _Beside) -> Expression:
+    def _of_extreme(self, column: MembersColumn, operator: ComparisonOperator, beside: _Comparer) -> Expression:
         """Largest or smallest of members' values beside something: all of the values are, or one of them."""
         assert column.operand is not None
         values = [self._value(column.operand, column.level, place) for place in self._meant(column)]

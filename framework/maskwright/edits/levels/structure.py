@@ -1,25 +1,76 @@
-"""What rules need to know of levels: their names, variables and pointers, without any data."""
+"""Structure of levels: names, variables, pointers, the columns rules read of other records, their changes."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from maskwright.edits.expression import GroupFunction, nodes, variable_names
 from maskwright.edits.languages.conversion.yaml_text import rule_text
-from maskwright.edits.levels.linked_columns import MembersColumn
-from maskwright.edits.rule_language.grammar import parse_expression
+from maskwright.edits.rule_language.rules import parse_expression
 from maskwright.foundation.errors import EditError, InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.edit_set import EditSet
-    from maskwright.edits.levels.linked_columns import LinkedColumn
+    from maskwright.edits.expression import Expression
     from maskwright.foundation.errors import Place
+
+
+Neighbour = Literal["previous", "following"]
+End = Literal["exact", "least", "most"]
+
+
+@dataclass(frozen=True)
+class MembersColumn:
+    """What the members of each group say together: ``sum(person.income where age < 16)``.
+
+    `name`: as a rule writes it; that of the computed column. `function`: ``sum``, ``count``, ..., as in
+    `maskwright.edits.expression.GroupFunction`. Truth is the number 1 or 0. `operand`: the members' variable, or the
+    computed column. `condition`: about variables of the members, and computed columns beside them. `end`: of a count:
+    fewest and most members that may satisfy the condition, where a cell that it reads is missing.
+    """
+
+    name: str
+    level: str
+    function: str
+    operand: str | None = None
+    condition: Expression | None = None
+    end: End = "exact"
+
+
+@dataclass(frozen=True)
+class OtherRecordColumn:
+    """What one other record says: ``household.total``, ``mother.age``, ``previous.end``.
+
+    `name`: that of the computed column. `through`: level above, pointer, or ``previous`` and ``following``. `variable`:
+    of that record, or the computed column; None: whether there is such a record, 1 or 0.
+    """
+
+    name: str
+    through: str
+    variable: str | None
+
+
+@dataclass(frozen=True)
+class StructureColumn:
+    """Whether a record breaks what linking rests on, 1 or 0.
+
+    `variable`: a variable of the upper level that ``varies`` among the rows of a flat file, or a pointer that
+    ``dangles``: names no record of the group, or its own.
+    """
+
+    name: str
+    variable: str
+    broken: Literal["varies", "dangles"]
+
+
+LinkedColumn = MembersColumn | OtherRecordColumn | StructureColumn
+
 
 NEIGHBOURS = ("previous", "following")
 _COMMA = re.compile(r"\s*-?[0-9]+,[0-9]+\s*")
@@ -123,3 +174,40 @@ def _place(column: MembersColumn, rules: EditSet) -> Place | None:
             if isinstance(node, GroupFunction) and rule_text(node) == column.name:
                 return rule.place
     return None
+
+
+def changed_columns(
+    columns: Mapping[str, Sequence[LinkedColumn]], masked: Mapping[str, Collection[str]]
+) -> dict[str, frozenset[str]]:
+    """Computed columns that change with masked variables."""
+    return {
+        level: frozenset(
+            column.name for column in own
+            if any(name in masked.get(where, ()) for where, name in sources_of(columns, level, column.name))
+        )
+        for level, own in columns.items()
+    }  # fmt: skip
+
+
+def sources_of(
+    columns: Mapping[str, Sequence[LinkedColumn]], level: str, name: str, *, conditions: bool = True
+) -> set[tuple[str, str]]:
+    """Variables, with their levels, that a variable or a computed column says something of.
+
+    `name`: of a variable or a computed column of the level. `conditions`: whether what decides which members are meant
+    counts, too.
+    """
+    column = next((each for each in columns[level] if each.name == name), None)
+    if column is None:
+        return {(level, name)}
+    if isinstance(column, StructureColumn):
+        return set()
+    if isinstance(column, OtherRecordColumn):
+        home = column.through if column.through in columns else level
+        return set() if column.variable is None else sources_of(
+            columns, home, column.variable, conditions=conditions
+        )  # fmt: skip
+    inner = () if column.condition is None or not conditions else variable_names(column.condition)
+    read = (*inner, *(() if column.operand is None else (column.operand,)))
+    found = (sources_of(columns, column.level, each, conditions=conditions) for each in read)
+    return set().union(*found)

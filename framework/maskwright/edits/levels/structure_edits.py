@@ -1,4 +1,4 @@
-"""Edits that linking rests on: what a household says is the same in all its rows, and pointers point to somebody."""
+"""Edits that the structure adds: equality within groups, pointers, presence, and variables they use."""
 
 from __future__ import annotations
 
@@ -6,11 +6,28 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit_set import EditSet
-from maskwright.edits.levels.linked_columns import LinkedColumn, StructureColumn
+from maskwright.edits.expression import (
+    And,
+    Expression,
+    GroupFunction,
+    IfThen,
+    InOriginal,
+    IsMissing,
+    Not,
+    VariableReference,
+    nodes,
+    variable_names,
+)
+from maskwright.edits.languages.conversion.yaml_text import rule_text
+from maskwright.edits.levels.structure import NEIGHBOURS, LinkedColumn, StructureColumn, sources_of
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.edits.edit import Edit
     from maskwright.edits.levels.binding import BoundEdits
+    from maskwright.edits.levels.structure import Structure
 
 
 def with_structure_edits(bound: BoundEdits, linked: LinkedData) -> BoundEdits:
@@ -44,3 +61,84 @@ _WORDS = {"varies": "rows that differ in", "dangles": "names nobody else:"}
 
 def _column(variable: str, broken: str) -> StructureColumn:
     return StructureColumn(f"{_WORDS[broken]} {variable}", variable, "varies" if broken == "varies" else "dangles")
+
+
+def with_conditions(
+    rules: EditSet, levels: Mapping[str, str], structure: Structure, suppressed: Collection[Source]
+) -> EditSet:
+    """Rules that read suppressed variables, each ``when`` these are present, in its own record and in the others.
+
+    ``sum(person.income) == total`` is about households in which ``all(person where income is not missing)`` holds.
+
+    `levels`: what each of them is about; others are left as they are. `suppressed`: levels and variables with
+    suppressed cells.
+    """
+    return EditSet(
+        tuple(
+            _guarded(edit, levels[edit.name], structure, suppressed) if edit.name in levels else edit for edit in rules
+        ),
+        rules.notes,
+    )
+
+
+def _guarded(edit: Edit, level: str, structure: Structure, suppressed: Collection[Source]) -> Edit:
+    conditions: dict[Expression, None] = {}
+    for node in nodes(edit.expression):
+        match node:
+            case GroupFunction(_, below, operand, condition):
+                read = [*(() if operand is None else (operand.name,))]
+                read += [] if condition is None else variable_names(condition)
+                gone = [name for name in dict.fromkeys(read) if _source(name, below, structure) in suppressed]
+                if gone:
+                    conditions.setdefault(GroupFunction("all", below, None, _present(gone)))
+            case VariableReference(name) if _source(name, level, structure) in suppressed:
+                conditions.setdefault(_present([name]))
+            case InOriginal(names):
+                gone = [name for name in names if _source(name, level, structure) in suppressed]
+                conditions.update(dict.fromkeys(_present([name]) for name in gone))
+    if not conditions or edit.engine is not None:
+        return edit
+    present = _joined(tuple(conditions))
+    text = f"when {rule_text(present)}: {edit.text}"
+    rule, when = edit.expression, present
+    if edit.when is not None and isinstance(rule, IfThen):
+        rule, when = rule.consequent, _joined((present, edit.when))
+    return replace(edit, expression=IfThen(when, rule), when=when, text=text)
+
+
+def _source(name: str, level: str, structure: Structure) -> Source | None:
+    """Level and variable that a name in a rule of a level means."""
+    if name in structure[level].variables:
+        return level, name
+    prefix, _, rest = name.partition(".")
+    if rest and (prefix == level or prefix in structure[level].pointers or prefix in NEIGHBOURS):
+        return _source(rest, level, structure)
+    for above in structure.above(level):
+        wanted = rest if rest and prefix == above else name
+        if wanted in structure[above].variables:
+            return above, wanted
+    return None
+
+
+def _present(names: Collection[str]) -> Expression:
+    return _joined(tuple(Not(IsMissing(VariableReference(name))) for name in names))
+
+
+def _joined(conditions: tuple[Expression, ...]) -> Expression:
+    flat = tuple(each for one in conditions for each in (one.operands if isinstance(one, And) else (one,)))
+    return flat[0] if len(flat) == 1 else And(flat)
+
+
+Source = tuple[str, str]
+"""A level and a variable of it."""
+
+
+def sources_of_edit(bound: BoundEdits, edit: Edit) -> set[Source]:
+    """Variables, with their levels, that an edit says something of."""
+    return {source for name in edit.variables for source in sources_of(bound.columns, edit.level, name)}
+
+
+def spans_records(bound: BoundEdits, edit: Edit) -> bool:
+    """Whether an edit reads other records than the one that it is about."""
+    columns = {each.name for each in bound.columns[edit.level] if not isinstance(each, StructureColumn)}
+    return not columns.isdisjoint(edit.variables)

@@ -13,13 +13,13 @@ import numpy as np
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.evaluation.check import Checker, fires
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.edits.localisation.blocks import Localising, located
 from maskwright.edits.localisation.records import categories_by_frequency
+from maskwright.edits.localisation.search import Localising, located
+from maskwright.edits.normalisation import written_out
 from maskwright.edits.reasoning.clauses import clauses_of
-from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import EditError, InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
-from maskwright.foundation.processes.processors import processors
+from maskwright.foundation.processes.resources import processors
 from maskwright.foundation.progress import Progress, part, silent
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
-    from maskwright.edits.evaluation.tally import EditOutcome
+    from maskwright.edits.evaluation.outcomes import EditOutcome
     from maskwright.edits.localisation.search import Located
 
 CHUNK = 65_536

@@ -14,8 +14,7 @@ from maskwright.data.number_text import WHITE_SPACE, read_numbers
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.evaluation.exact import evaluate_exact
-from maskwright.edits.reasoning.answers import Space, Value
-from maskwright.edits.reasoning.atoms import clause_expression
+from maskwright.edits.reasoning.answers import Space, Value, clause_expression
 from maskwright.edits.reasoning.clauses import Clause, Member, Opaque, TextSet, atom_variables, clause_of
 from maskwright.edits.reasoning.simplex import Row
 

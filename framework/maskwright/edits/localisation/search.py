@@ -1,32 +1,132 @@
-"""The smallest weighted set of fields to change so that all edits can hold.
-
-I. P. Fellegi and D. Holt, "A systematic approach to automatic edit and imputation", Journal of the American Statistical
-Association 71, 1976. They cover the failed edits and all edits implied by them. Here implied edits are made only when
-needed: take the cheapest cover of the edits a record is known to fail, and ask exactly whether the record can be mended
-there. If not, the proof is an implied edit that this record fails and the cover misses; it is kept for all records. The
-first cover that can be mended is the cheapest of all (implicit hitting sets: E. Moreno-Centeno and R. Karp, Operations
-Research 61, 2013).
-"""
+"""The smallest weighted set of fields to change: set covering, search, and blocks of records."""
 
 from __future__ import annotations
 
+import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.edits.localisation.cover import Covering, places
+from maskwright.data.dataset import Dataset
+from maskwright.edits.localisation.records import Records
 from maskwright.edits.reasoning.answers import Refutation, Value
 from maskwright.edits.reasoning.clauses import Clause, Opaque, clause_of
 from maskwright.edits.reasoning.satisfiability import Satisfiability
-from maskwright.foundation.progress import Progress, silent
+from maskwright.foundation.errors import Problem
+from maskwright.foundation.processes.child_process import ProcessEndedError, WorkerEnded
+from maskwright.foundation.processes.function_pool import FunctionWorkers
+from maskwright.foundation.processes.resources import share_of_each
+from maskwright.foundation.progress import Progress, part, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from fractions import Fraction
 
-    from maskwright.edits.localisation.records import Records
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.evaluation.domain import Domain
     from maskwright.edits.reasoning.simplex import Row
+
+
+class Covering:
+    """Cheapest covers, each computed once.
+
+    Sets of variables are integers whose bit ``i`` stands for variable ``i``.
+
+    `weights`: positive, one for each variable.
+    """
+
+    def __init__(self, weights: Sequence[Fraction]) -> None:
+        shared = math.lcm(*(weight.denominator for weight in weights)) if weights else 1
+        count = len(weights)
+        # Of covers that cost the same the one with the earliest variables is taken: the answer is unique.
+        self._costs = [
+            (int(weight * shared) << count) - (1 << (count - 1 - place)) for place, weight in enumerate(weights)
+        ]
+        self._known: dict[frozenset[int], int] = {}
+
+    def cheapest(self, sets: frozenset[int]) -> int:
+        """Cheapest set of variables that meets all `sets`, none of which is empty.
+
+        Of several the one that has the first variable in which they differ.
+        """
+        if sets not in self._known:
+            found = 0
+            for part in _apart(_smallest(sets)):
+                found |= _Search(self._costs).cover(part)
+            self._known[sets] = found
+        return self._known[sets]
+
+
+def places(mask: int) -> list[int]:
+    """Places of the bits of a set, in order."""
+    found = []
+    while mask:
+        lowest = mask & -mask
+        found.append(lowest.bit_length() - 1)
+        mask ^= lowest
+    return found
+
+
+def _smallest(sets: Iterable[int]) -> list[int]:
+    """Sets that contain no other set."""
+    found: list[int] = []
+    for one in sorted(set(sets), key=int.bit_count):
+        if not any(other & one == other for other in found):
+            found.append(one)
+    return found
+
+
+def _apart(sets: list[int]) -> list[list[int]]:
+    """Sets in groups that share no variable."""
+    groups: list[tuple[int, list[int]]] = []
+    for one in sets:
+        joined, members = one, [one]
+        rest = []
+        for mask, group in groups:
+            if mask & joined:
+                joined |= mask
+                members += group
+            else:
+                rest.append((mask, group))
+        groups = [*rest, (joined, members)]
+    return [group for _, group in groups]
+
+
+class _Search:
+    """Branch and bound: the lower bound is the cheapest variable of each of some sets that share none."""
+
+    def __init__(self, costs: Sequence[int]) -> None:
+        self._costs = costs
+        self._best: tuple[int, int] | None = None
+
+    def cover(self, sets: list[int]) -> int:
+        self._extend(sets, 0, 0, 0)
+        assert self._best is not None
+        return self._best[1]
+
+    def _extend(self, sets: list[int], chosen: int, cost: int, banned: int) -> None:
+        if not sets:
+            if self._best is None or cost < self._best[0]:
+                self._best = (cost, chosen)
+            return
+        bound, seen = cost, 0
+        for one in sets:
+            allowed = one & ~banned
+            if not allowed:
+                return
+            if not allowed & seen:
+                seen |= allowed
+                bound += min(self._costs[place] for place in places(allowed))
+        if self._best is not None and bound >= self._best[0]:
+            return
+        narrowest = min((one & ~banned for one in sets), key=int.bit_count)
+        for place in sorted(places(narrowest), key=lambda each: self._costs[each]):
+            bit = 1 << place
+            self._extend([one for one in sets if not one & bit], chosen | bit, cost + self._costs[place], banned)
+            banned |= bit
+
 
 MOST_OPEN = 12
 
@@ -96,7 +196,7 @@ class Search:
                 if 0 in failed:
                     return Located(None, {}, False, _undecided(obstacles) or NOTHING_DOES)
                 cover = self._covering.cheapest(frozenset(failed))
-                answer, asked = self._ask(present, cover | missing, record)
+                answer, asked = self._decide(present, cover | missing, record)
                 if not isinstance(answer, Refutation):
                     fields = tuple(self._names[place] for place in places(cover))
                     return Located(fields, answer, not obstacles, _undecided(obstacles))
@@ -108,7 +208,7 @@ class Search:
             failed.add(((1 << len(self._names)) - 1) & ~cover & ~missing)
         return Located(None, {}, False, _undecided(obstacles))
 
-    def _ask(
+    def _decide(
         self, present: Mapping[str, Value], free: int, record: int
     ) -> tuple[dict[str, Value] | Refutation, list[int]]:
         names = [self._names[place] for place in places(free)]
@@ -152,3 +252,65 @@ class Search:
 
 def _undecided(edits: Mapping[str, None]) -> str:
     return f"not decided because of {', '.join(map(repr, edits))}" if edits else ""
+
+
+RECORDS_AT_ONCE = 500
+"""Violating records of a block: what the search learns of one record, it remembers for the others of the block."""
+
+WORTH_PROCESSES = 2000
+"""Violating records from which starting processes takes less time than it saves."""
+
+
+@dataclass(frozen=True, eq=False)
+class Localising:
+    """What the search for fields knows of every block.
+
+    `texts`: categories of each variable that is no number, in the order in which they are tried.
+    """
+
+    edits: Mapping[str, Edit]
+    clauses: Sequence[Clause]
+    texts: Mapping[str, tuple[str, ...]]
+    costs: Mapping[str, Fraction]
+    domain: Domain
+
+
+def located(known: Localising, data: Dataset, workers: int, progress: Progress) -> Iterator[Located]:
+    """Fields to change of each record, in order.
+
+    `data`: violating records, with the variables that edits use. `workers`: processes at work at the same time, where
+    there are records enough; 1: this one.
+    """
+    starts = range(0, len(data), RECORDS_AT_ONCE)
+    blocks = [_rows(data, start, min(start + RECORDS_AT_ONCE, len(data))) for start in starts]
+    at_once = min(workers, len(blocks))
+    if at_once <= 1 or len(data) < WORTH_PROCESSES:
+        for number, block in enumerate(blocks):
+            yield from _located(part(progress, number / len(blocks), (number + 1) / len(blocks)), known, block)
+        return
+    # The processes are ended first where something fails: no thread waits for them then.
+    with (
+        ThreadPoolExecutor(at_once) as threads,
+        FunctionWorkers(share_of_each(at_once), prepare=_import_search) as processes,
+    ):
+        try:
+            for number, found in enumerate(threads.map(lambda block: processes.call(_located, known, block), blocks)):
+                yield from found
+                progress((number + 1) / len(blocks))
+        except ProcessEndedError as ended:
+            said = f"a process that located errors {ended}"
+            raise WorkerEnded(Problem(said, hint="Was there enough memory? Take fewer workers.")) from None
+
+
+def _import_search() -> None:
+    """Nothing is left to be done: this module was imported for the call."""
+
+
+def _rows(data: Dataset, start: int, stop: int) -> Dataset:
+    rows = np.arange(start, stop, dtype=np.int64)
+    return Dataset(tuple(column.taken(rows) for column in data))
+
+
+def _located(progress: Progress, known: Localising, block: Dataset) -> list[Located]:
+    records = Records(block, known.edits, known.clauses, known.texts, known.domain)
+    return list(Search(records, known.clauses, known.costs).located(progress))

@@ -12,8 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from maskwright.edits.algebra.classify import cases
-from maskwright.edits.algebra.negation import negate
-from maskwright.edits.algebra.parts import expression_of
+from maskwright.edits.algebra.conditions import expression_of, negate
 from maskwright.edits.edit import (
     CheckedPart,
     DomainPart,

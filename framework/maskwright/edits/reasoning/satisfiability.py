@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maskwright.edits.expression import nodes
-from maskwright.edits.reasoning.answers import MOST_CHOICES, Chosen, Effort, Reason, Refutation, Space, Value
-from maskwright.edits.reasoning.atoms import holds_on
+from maskwright.edits.reasoning.answers import MOST_CHOICES, Chosen, Effort, Reason, Refutation, Space, Value, holds_on
 from maskwright.edits.reasoning.clauses import Atom, Clause, Opaque, TextSet, atom_variables
 from maskwright.edits.reasoning.numbers import Numbers
 

@@ -1,8 +1,8 @@
-"""Operands of a rule: an expression with what it yields, its depth and its place, and how operands are joined."""
+"""Operands of a rule while it is parsed: what they yield, functions of groups, and aliases."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -14,14 +14,26 @@ from maskwright.edits.expression import (
     Comparison,
     ComparisonOperator,
     Expression,
+    GroupFunction,
+    InOriginal,
+    IsMissing,
+    IsNumber,
+    MissingAs,
     Not,
     Or,
     Text,
+    VariableRange,
     VariableReference,
+    children,
+    rewritten,
 )
+from maskwright.foundation.errors import EditError, Place, Problem
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from lark import Token
+
 
 DEEPEST_NESTING = 200
 MOST_DIGITS = 400
@@ -111,7 +123,7 @@ def compared(token: Token, left: Typed, right: Typed) -> Typed:
         if operand.kind == "truth":
             raise Mistake(operand.start, "a condition cannot be compared", "Join conditions with 'and' and 'or'.")
     if "text" in kinds and operator not in ("==", "!="):
-        dates = [side for side in (left, right) if isinstance(side.expression, Text) and _says_a_date(side.expression)]
+        dates = [side for side in (left, right) if isinstance(side.expression, Text) and _is_date_text(side.expression)]
         hint = "Write dates without quotes." if dates else "Use '==' or '!=', or a set."
         raise Mistake(start_of(token), f"texts have no order: {operator!r} needs numbers", hint)
     if kinds == {"text", "number"}:
@@ -119,7 +131,7 @@ def compared(token: Token, left: Typed, right: Typed) -> Typed:
     return made_of(Comparison(operator, left.expression, right.expression), "truth", [left, right])
 
 
-def _says_a_date(text: Text) -> bool:
+def _is_date_text(text: Text) -> bool:
     return iso_day(text.value) is not None
 
 
@@ -150,3 +162,119 @@ def summed(terms: list[tuple[Typed, int]], start: int) -> Typed:
 
 def _operator(sign: int) -> ArithmeticOperator:
     return "+" if sign > 0 else "-"
+
+
+OF_RECORDS: dict[str, Kind] = {"count": "number", "any": "truth", "all": "truth", "one": "truth", "no": "truth"}
+"""They count members that satisfy a condition."""
+OF_VARIABLES: dict[str, Kind] = {"first": "value", "unique": "truth"}
+"""They read a variable of the members."""
+OF_BOTH: dict[str, Kind] = {"sum": "number", "min": "number", "max": "number"}
+"""They do so with one argument that names a level; with others they are about variables of one record."""
+GROUP_FUNCTIONS: dict[str, Kind] = {**OF_RECORDS, **OF_VARIABLES, **OF_BOTH}
+HINT = "Write 'count(person where age < 16)' or 'sum(person.income where age < 16)': `maskwright explain edits`."
+
+
+def group_function(name: Token, arguments: Sequence[Typed]) -> Typed | None:
+    """Call that is about the members of a group; None where it is about variables of one record."""
+    function, start = str(name), int(name.start_pos or 0)
+    if function not in GROUP_FUNCTIONS or (function in OF_BOTH and not _is_of_group(arguments)):
+        return None
+    if len(arguments) != 1:
+        raise Mistake(start, f"{function}() takes one argument, not {len(arguments)}", HINT)
+    (argument,) = arguments
+    node = argument.expression
+    measured, condition = (node.operand, node.condition) if isinstance(node, GroupFunction) else (node, None)
+    if not isinstance(measured, VariableReference):
+        raise Mistake(argument.start, f"{function}() needs the name of a level; found {argument.described}", HINT)
+    level, _, variable = measured.name.partition(".")
+    if function in OF_RECORDS:
+        if variable:
+            raise Mistake(argument.start, f"{function}() is about records, and {measured.name} is a variable", HINT)
+        if condition is None and function != "count":
+            raise Mistake(argument.start, f"{function}() needs a condition of the members", HINT)
+        found = GroupFunction(function, level, None, condition)
+    else:
+        if not variable:
+            raise Mistake(argument.start, f"{function}() needs a variable of a level, as person.income", HINT)
+        found = GroupFunction(function, level, VariableReference(variable), condition)
+    return Typed(found, GROUP_FUNCTIONS[function], argument.depth + 1, start)
+
+
+def _is_of_group(arguments: Sequence[Typed]) -> bool:
+    if len(arguments) != 1:
+        return False
+    node = arguments[0].expression
+    return isinstance(node, GroupFunction) or (isinstance(node, VariableReference) and "." in node.name)
+
+
+LARGEST_TREE = 20_000
+
+
+def without_aliases(  # noqa: C901 - one case for each kind of node
+    expression: Expression, aliases: Mapping[str, Expression], place: Place | None
+) -> Expression:
+    """Tree in which every alias is what it stands for.
+
+    `aliases`: what each alias stands for, without aliases itself. `place`: of the rule, for errors.
+    """
+    if not aliases:
+        return expression
+    size = 0
+
+    def variable(name: str) -> str:
+        meant = aliases.get(name, VariableReference(name))
+        if isinstance(meant, VariableReference):
+            return meant.name
+        raise EditError(
+            Problem(
+                f"the alias {name!r} stands for a calculation; here only a variable can stand", place,
+                "'is missing', 'is number', 'in original' and ranges are about variables of the file.",
+            )
+        )  # fmt: skip
+
+    def change(node: Expression) -> Expression:  # noqa: PLR0911 - one for each kind of node
+        nonlocal size
+        match node:
+            case VariableReference(name) if name in aliases:
+                size += _size(aliases[name])
+                if size > LARGEST_TREE:
+                    raise EditError(Problem("the rule grows too large when its aliases are written out", place))
+                return aliases[name]
+            case GroupFunction(_, _, _, condition) if condition is not None:
+                return replace(node, condition=rewritten(condition, change))
+            case IsMissing(VariableReference(name)):
+                return IsMissing(VariableReference(variable(name)))
+            case MissingAs(VariableReference(name), meaning):
+                return MissingAs(VariableReference(variable(name)), meaning)
+            case IsNumber(VariableReference(name)):
+                return IsNumber(VariableReference(variable(name)))
+            case InOriginal(names):
+                return InOriginal(tuple(variable(name) for name in names))
+            case VariableRange(first, last):
+                return VariableRange(variable(first), variable(last))
+            case _:
+                return node
+
+    found = rewritten(expression, change)
+    if _depth(found) > DEEPEST_NESTING:
+        raise EditError(
+            Problem(f"with its aliases written out the rule is nested more than {DEEPEST_NESTING} deep", place)
+        )
+    return found
+
+
+def _size(expression: Expression) -> int:
+    count, stack = 0, [expression]
+    while stack:
+        count += 1
+        stack.extend(children(stack.pop()))
+    return count
+
+
+def _depth(expression: Expression) -> int:
+    deepest, stack = 0, [(expression, 1)]
+    while stack:
+        node, level = stack.pop()
+        deepest = max(deepest, level)
+        stack.extend((child, level + 1) for child in children(node))
+    return deepest

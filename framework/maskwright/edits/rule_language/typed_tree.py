@@ -35,13 +35,15 @@ from maskwright.edits.expression import (
     VariableRange,
     VariableReference,
 )
-from maskwright.edits.rule_language.group_functions import GROUP_FUNCTIONS, HINT, group_function
 from maskwright.edits.rule_language.operands import (
+    GROUP_FUNCTIONS,
+    HINT,
     Mistake,
     Typed,
     compared,
     condition_operand,
     exact_number,
+    group_function,
     joined,
     made_of,
     numeric_operand,

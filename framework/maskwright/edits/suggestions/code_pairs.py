@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column, Dataset
-    from maskwright.edits.suggestions.sample import Sample
+    from maskwright.edits.suggestions.model import Sample
 
 MOST_CODES = 2000
 """Values that a code has at most."""

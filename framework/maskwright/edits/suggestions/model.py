@@ -1,19 +1,30 @@
-"""A suggestion: a rule as text, and in how many records it holds."""
+"""Suggestions: rules as text, the records in which they hold, the sample they are sought in, a rule file."""
 
 from __future__ import annotations
 
 import re
+import textwrap
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+import yaml
+
+from maskwright.data.dataset import Column
 from maskwright.data.number_text import plain_text
+from maskwright.data.variable import Variable
 from maskwright.edits.languages.conversion.yaml_text import name_text
+from maskwright.foundation.randomness import generator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from maskwright.data.dataset import Column, Dataset
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+
 
 SuggestionKind = Literal[
     "equality", "product", "proportion", "dependency", "conditional", "ordering", "constant", "range", "set"
@@ -189,3 +200,142 @@ def name_parts(name: str) -> set[str]:
     """Words of a name, in small letters: of ``children_under_6`` and of ``childrenUnder6``; numbers are none."""
     words = re.sub(r"(?<=[a-zß-ÿ])(?=[A-Z])", " ", name)
     return {word for word in re.split(r"[\W\d_]+", words.lower()) if len(word) > 2}
+
+
+TITLES = {
+    "equality": "sum",
+    "product": "product",
+    "proportion": "computed and rounded",
+    "dependency": "code",
+    "conditional": "conditional",
+    "ordering": "ordering",
+    "constant": "constant",
+    "range": "range",
+    "set": "list",
+}
+
+
+def as_yaml(found: Suggestions, source: str) -> str:
+    """Suggestions as a rule file, ready to paste, the most useful first; what needs a declaration is a comment."""
+    lines = [f"# Rules found in {source}, {found.records} records: suggestions, to accept or reject one by one."]
+    lines += [f"# {line}" for line in textwrap.wrap(WARNING, 110)]
+    lines += [f"# {line}" for note in found.notes for line in textwrap.wrap(f"{note}.", 110)]
+    if any(each.kind == "range" for each in found.found) and not found.shows_values:
+        lines.append("# bounds of ranges are rounded outwards.")
+    lines.append("# The most useful first: what chance would break most often, and the file does not.")
+    lines.append("edits:" if any(not each.needs for each in found.found) else "edits: []")
+    for each in found.found:
+        entry = yaml.safe_dump([each.rule], width=10**6, allow_unicode=True).strip()
+        lines.append(f"  {'# ' if each.needs else ''}{entry}  # {_comment(each)}")
+    return "\n".join(lines) + "\n"
+
+
+def _comment(each: Suggestion) -> str:
+    said = f"{each.records} of {each.of} records"
+    if each.violations:
+        said += f", {each.violations} violate it"
+    more = [said, TITLES[each.kind], each.ground, each.needs and f"needs {each.needs}"]
+    return "; ".join(part for part in more if part)
+
+
+SEARCHED = 20_000
+"""Records that are searched; what is found there is verified on every record."""
+
+LARGEST_UNITS = 2.0**53
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Records to search in, and how often a rule has to hold there.
+
+    `share`: of the records of the file in which a rule has to hold. `dates`: variables that the file has as texts and
+    that are days here.
+    """
+
+    data: Dataset
+    share: float
+    of: int
+    dates: frozenset[str] = frozenset()
+
+    @classmethod
+    def drawn(cls, data: Dataset, share: float, dates: frozenset[str] = frozenset()) -> Sample:
+        """All records of a file, or `SEARCHED` drawn ones."""
+        if len(data) <= SEARCHED:
+            return cls(data, share, len(data), dates)
+        rows = generator(0, "suggest").choice(len(data), size=SEARCHED, replace=False)
+        return cls(data.taken(np.sort(rows)), share, len(data), dates)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def enough(self, held: int, of: int) -> bool:
+        """Whether so many of so many searched records allow that the share is reached in the file."""
+        if of == 0:
+            return False
+        slack = 0.0 if self.of == len(self) else 3 * np.sqrt(self.share * (1 - self.share) / of)
+        return bool(held >= (self.share - slack) * of)
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """Numeric variables that are not the same in all searched records."""
+        found = []
+        for name in numeric_names(self.data):
+            present = self.data[name].values[~self.data[name].missing]
+            if len(present) and np.ptp(present) > 0:
+                found.append(name)
+        return tuple(found)
+
+    @cached_property
+    def exact(self) -> tuple[str, ...]:
+        """Those with declared decimals whose numbers binary64 holds exactly."""
+        found = []
+        for name in self.numbers:
+            column = self.data[name]
+            places = column.variable.decimals
+            if places is not None and np.nanmax(np.abs(column.values)) * 10.0**places < LARGEST_UNITS:
+                found.append(name)
+        return tuple(found)
+
+    def is_date(self, column: Column) -> bool:
+        """Whether a column holds days."""
+        return column.name in self.dates or is_date(column)
+
+    def shuffled(self) -> NDArray[np.int64]:
+        """Places of records in an order that has nothing to do with the file: what chance would pair."""
+        return generator(0, "chance").permutation(len(self))
+
+    def cells(self, names: Sequence[str]) -> NDArray[np.float64]:
+        """Numbers of the searched records, NaN where missing; shape (m, p)."""
+        return self.data.matrix(names)
+
+
+ISO = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
+NEARLY_ALL = 0.99
+"""Share of the different texts of a variable that are dates, where it is one."""
+
+
+def with_days(data: Dataset) -> tuple[Dataset, frozenset[str]]:
+    """The file with texts like 2026-11-22 as days since 1970-01-01, and the names of these variables."""
+    changed = {}
+    for column in data:
+        if column.variable.is_numeric or len(column.variable.categories) < 2:
+            continue
+        days = _days(column.variable.categories)
+        if days is not None:
+            values = np.append(days, np.nan)[column.values]
+            missing = np.isnan(values)
+            variable = Variable(column.name, "integer", role=column.variable.role, decimals=0)
+            changed[column.name] = Column(variable, values, missing)
+    return data.with_columns(changed), frozenset(changed)
+
+
+def _days(texts: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
+    """Days of texts, NaN where one is no date; None where many are none."""
+    some = [text if ISO.fullmatch(text) else "NaT" for text in texts]
+    if some.count("NaT") > (1 - NEARLY_ALL) * len(some):
+        return None
+    try:
+        days = np.array(some, dtype="datetime64[D]")
+    except ValueError:  # the 31st of February
+        return None
+    return np.where(np.isnat(days), np.nan, days.astype(np.float64))

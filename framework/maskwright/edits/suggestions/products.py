@@ -10,14 +10,14 @@ import numpy as np
 
 from maskwright.edits.languages.conversion.yaml_text import name_text
 from maskwright.edits.suggestions.model import Candidate, number, small_whole
-from maskwright.edits.suggestions.null_space import sparse
+from maskwright.edits.suggestions.sums import sparse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from maskwright.edits.suggestions.sample import Sample
+    from maskwright.edits.suggestions.model import Sample
 
 LARGEST_EXPONENT = 3
 NEGLIGIBLE = 1e-9

@@ -1,8 +1,4 @@
-"""Sums: linear relations with simple coefficients that hold exactly in most records, with as many terms as they have.
-
-A robust fit of each variable on all others gives the terms that matter; in whole numbers, terms are then added while
-they explain records that the relation does not, and taken away where they explain none.
-"""
+"""Sums: exact linear relations with simple coefficients, by robust fits and null spaces."""
 
 from __future__ import annotations
 
@@ -14,15 +10,141 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.edits.suggestions.model import Candidate, linear_rule, small_whole
-from maskwright.edits.suggestions.null_space import null_space, sparse
-from maskwright.edits.suggestions.robust_fit import PENALTIES, sparse_fit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from maskwright.edits.suggestions.sample import Sample
+    from maskwright.edits.suggestions.model import Sample
+
+
+ROUNDS = 60
+PATIENCE = 8
+"""Rounds in which the residuals that fit best have to become half as large; else there is nothing to find."""
+
+SMALLEST = 1e-9
+"""Below it a residual, in units of its record's largest term, counts as none."""
+
+PENALTIES = (1e-4, 1e-8)
+"""Weight of the size of the coefficients against the residuals: of many exact fits the sparsest one wins. The small one
+prefers an exact fit to a sparser one that misses by a rounding."""
+
+
+def sparse_fit(
+    terms: NDArray[np.float64], target: NDArray[np.float64], penalty: float = PENALTIES[0]
+) -> NDArray[np.float64]:
+    """Coefficients with which most records fit exactly, few of them not zero.
+
+    The sum of absolute residuals plus a small concave penalty on the coefficients, minimised by reweighted least
+    squares (Daubechies, DeVore, Fornasier, Güntürk 2010). A sum of absolute residuals is minimal where most residuals
+    are zero, and records that do not fit have no pull. Every record is divided by its largest term first, so that
+    none of them has leverage.
+
+    `terms`: columns of comparable size; shape (m, q). `target`: shape (m,). Returns shape (q,).
+    """
+    size = np.maximum(np.abs(terms).max(axis=1), np.abs(target))
+    some = size > 0
+    rows, aim = terms[some] / size[some, None], target[some] / size[some]
+    width = rows.shape[1]
+    found = np.zeros(width)
+    if not len(rows):
+        return found
+    # Equal penalties would leave ties, and a tie ends in a mixture of both relations.
+    uneven = penalty * len(rows) * (1 + 0.01 * np.arange(width) / width)
+    weights, ridge = np.ones(len(rows)), uneven.copy()
+    floors: list[float] = []
+    for _ in range(ROUNDS):
+        weighted = rows * weights[:, None]
+        gram = weighted.T @ rows
+        gram[np.diag_indices(width)] += ridge
+        before = found
+        found = _solved(gram, weighted.T @ aim)
+        residuals = np.abs(aim - rows @ found)
+        floor = max(SMALLEST, 0.1 * float(np.quantile(residuals, 0.4)))
+        floors.append(floor)
+        if len(floors) > PATIENCE and floor > 0.5 * floors[-PATIENCE]:
+            break
+        weights = 1 / np.maximum(residuals, floor)
+        ridge = uneven / np.maximum(np.abs(found), 1e-6) ** 1.5
+        if floor <= SMALLEST and np.abs(found - before).max() <= 1e-9:
+            break
+    return np.asarray(found, dtype=np.float64)
+
+
+def _solved(gram: NDArray[np.float64], aim: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Solution of the weighted equations; the shortest one where two terms are the same but for rounding."""
+    try:
+        return np.asarray(np.linalg.solve(gram, aim), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.lstsq(gram, aim, rcond=None)[0], dtype=np.float64)
+
+
+Vector = list[Fraction]
+
+
+def null_space(rows: Sequence[Sequence[Fraction]], width: int) -> list[Vector]:
+    """Basis of the vectors v with ``row . v == 0`` for every row (Gauss-Jordan elimination)."""
+    reduced: list[Vector] = []
+    pivots: list[int] = []
+    for row in rows:
+        left = list(row)
+        for pivot, known in zip(pivots, reduced, strict=True):
+            if left[pivot]:
+                factor = left[pivot]
+                left = [value - factor * other for value, other in zip(left, known, strict=True)]
+        leading = next((place for place, value in enumerate(left) if value), None)
+        if leading is None:
+            continue
+        pivot = leading
+        lead = left[pivot]
+        left = [value / lead for value in left]
+        for place, known in enumerate(reduced):
+            if known[pivot]:
+                factor = known[pivot]
+                reduced[place] = [value - factor * other for value, other in zip(known, left, strict=True)]
+        pivots.append(pivot)
+        reduced.append(left)
+        if len(pivots) == width:
+            return []
+    basis: list[Vector] = []
+    for free in sorted(set(range(width)) - set(pivots)):
+        vector = [Fraction(0)] * width
+        vector[free] = Fraction(1)
+        for pivot, known in zip(pivots, reduced, strict=True):
+            vector[pivot] = -known[free]
+        basis.append(vector)
+    return basis
+
+
+def sparse(basis: list[Vector], width: int) -> list[Vector]:
+    """Basis of the same space with fewer and smaller entries: pairs are combined while that helps one of them.
+
+    `width`: entries counted; those after it (a constant) are not.
+    """
+    found = [list(vector) for vector in basis]
+
+    def entries(vector: Vector) -> tuple[int, Fraction]:
+        sizes = [abs(value) for value in vector[:width] if value]
+        return len(sizes), sum(sizes, Fraction(0)) / min(sizes, default=Fraction(1))
+
+    improved = True
+    while improved:
+        improved = False
+        for place, vector in enumerate(found):
+            for other in found:
+                if other is vector:
+                    continue
+                for column in range(width):
+                    if vector[column] and other[column]:
+                        factor = vector[column] / other[column]
+                        shorter = [value - factor * more for value, more in zip(vector, other, strict=True)]
+                        if entries(shorter) < entries(found[place]):
+                            found[place] = shorter
+                            improved = True
+                vector = found[place]  # noqa: PLW2901 - go on from the shorter one
+    return found
+
 
 LARGEST_COEFFICIENT = 1000
 FITTED = 2000

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from maskwright.edits.algebra.classify import classify
-from maskwright.edits.algebra.comparisons import distances
-from maskwright.edits.algebra.negation import interval_comparisons, negate
+from maskwright.edits.algebra.conditions import interval_comparisons, negate
+from maskwright.edits.algebra.conjunctions import distances
 from maskwright.edits.edit import CheckedPart
 from maskwright.edits.expression import (
     And,
@@ -35,18 +35,25 @@ from maskwright.edits.expression import (
     nodes,
     variable_names,
 )
-from maskwright.edits.languages.conversion.inexpressible import Inexpressible
+from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.xpath_as_exact import exact_rule
 from maskwright.edits.languages.conversion.yaml_text import rule_text
-from maskwright.edits.translation.conditions import conjunction, disjunction, implication, is_one_of, one_of
-from maskwright.edits.translation.several import (
-    NotSayable,
+from maskwright.edits.translation.several_variables import (
     Possible,
+    Untranslatable,
     by_labels,
     possible_by_values,
     possible_comparison,
 )
-from maskwright.edits.translation.single import Straddling, sides
+from maskwright.edits.translation.single_variable import (
+    Straddling,
+    conjunction,
+    disjunction,
+    implication,
+    is_one_of,
+    one_of,
+    sides,
+)
 from maskwright.foundation.errors import EditError
 
 if TYPE_CHECKING:
@@ -109,7 +116,7 @@ def translate(edit: Edit, variables: Mapping[str, Recoded], whole: Whole) -> Tra
         text = rule_text(expression)
         # Algebra takes categories for texts: it has no part in their numbers.
         parts: tuple[Part, ...] = (CheckedPart(short),) if short else classify(expression, edit.place)
-    except (NotSayable, Inexpressible) as refused:
+    except (Untranslatable, Inexpressible) as refused:
         return Translation(None, None, edit, str(refused), tuple(dict.fromkeys(work.straddling)))
     except EditError:
         return Translation(None, None, edit, "no record could satisfy it", tuple(dict.fromkeys(work.straddling)))
@@ -191,12 +198,12 @@ class _Work:
     def _in_original(self, node: InOriginal, names: tuple[str, ...], *, weaker: bool) -> tuple[Expression, bool]:
         """Combinations that occur in the original, which is recoded alike."""
         if any(self.variables[name].overlaps for name in names if name in self.variables):
-            raise NotSayable("the categories overlap, so that no combination of the original has one place")
+            raise Untranslatable("the categories overlap, so that no combination of the original has one place")
         exact = self.whole(names)
         if exact is None:
             raise NotKnownYet
         if not (exact or weaker):
-            raise NotSayable("recoded combinations stand for some that do not occur")
+            raise Untranslatable("recoded combinations stand for some that do not occur")
         return node, exact
 
     def _of_one(self, node: Expression, name: str, *, weaker: bool) -> tuple[Expression, bool]:
@@ -208,7 +215,7 @@ class _Work:
     def _condition(self, node: Expression, *, weaker: bool) -> tuple[Expression, bool]:
         own = {name: self.variables[name] for name in variable_names(node) if name in self.variables}
         if any(isinstance(each, _NOT_OF_VALUES) for each in nodes(node)):
-            raise NotSayable("it asks whether a text is a number")
+            raise Untranslatable("it asks whether a text is a number")
         simpler = _simpler(node)
         if simpler is not None:
             return self.truth(simpler, weaker=weaker)
@@ -217,7 +224,7 @@ class _Work:
             return possible.condition, possible.exact
         opposite = negate(node)
         if isinstance(opposite, Not) and isinstance(node, Comparison):
-            raise NotSayable("it has no opposite")
+            raise Untranslatable("it has no opposite")
         possible = _possible_form(opposite, own)
         return negate(possible.condition), possible.exact
 
@@ -254,9 +261,9 @@ def _possible_form(node: Expression, variables: Mapping[str, Recoded]) -> Possib
     ):
         try:
             return possible_comparison(node, variables)
-        except NotSayable as first:
+        except Untranslatable as first:
             try:
                 return possible_by_values(node, variables)
-            except NotSayable:
+            except Untranslatable:
                 raise first from None
     return possible_by_values(node, variables)

@@ -10,11 +10,10 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from maskwright.edits.engines.checker import EngineProcess
-from maskwright.edits.engines.processor_test import ENGINE_OF
+from maskwright.edits.engines.engine_tests import ENGINE_OF
 from maskwright.edits.evaluation.svrl import SVRL_NAMESPACE
-from maskwright.edits.whole_documents.elements import text_of
-from maskwright.edits.whole_documents.outcome import FIRST_LOCATIONS, DocumentOutcome, TestOutcome
-from maskwright.edits.whole_documents.reading import MEGABYTE
+from maskwright.edits.whole_documents.document import FIRST_LOCATIONS, MEGABYTE, DocumentOutcome, TestOutcome
+from maskwright.edits.whole_documents.expressions import text_of
 from maskwright.edits.whole_documents.stylesheet import (
     MARK,
     groups_of,
@@ -28,14 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import IO
 
-    from maskwright.edits.whole_documents.options import DocumentOptions
-    from maskwright.edits.whole_documents.reading import DocumentText
+    from maskwright.edits.whole_documents.document import DocumentOptions, DocumentText
     from maskwright.edits.whole_documents.schema import Expression, Schema
 
 SECONDS, SECONDS_A_MEGABYTE = 120, 12
 MEMORY, MEMORY_A_BYTE = 1024 * MEGABYTE, 40
 USUAL_MEMORY_A_BYTE = 25
-TOLD_FROM = 10 * MEGABYTE
+PROGRESS_FROM = 10 * MEGABYTE
 MOST_EXPRESSIONS_NAMED = 10
 _MARKS = re.compile(rf"<\?{MARK}\s[^?]*\?>")
 _LONGEST_MESSAGE = 500
@@ -57,7 +55,7 @@ class Limits:
 
     def notice(self, size: int, engine: str) -> str | None:
         """What a person should know before a large document is begun; None for a small one."""
-        if size < TOLD_FROM:
+        if size < PROGRESS_FROM:
             return None
         return (
             f"{size / MEGABYTE:,.0f} MB are checked as a whole: the engine {engine} needs about "
@@ -91,7 +89,7 @@ def check_document(
             raise EditError(Problem(error.problems[0].message, Place(schema.element.file), hint)) from None
     if "error" in answer:
         raise EditError(_stop(schema, stylesheets, answer))
-    heard = _Heard(schema, keeps_messages=messages)
+    heard = _EngineOutput(schema, keeps_messages=messages)
     for text in answer["texts"]:
         heard.take(text)
     heard.refuse_errors()
@@ -187,7 +185,7 @@ def _opening(text: str, prefix: str) -> str:
 
 
 @dataclass
-class _Heard:
+class _EngineOutput:
     """Counts of marks, and the locations that follow them."""
 
     schema: Schema

@@ -1,22 +1,21 @@
-"""Expressions of a schema looked over before an engine gets them: names that mean nothing, functions that reach out.
-
-The engines are shut off from files, network and environment by switches of their own; this is the first of two locks,
-and it says which line of the schema is meant. What an expression means is left to the engine.
-"""
+"""Elements and expressions of a schema, checked before an engine gets them."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from maskwright.edits.engines.screening import STANDARD_NAMESPACES, Version, tokens_of
+from maskwright.edits.engines.engine_tests import STANDARD_NAMESPACES, Version, tokens_of
+from maskwright.foundation.errors import Place, Problem
 from maskwright.foundation.nearest_names import nearest_name, unknown_name
-from maskwright.foundation.xml_names import NCNAME
+from maskwright.foundation.xml_syntax import NCNAME
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
+    from maskwright.edits.languages.schematron.document import Element
     from maskwright.edits.languages.schematron.options import SchematronOptions
+
 
 _XPATH_1 = frozenset(
     "last position count id local-name namespace-uri name string concat starts-with contains substring-before "  # noqa: SIM905
@@ -181,3 +180,35 @@ def _is_bound(text: str, name: str) -> bool:
 def is_name(text: str) -> bool:
     """Whether a text is a name without a prefix."""
     return re.fullmatch(NCNAME, text) is not None
+
+
+XSL = "http://www.w3.org/1999/XSL/Transform"
+
+
+def walk(element: Element) -> Iterator[Element]:
+    """Every Schematron element, without what stands inside a ``let`` or an element of another namespace."""
+    yield element
+    if element.name != "let":
+        for child in element:
+            if child.namespace == element.namespace:
+                yield from walk(child)
+
+
+def problem(element: Element, message: str, hint: str | None = None) -> Problem:
+    """A mistake at an element."""
+    return Problem(message, Place(element.file, element.line), hint)
+
+
+def is_abstract(element: Element) -> bool:
+    """Whether an element says that it is abstract."""
+    return element.attributes.get("abstract", "false").strip() == "true"
+
+
+def named(element: Element, name: str) -> list[Element]:
+    """Children of a name in the element's own namespace."""
+    return [child for child in element if child.name == name and child.namespace == element.namespace]
+
+
+def text_of(element: Element) -> str:
+    """Text of an element and of those in it."""
+    return "".join(part if isinstance(part, str) else text_of(part) for part in element.content)

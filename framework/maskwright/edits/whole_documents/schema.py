@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from maskwright.edits.languages.schematron.binding import LATER_BINDINGS, XPATH_1_BINDINGS
 from maskwright.edits.languages.schematron.document import Element, read_document
 from maskwright.edits.languages.schematron.expansion import ALL, DEFAULT, PATTERNS, expand_included, with_included
+from maskwright.edits.languages.schematron.expressions import LATER_BINDINGS, XPATH_1_BINDINGS
 from maskwright.edits.languages.schematron.patterns import severity_of
 from maskwright.edits.languages.schematron.reader import ASCC_NAMESPACE, ISO_NAMESPACE
-from maskwright.edits.whole_documents.elements import XSL, is_abstract, named, problem, walk
-from maskwright.edits.whole_documents.expressions import reason_to_refuse
-from maskwright.edits.whole_documents.grammar import mistakes_of
+from maskwright.edits.whole_documents.expressions import XSL, is_abstract, named, problem, reason_to_refuse, walk
+from maskwright.edits.whole_documents.schema_grammar import mistakes_of
 from maskwright.foundation.errors import EditError, Place, Problem
 from maskwright.foundation.nearest_names import unknown_name
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from maskwright.edits.edit import Severity
-    from maskwright.edits.engines.screening import Version
+    from maskwright.edits.engines.engine_tests import Version
     from maskwright.edits.languages.schematron.options import SchematronOptions
 
 EXTENDED_BINDINGS = frozenset({"exslt"})

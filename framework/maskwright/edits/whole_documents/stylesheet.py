@@ -11,10 +11,9 @@ import re
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from maskwright.edits.engines.screening import STANDARD_NAMESPACES
+from maskwright.edits.engines.engine_tests import STANDARD_NAMESPACES
 from maskwright.edits.evaluation.svrl import SVRL_NAMESPACE
-from maskwright.edits.whole_documents.elements import XSL, text_of
-from maskwright.edits.whole_documents.expressions import alternatives
+from maskwright.edits.whole_documents.expressions import XSL, alternatives, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,8 +30,8 @@ _COMMON = "maskwright.common"
 _NODE = "maskwright.node"
 _XML = "http://www.w3.org/XML/1998/namespace"
 _LINKABLE = ("id", "role", "flag", "severity", "see", "icon", "fpi")
-_ATTRIBUTES_MEANT = re.compile(r"@|attribute|\$|^\s*\.|\bkey\s*\(|\bid\s*\(")
-_NODES_MEANT = re.compile(r"text|node|comment|processing-instruction|\$|^\s*\.|\bkey\s*\(|\bid\s*\(")
+_MATCHES_ATTRIBUTES = re.compile(r"@|attribute|\$|^\s*\.|\bkey\s*\(|\bid\s*\(")
+_MATCHES_NODES = re.compile(r"text|node|comment|processing-instruction|\$|^\s*\.|\bkey\s*\(|\bid\s*\(")
 
 
 def groups_of(schema: Schema) -> list[list[Pattern]]:
@@ -125,9 +124,9 @@ class _Writer:
     def _templates(self, mode: str, rules: Sequence[Rule]) -> list[str]:
         """Visit every node that a rule may be about; the first rule that matches it fires."""
         contexts = [rule.context for rule in rules]
-        nodes = "node()" if any(_NODES_MEANT.search(context) for context in contexts) else "*"
+        nodes = "node()" if any(_MATCHES_NODES.search(context) for context in contexts) else "*"
         # An axis is looked along only where a rule is about what is on it: attributes and texts are many.
-        walk = f"@*|{nodes}" if any(_ATTRIBUTES_MEANT.search(context) for context in contexts) else nodes
+        walk = f"@*|{nodes}" if any(_MATCHES_ATTRIBUTES.search(context) for context in contexts) else nodes
         on = f'<{X}:apply-templates select="{walk}" mode="{mode}"/>'
         every = f'<{X}:template match="/|@*|node()" mode="{mode}" priority="-1">'
         if self._is_first and any("$" in context for context in contexts):

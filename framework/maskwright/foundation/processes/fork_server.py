@@ -1,7 +1,7 @@
 """The process that copies itself: ``python -m maskwright.foundation.processes.fork_server HANDLE [BYTES]``.
 
-It reads messages from the socket of that number, as `maskwright.foundation.processes.forking` has them, and ends with
-the other end of it. Each copy answers calls as `maskwright.foundation.processes.function_worker` does.
+It reads messages from the socket of that number, as `maskwright.foundation.processes.child_process` has them, and ends
+with the other end of it. Each copy answers calls as `maskwright.foundation.processes.function_worker` does.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import sys
 import time
 from typing import NoReturn
 
-from maskwright.foundation.processes.core_dumps import prevent_core_dumps
-from maskwright.foundation.processes.forking import ALIVE, FORK, LARGEST, SECONDS_BETWEEN, WAIT
+from maskwright.foundation.processes.child_process import ALIVE, FORK, LARGEST, SECONDS_BETWEEN, WAIT
 from maskwright.foundation.processes.function_worker import end_with, limit_memory, serve
+from maskwright.foundation.processes.signals import prevent_core_dumps
 
 
 def copy_until_end(channel: socket.socket, memory_limit: int | None) -> None:

@@ -15,8 +15,8 @@ import threading
 import time
 from typing import IO
 
-from maskwright.foundation.processes.core_dumps import prevent_core_dumps
-from maskwright.foundation.processes.function_workers import Answer, sendable
+from maskwright.foundation.processes.function_pool import Answer, sendable
+from maskwright.foundation.processes.signals import prevent_core_dumps
 
 SECONDS_BETWEEN = 0.2
 """At least so long between two shares of the work that are told: a function may tell thousands."""

@@ -3,12 +3,12 @@
 The order of attempts, each only for the rows that still fail:
 
 1. project onto the edits the rows that violate one, round, compute the dependents; parts of a sum that does not move
-   are rounded together (`maskwright.masking.adjusting.controlled_rounding`);
-2. move the variables of products with a factor that stays (`maskwright.masking.adjusting.companion_products`);
+   are rounded together (`maskwright.masking.adjusting.rounding`);
+2. move the variables of products with a factor that stays (`maskwright.masking.adjusting.constraint_projections`);
    look at neighbouring grid points;
 3. project again with room for rounding, and look at neighbours there;
 4. walk over the grid towards the edits (`maskwright.masking.adjusting.grid_search`);
-5. take the nearest of the donors, rows that are feasible (`maskwright.masking.adjusting.donors`);
+5. take the nearest of the donors, rows that are feasible (`maskwright.masking.adjusting.row_outcomes`);
 6. where steps have promised multiples: all of this again without them.
 
 A declared code for "no value" is no value that a row may be moved onto, unless there is no other on all edits.
@@ -24,23 +24,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.edits.conjuncts import taken_apart
 from maskwright.edits.edit_set import EditSet
+from maskwright.edits.normalisation import taken_apart
 from maskwright.foundation.progress import Progress, silent
-from maskwright.masking.adjusting.chunks import by_chunks
-from maskwright.masking.adjusting.companion_products import onto_companion_products
-from maskwright.masking.adjusting.conflicts import conflicts
-from maskwright.masking.adjusting.constraint_system import RELATIVE, ConstraintSystem, system_of, violated
-from maskwright.masking.adjusting.controlled_rounding import rounded_onto_sums
+from maskwright.masking.adjusting.constraint_projections import onto_fixed_factor_products, onto_kinds
+from maskwright.masking.adjusting.constraint_system import RELATIVE, ConstraintSystem, by_chunks, system_of, violated
 from maskwright.masking.adjusting.derivation import Derivations, derivations, equalities_of
-from maskwright.masking.adjusting.donors import Donors
+from maskwright.masking.adjusting.edit_preparation import codes_of, held_edits, with_held, without_codes
 from maskwright.masking.adjusting.grid_search import GridSearch
-from maskwright.masking.adjusting.held_cells import held_edits, with_held
-from maskwright.masking.adjusting.kind_projection import onto_kinds
-from maskwright.masking.adjusting.missing_codes import codes_of, without_codes
 from maskwright.masking.adjusting.projection import feasible_points, nearest_feasible
-from maskwright.masking.adjusting.rounding import Grid
-from maskwright.masking.adjusting.touched_rows import by_stated_edit, with_rounding, with_taken_up
+from maskwright.masking.adjusting.rounding import Grid, rounded_onto_sums
+from maskwright.masking.adjusting.row_outcomes import Donors, by_stated_edit, conflicts, with_rounding, with_taken_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -159,7 +153,7 @@ def adjust(
     touched = with_rounding(
         {name: rows for name, rows in broken.items() if name in stated}, targets, edits, rounded, np.flatnonzero(left)
     )
-    onto_companion_products(search, rounded, rows.satisfied)
+    onto_fixed_factor_products(search, rounded, rows.satisfied)
     searched = ~rows.satisfied
     _search_further(search, rows, rng)
     if codes and not rows.satisfied.all():

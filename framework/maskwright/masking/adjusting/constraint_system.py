@@ -1,8 +1,10 @@
-"""The edits of one adjustment unit as numeric constraints on its rows, and which rows violate them."""
+"""The edits of one adjustment unit as constraints on its rows: violations, chunks, combinations of alternatives."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from maskwright.masking.adjusting.chunks import by_chunks
+from maskwright.foundation.processes.resources import processors
 from maskwright.masking.adjusting.constraints import (
     Alternative,
     Constraint,
@@ -21,10 +23,31 @@ from maskwright.masking.adjusting.constraints import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from scipy.spatial import cKDTree
 
     from maskwright.edits.edit_set import EditSet
     from maskwright.masking.adjusting.targets import Targets
+
+
+_CHUNK = 16_384
+
+
+def by_chunks(work: Callable[[slice], None], rows: int) -> None:
+    """Call `work` with slices that cover ``range(rows)``.
+
+    `work`: writes its results into arrays of its own slice. An exception in one chunk is raised.
+    """
+    slices = [slice(start, min(start + _CHUNK, rows)) for start in range(0, rows, _CHUNK)]
+    threads = min(len(slices), processors())
+    if threads <= 1:
+        for each in slices:
+            work(each)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(work, slices):
+            pass
 
 
 RELATIVE = 1e-9
@@ -177,7 +200,7 @@ def _linear_value(
     size = np.zeros(len(values))
     for name, coefficient in linear.coefficients:
         column = system.position.get(name)
-        term = values[:, column] if column is not None else system.targets.companion_numbers(name, index)
+        term = values[:, column] if column is not None else system.targets.fixed_numbers(name, index)
         term = float(coefficient) * term
         total = total + term
         size = np.maximum(size, np.abs(term))
@@ -193,6 +216,38 @@ def fetcher(system: ConstraintSystem, values: NDArray[np.float64], index: NDArra
 
     def fetch(name: str) -> NDArray[np.float64]:
         column = position.get(name)
-        return values[:, column] if column is not None else system.targets.companion_numbers(name, index)
+        return values[:, column] if column is not None else system.targets.fixed_numbers(name, index)
 
     return fetch
+
+
+MOST_COMBINATIONS = 64
+
+
+@dataclass(frozen=True)
+class Combination:
+    """One alternative for each constraint, and for each finite set which of its nearest members."""
+
+    alternative: Alternative
+    members: tuple[int, ...]
+
+
+def switched(picks: tuple[int, ...], choices: Sequence[range]) -> Iterator[tuple[int, ...]]:
+    """Alternatives as they are picked, then with another one for a single constraint."""
+    yield picks
+    for number, choice in enumerate(choices):
+        for other in choice:
+            if other != picks[number]:
+                yield (*picks[:number], other, *picks[number + 1 :])
+
+
+def with_members(
+    rows: NDArray[np.int64], system: ConstraintSystem, picks: Sequence[int], nearest: int
+) -> Iterator[tuple[NDArray[np.int64], Combination]]:
+    """The rows with one alternative of each constraint, and every choice of the nearest members of finite sets."""
+    alternative = Alternative()
+    for constraint, pick in zip(system.constraints, picks, strict=True):
+        alternative = alternative & constraint.alternatives[pick]
+    sizes = [range(min(nearest, len(system.sets[each]))) for each in alternative.memberships]
+    for members in itertools.islice(itertools.product(*sizes), MOST_COMBINATIONS):
+        yield rows, Combination(alternative, members)

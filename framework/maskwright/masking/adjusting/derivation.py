@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from maskwright.edits.algebra.elimination import eliminate
+from maskwright.edits.algebra.polynomial import eliminate
 from maskwright.edits.edit import LinearPart, ProductPart
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.foundation.hashed_numbers import mixed, row_hashes
+from maskwright.foundation.randomness import mixed, row_hashes
 from maskwright.masking.adjusting.constraint_system import ConstraintSystem, violation
 from maskwright.masking.adjusting.derivation import ProductDerivation
 

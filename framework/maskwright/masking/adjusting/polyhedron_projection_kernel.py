@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numba import njit
 
-from maskwright.foundation.kept_code import kept_code
+from maskwright.foundation.kernel_cache import kernel_cache
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +38,7 @@ _DEPENDENT = 1e-20
 _step_of_projection = njit(nogil=True, error_model="numpy", inline="always")
 
 
-@kept_code
+@kernel_cache
 @njit(nogil=True, error_model="numpy")
 def _append(normal, sign, basis, triangle, active):  # type: ignore[no-untyped-def]
     """Orthogonalise ``sign * normal`` against the basis (twice: once loses digits); returns the squared rest."""
@@ -62,7 +62,7 @@ def _append(normal, sign, basis, triangle, active):  # type: ignore[no-untyped-d
     return squared
 
 
-@kept_code
+@kernel_cache
 @njit(nogil=True, error_model="numpy")
 def _accept(squared, basis, triangle, active):  # type: ignore[no-untyped-def]
     """Make the rest left by `_append` the next basis vector."""
@@ -72,7 +72,7 @@ def _accept(squared, basis, triangle, active):  # type: ignore[no-untyped-def]
         basis[active, column] /= length
 
 
-@kept_code
+@kernel_cache
 @njit(nogil=True, error_model="numpy")
 def _multipliers(triangle, active, result):  # type: ignore[no-untyped-def]
     """Coordinates of the appended normal in the active normals: solve the triangle's leading block."""
@@ -83,7 +83,7 @@ def _multipliers(triangle, active, result):  # type: ignore[no-untyped-def]
         result[row] = value / triangle[row, row]
 
 
-@kept_code
+@kernel_cache
 @njit(nogil=True, error_model="numpy")
 def _refine(point, equal, equal_bound, own, own_bound, below, below_bound, active_set):  # type: ignore[no-untyped-def]
     """Put the point exactly onto its active constraints: the steps that led there have left rounding errors."""
@@ -110,7 +110,7 @@ def _refine(point, equal, equal_bound, own, own_bound, below, below_bound, activ
             point[column] -= residual[row] * basis[row, column]
 
 
-@kept_code
+@kernel_cache
 @njit(nogil=True, error_model="numpy")
 def _drop(leaving, active, basis, triangle, chosen, dual):  # type: ignore[no-untyped-def]
     """Remove one active constraint: Givens rotations restore the triangle."""
@@ -135,7 +135,7 @@ def _drop(leaving, active, basis, triangle, chosen, dual):  # type: ignore[no-un
     return active - 1
 
 
-@kept_code
+@kernel_cache
 @njit(nogil=True, error_model="numpy")
 def _meet_equalities(point, equal, equal_bound, own, own_bound, basis, triangle, chosen, dual):  # type: ignore[no-untyped-def]
     """Project the point onto its equalities; returns how many are active, -1 when they exclude each other."""
@@ -252,7 +252,7 @@ def _meet_inequality(point, number, gap, size, below, active, basis, triangle, c
         active = _drop(leaving, active, basis, triangle, chosen, dual)
 
 
-@kept_code
+@kernel_cache
 @njit(nogil=True, error_model="numpy")
 def _project_one(point, equal, equal_bound, own, own_bound, below, below_bound, work):  # type: ignore[no-untyped-def]
     """Project one point in place; see `project_points`."""
@@ -279,7 +279,7 @@ def _project_one(point, equal, equal_bound, own, own_bound, below, below_bound, 
     return SOLVED if tolerance == _FINEST else STALLED
 
 
-@kept_code
+@kernel_cache
 @njit(nogil=True, error_model="numpy")
 def _project_all(points, equal, equal_bound, own, own_bound, below, below_bound, status):  # type: ignore[no-untyped-def]
     """Project every row; its point changes only when that worked."""

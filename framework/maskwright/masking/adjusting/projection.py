@@ -14,9 +14,18 @@ import numpy as np
 from maskwright.data.record_chunk import number_cells
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError
-from maskwright.masking.adjusting.chunks import by_chunks
-from maskwright.masking.adjusting.combinations import MOST_COMBINATIONS, Combination, switched, with_members
-from maskwright.masking.adjusting.constraint_system import RELATIVE, ConstraintSystem, fetcher, system_of, violated
+from maskwright.masking.adjusting.constraint_system import (
+    MOST_COMBINATIONS,
+    RELATIVE,
+    Combination,
+    ConstraintSystem,
+    by_chunks,
+    fetcher,
+    switched,
+    system_of,
+    violated,
+    with_members,
+)
 from maskwright.masking.adjusting.constraints import Alternative, Constraint, Membership, closed_on_grid
 from maskwright.masking.adjusting.targets import Targets
 
@@ -26,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.variable import Variable
-    from maskwright.masking.adjusting.polynomials import Fetch, PolynomialConstraint
+    from maskwright.masking.adjusting.constraints import Fetch, PolynomialConstraint
 
 MOST_WAYS = 256
 NEAREST_MEMBERS = 3
@@ -213,7 +222,7 @@ def _matrices(
         for name, coefficient in linear.coefficients:
             column = system.position.get(name)
             if column is None:
-                bound = bound - float(coefficient) * system.targets.companion_numbers(name, index)
+                bound = bound - float(coefficient) * system.targets.fixed_numbers(name, index)
                 continue
             normal[column] += float(coefficient) * system.scale[column]
             bound[np.isnan(values[:, column])] = np.nan

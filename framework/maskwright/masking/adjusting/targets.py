@@ -114,7 +114,7 @@ class Targets:
 
         return self._judge(variable_names(requirement.expression), judge, values, index)
 
-    def companion_numbers(self, name: str, index: NDArray[np.int64]) -> NDArray[np.float64]:
+    def fixed_numbers(self, name: str, index: NDArray[np.int64]) -> NDArray[np.float64]:
         """Numbers of a companion for rows that are records, or whose records agree on it."""
         if self.members is None:
             return self.companions[name].numbers[index]

@@ -1,4 +1,4 @@
-"""Results of strata and blocks put together: one masked group over all records."""
+"""Results of strata and blocks put together over all records, and facts that methods gather beforehand."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ import numpy as np
 
 from maskwright.data.missing import HAD_VALUE
 from maskwright.foundation.errors import InputError
-from maskwright.plugins.limit import Limit
+from maskwright.plugins.guarding.origin import in_step
+from maskwright.plugins.method import Limit, Method
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
-    from maskwright.plugins.block import Block
+    from maskwright.masking.protecting.variable_group import GroupWork
+    from maskwright.plugins.block import Block, Gathered, Gathering
     from maskwright.plugins.method import Masked
     from maskwright.plugins.remover import Removed
+
 
 WEIGHT_DECIMALS = 6
 """Weights that are divided by a sampling fraction are rarely whole."""
@@ -216,3 +219,48 @@ def gather_notes(notes: dict[str, Any], more: Mapping[str, Any]) -> None:
             notes[key] = max(notes[key], value)
         else:
             notes[key] = notes[key] + value
+
+
+def gathering_of(work: GroupWork) -> Gathering | None:
+    """What the method of a group asks of all records, if anything."""
+    return work.method.gathering if isinstance(work.method, Method) else None
+
+
+def facts_of_strata(work: GroupWork, blocks: Iterable[tuple[int, Block]]) -> dict[int, Gathered]:
+    """What some records say, by stratum.
+
+    `work`: of a method that asks.
+    """
+    gathering = gathering_of(work)
+    assert gathering is not None
+    with in_step(work.step):
+        return {stratum: gathering.partial(block, work.params) for stratum, block in blocks}
+
+
+def merged_strata(work: GroupWork, shares: Sequence[Mapping[int, Gathered]]) -> dict[int, Gathered]:
+    """What all records say, by stratum.
+
+    `shares`: of the parts, in their order.
+    """
+    gathering = gathering_of(work)
+    assert gathering is not None
+    strata = sorted({stratum for each in shares for stratum in each})
+    with in_step(work.step):
+        return {
+            stratum: gathering.merged([each[stratum] for each in shares if stratum in each], work.params)
+            for stratum in strata
+        }
+
+
+def notes_of_all(work: GroupWork, gathered: Mapping[int, Gathered], variables: Sequence[Variable]) -> dict[str, Any]:
+    """What is to be said once of all records.
+
+    `variables`: of the group, before it is masked.
+    """
+    gathering = gathering_of(work)
+    notes: dict[str, Any] = {}
+    if gathering is not None and gathering.notes is not None:
+        with in_step(work.step):
+            for stratum in sorted(gathered):
+                gather_notes(notes, gathering.notes(gathered[stratum], variables, work.params))
+    return notes

@@ -19,16 +19,21 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Progress, silent
 from maskwright.foundation.randomness import generator
-from maskwright.masking.protecting.aggregation_claims import refuse_other_representatives
-from maskwright.masking.protecting.assembling import GroupResult, assemble, gather_notes, without_removed
-from maskwright.masking.protecting.blocks import kd_blocks
-from maskwright.masking.protecting.claims import broken_claims, with_warnings
-from maskwright.masking.protecting.contract import checked_masked, checked_removed
-from maskwright.masking.protecting.gathered import facts_of_strata, gathering_of, merged_strata, notes_of_all
-from maskwright.masking.protecting.minimum_counts import with_enough_values
-from maskwright.masking.protecting.pattern_moments import PatternMoments
+from maskwright.masking.aggregation import with_enough_values
+from maskwright.masking.protecting.assembling import (
+    GroupResult,
+    assemble,
+    facts_of_strata,
+    gather_notes,
+    gathering_of,
+    merged_strata,
+    notes_of_all,
+    without_removed,
+)
+from maskwright.masking.protecting.method_claims import broken_claims, refuse_other_representatives, with_warnings
+from maskwright.masking.protecting.method_contract import checked_masked, checked_removed
 from maskwright.masking.protecting.processes import in_worker
-from maskwright.masking.protecting.variable_group import GroupSource
+from maskwright.masking.protecting.variable_group import GroupSource, PatternMoments, kd_blocks
 from maskwright.planning.missing_patterns import MethodCall, each_pattern, splits_by_pattern, widened, without_holes
 from maskwright.plugins.block import Block
 from maskwright.plugins.guarding.call import in_this_context
@@ -43,13 +48,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
-    from maskwright.masking.context import MaskingContext
+    from maskwright.masking.context import MaskingContext, Standardisation
     from maskwright.masking.protecting.variable_group import GroupWork
-    from maskwright.masking.standardisation import Standardisation
-    from maskwright.planning.cell_holders import Pool
-    from maskwright.plugins.gathering import Gathered
+    from maskwright.planning.missing_patterns import Pool
+    from maskwright.plugins.block import Gathered, Moments
     from maskwright.plugins.method import Masked
-    from maskwright.plugins.moments import Moments
 
 
 def protect_group(
@@ -71,7 +74,7 @@ def protect_group(
     gathered = _gathered(work, source, context)
     sees_moments = isinstance(work.method, Method) and work.method.with_params(work.params).others == "moments"
     if sees_moments and not work.method.within_strata:
-        calls, moments = _told_of_others(calls, source)
+        calls, moments = _calls_on_separate(calls, source)
     else:
         moments = [None] * len(calls)
     shares = _Shares(progress, [call.count for call in calls])
@@ -96,7 +99,7 @@ def protect_group(
         notes = dict(result.notes)
         gather_notes(notes, notes_of_all(work, gathered, source.variables))
         result = replace(result, notes=notes)
-    return _with_promised_counts(result, work, source)
+    return _with_guaranteed_counts(result, work, source)
 
 
 def facts_of_records(
@@ -172,7 +175,9 @@ def _method_calls(work: GroupWork, source: GroupSource, block_size: int | None) 
     return [MethodCall.whole(records, len(source.variables)) for records in blocks]
 
 
-def _told_of_others(calls: Sequence[MethodCall], source: GroupSource) -> tuple[list[MethodCall], list[Moments | None]]:
+def _calls_on_separate(
+    calls: Sequence[MethodCall], source: GroupSource
+) -> tuple[list[MethodCall], list[Moments | None]]:
     """Calls on the records that are masked alone, and the moments of those that they would see with them."""
     of_pool: dict[Pool, PatternMoments] = {}
     moments: list[Moments | None] = []
@@ -261,7 +266,7 @@ def _in_order(task: Callable[[int], Masked], count: int, workers: int) -> list[M
     return [task(number) for number in range(count)]
 
 
-def _with_promised_counts(result: GroupResult, work: GroupWork, source: GroupSource) -> GroupResult:
+def _with_guaranteed_counts(result: GroupResult, work: GroupWork, source: GroupSource) -> GroupResult:
     """Where cells are missing and the method promises k: every published average rests on k values."""
     k = work.method.smallest_cluster(work.params)
     if k is None or not source.missing.any():

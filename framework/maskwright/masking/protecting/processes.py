@@ -1,25 +1,20 @@
-"""Methods run in processes of their own, where pure Python is at work at the same time; the results are the same bytes.
-
-The process that masks cuts the blocks, checks what comes back and tells who observes; the others call the method alone.
-"""
+"""Methods run in processes of their own, and notices that code is being compiled."""
 
 from __future__ import annotations
 
 import pickle
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.foundation.processes.child_process import ProcessEndedError
-from maskwright.foundation.processes.function_workers import FunctionWorkers
-from maskwright.foundation.processes.processors import share_of_each
-from maskwright.foundation.processes.worker_ended import WorkerEnded
+from maskwright.foundation.processes.child_process import ProcessEndedError, WorkerEnded
+from maskwright.foundation.processes.function_pool import FunctionWorkers
+from maskwright.foundation.processes.resources import share_of_each
 from maskwright.foundation.progress import Progress, silent
-from maskwright.plugins.guarding.call import took_too_long
+from maskwright.plugins.guarding.call import seconds_allowed, time_limit, took_too_long
 from maskwright.plugins.guarding.frozen import frozen
 from maskwright.plugins.guarding.origin import in_step, origin_of
-from maskwright.plugins.guarding.time_limit import seconds_allowed, time_limit
 from maskwright.plugins.method import Method
 from maskwright.plugins.registry import plugins
 
@@ -29,6 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from pydantic import BaseModel
 
+    from maskwright.foundation.progress import Reporter
     from maskwright.masking.context import Execution
     from maskwright.planning.model import Step
     from maskwright.plugins.block import Block
@@ -117,3 +113,27 @@ def _protect(
     """Call a method as it is called without processes: guarded, and what it gets is read-only."""
     with in_step(step), time_limit(seconds):
         return protect(replace(frozen(block), progress=progress), params, rng)
+
+
+_reported: list[bool] = []
+"""Once in a process is enough."""
+
+NOTICE = "Compiling numeric kernels that have not been used before, up to a minute; their machine code is kept."
+
+
+@contextmanager
+def report_compilation(reporter: Reporter) -> Iterator[None]:
+    """Send one notice when Numba starts to compile inside; loading compiled code from the cache is not compiling."""
+    from numba.core.event import Listener, install_listener
+
+    class FirstCompilation(Listener):
+        def on_start(self, event: Any) -> None:  # noqa: ARG002 - the signature is Numba's
+            if not _reported:
+                _reported.append(True)
+                reporter.notice(NOTICE)
+
+        def on_end(self, event: Any) -> None:
+            """Nothing to say."""
+
+    with install_listener("numba:compile", FirstCompilation()):
+        yield

@@ -1,4 +1,4 @@
-"""A variable group of one step: what is to be done with it, and what it is masked from."""
+"""A variable group of one step: what it is masked from, its blocks, and moments of its missing patterns."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.missing import HAD_VALUE
+from maskwright.foundation.errors import InputError
+from maskwright.plugins.block import Moments
+from maskwright.plugins.guarding.frozen import read_only
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,8 +21,9 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
-    from maskwright.masking.standardisation import Standardisation
-    from maskwright.plugins.aggregation import ChosenAggregation
+    from maskwright.masking.context import Standardisation
+    from maskwright.planning.missing_patterns import Pool
+    from maskwright.plugins.partition import ChosenAggregation
     from maskwright.plugins.remover import AnyMethod
 
 
@@ -110,3 +114,116 @@ def _weights(data: Dataset) -> NDArray[np.float64] | None:
     if len(columns) != 1 or columns[0].missing.any():
         return None
     return np.asarray(columns[0].values, dtype=np.float64)
+
+
+def kd_blocks(standardised: NDArray[np.float64], block_size: int) -> NDArray[np.int64]:
+    """Cut records into compact blocks of nearly equal size by a k-d cut.
+
+    A run of records is cut at a position of its column of largest variance, until every run is one block. The result
+    depends on the values and the order of the records only.
+
+    Parameters
+    ----------
+    standardised : ndarray of shape (n, p), float64
+        Records in units of each column's standard deviation; finite.
+    block_size : int
+        Largest number of records of a block, >= 1.
+
+    Returns
+    -------
+    ndarray of shape (n,), int64
+        Block of each record, 0..b-1 with ``b = ceil(n / block_size)``. Sizes differ by at most one, so no block has
+        fewer than ``n // b`` records. Equal values on a cut are told apart by record order.
+
+    Raises
+    ------
+    InputError
+        When `block_size` is below 1, or `standardised` is no matrix of finite numbers.
+
+    Notes
+    -----
+    O(n p log b) operations; memory for a copy of one run.
+
+    Examples
+    --------
+    >>> kd_blocks(np.array([[0.0], [9.0], [1.0], [8.0]]), 2)
+    array([0, 1, 0, 1])
+    """
+    if block_size < 1:
+        raise InputError(f"block_size must be at least 1 record, not {block_size}")
+    if standardised.ndim != 2:
+        raise InputError(
+            f"blocks are cut from a matrix (records, variables), not from {standardised.ndim} dimension(s)"
+        )
+    if not np.isfinite(standardised).all():
+        raise InputError("blocks are cut from finite numbers; replace missing cells first")
+    n, p = standardised.shape
+    labels = np.zeros(n, dtype=np.int64)
+    waiting = [(np.arange(n), 0, -(-n // block_size))]
+    while waiting:
+        records, first, blocks = waiting.pop()
+        if blocks <= 1:
+            labels[records] = first
+            continue
+        left_blocks = blocks // 2
+        size = len(records) * left_blocks // blocks
+        run = standardised[records]
+        column = run[:, int(np.argmax(run.var(axis=0)))] if p else np.zeros(len(records))
+        left = _lowest(column, size)
+        waiting.append((records[~left], first + left_blocks, blocks - left_blocks))
+        waiting.append((records[left], first, left_blocks))
+    return labels
+
+
+def _lowest(column: NDArray[np.float64], size: int) -> NDArray[np.bool_]:
+    """Mark the `size` lowest values; ties go to the first ones.
+
+    Not ``argpartition``: which of equal values it puts first depends on the processor.
+    """
+    if size == 0:
+        return np.zeros(len(column), dtype=np.bool_)
+    border = np.partition(column, size - 1)[size - 1]
+    chosen: NDArray[np.bool_] = column < border
+    equal = np.flatnonzero(column == border)
+    chosen[equal[: size - int(chosen.sum())]] = True
+    return chosen
+
+
+class PatternMoments:
+    """Moments of each pattern of missing cells among the records of a pool."""
+
+    def __init__(self, pool: Pool, source: GroupSource) -> None:
+        self._center, self._scale = source.center, source.scale
+        self._missing = np.array([pattern for pattern, _ in pool.patterns])
+        found = [self._of_pattern(source.values[pool.records[places]], pattern) for pattern, places in pool.patterns]
+        self._n = np.array([len(places) for _, places in pool.patterns], dtype=np.float64)
+        self._mean, self._low, self._high, self._scatter = (np.stack(each) for each in zip(*found, strict=True))
+
+    def _of_pattern(self, values: NDArray[np.float64], missing: NDArray[np.bool_]) -> tuple[NDArray[np.float64], ...]:
+        """Mean, least, largest and sums of products of deviations in standard units; 0 where cells are missing."""
+        points = np.where(missing, 0.0, (values - self._center) / self._scale)
+        mean = points.mean(axis=0)
+        deviations = points - mean
+        shown = np.where(missing, 0.0, values)
+        return mean, shown.min(axis=0), shown.max(axis=0), deviations.T @ deviations
+
+    def of(self, columns: NDArray[np.int64]) -> Moments:
+        """Moments of the records that have these cells, and maybe others; there must be one.
+
+        `columns`: positions of the cells; shape (q,).
+        """
+        having = ~self._missing[:, columns].any(axis=1)
+        n, means = self._n[having], self._mean[having][:, columns]
+        total = n.sum()
+        mean = n @ means / total
+        between = means - mean
+        cells = np.ix_(columns, columns)
+        scatter = self._scatter[having].sum(axis=0)[cells] + (between * n[:, None]).T @ between
+        scale = self._scale[columns]
+        return Moments(
+            n=int(total),
+            mean=read_only(self._center[columns] + mean * scale),
+            low=read_only(self._low[having].min(axis=0)[columns]),
+            high=read_only(self._high[having].max(axis=0)[columns]),
+            covariance=read_only(scatter / max(total - 1.0, 1.0) * np.outer(scale, scale)),
+        )

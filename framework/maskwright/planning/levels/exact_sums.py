@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit import LinearPart, ProductPart
-from maskwright.edits.levels.changed_columns import sources_of
-from maskwright.edits.levels.linked_columns import MembersColumn
+from maskwright.edits.levels.structure import MembersColumn, sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

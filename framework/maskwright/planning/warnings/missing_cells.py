@@ -1,7 +1,8 @@
-"""Missing cells: what a step can do with them, said before anything is masked."""
+"""Missing cells: what a step can do with them, and missing codes that disclose a value."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,13 +14,14 @@ from maskwright.planning.missing_patterns import splits_by_pattern, without_hole
 from maskwright.plugins.parameter_markers import IndependentVariables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
     from maskwright.planning.model import Group, Step
     from maskwright.planning.strata import Strata
+
 
 LARGEST = 2**62
 """Codes of patterns stay below it: whole numbers of 64 bits hold them."""
@@ -146,7 +148,10 @@ def rare_missing_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Da
         step = steps[group.step - 1]
         if step.planning.k_guarantee == "require":
             yield Doubt(
-                "promise-not-kept", str(group.step), f"k = {step.k} cannot hold: {_told_apart(group, few, step)}", few,
+                "promise-not-kept",
+                str(group.step),
+                f"k = {step.k} cannot hold: {_distinguished(group, few, step)}",
+                few,
                 None if data is None else len(data), step.place,
                 "Impute these cells first, take more records, leave out the variables with the most missing cells, or "
                 "set 'k_guarantee: report' in the step's params.",
@@ -158,7 +163,7 @@ def rare_missing_notices(groups: Sequence[Group], steps: Sequence[Step], data: D
     for group, few in _with_rare_patterns(groups, steps, data):
         step = steps[group.step - 1]
         if step.planning.k_guarantee == "report":
-            yield _told_apart(group, few, step)
+            yield _distinguished(group, few, step)
 
 
 def _with_rare_patterns(
@@ -179,14 +184,14 @@ def rare_missing_records(group: Group, k: int, data: Dataset) -> NDArray[np.bool
     gaps = np.stack([missing_codes(data[name]) for name in group.variables], axis=1)
     if not gaps.any():
         return np.zeros(len(data), dtype=np.bool_)
-    pattern = _patterns(gaps, _told_by_stratum(group, gaps))
+    pattern = _patterns(gaps, _separate_strata(group, gaps))
     owners = np.bincount(pattern)
     if data.households is not None:
         owners = np.bincount(np.unique(np.stack([pattern, data.households], axis=1), axis=0)[:, 0])
     return np.asarray((owners < k)[pattern])
 
 
-def _told_by_stratum(group: Group, gaps: NDArray[np.int64]) -> NDArray[np.int64]:
+def _separate_strata(group: Group, gaps: NDArray[np.int64]) -> NDArray[np.int64]:
     """Stratum of each record where patterns are masked apart, shape (n,); 0 for records without any value."""
     if group.strata is None or not any(each.title == "missing cells" for each in group.cut_by):
         return np.zeros(len(gaps), dtype=np.int64)
@@ -206,8 +211,42 @@ def _patterns(gaps: NDArray[np.int64], start: NDArray[np.int64]) -> NDArray[np.i
     return np.unique(codes, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _told_apart(group: Group, few: int, step: Step) -> str:
+def _distinguished(group: Group, few: int, step: Step) -> str:
     return (
         f"{few} record(s) have cells missing in a way that fewer than k = {step.k} records share "
         f"({', '.join(group.variables)}): which cells are missing tells them apart"
     )
+
+
+FEW = 3
+"""A code that fewer records have is probably none: offices use a code for all cells without a value for one reason."""
+
+WORDS_WITH_A_NUMBER = re.compile(r"(?=.*[0-9])(?=.*[^0-9\s.,'+-])")
+
+
+def disclosing_code_doubts(names: Iterable[str], data: Dataset | None) -> Iterator[Doubt]:
+    """Doubts about numbers within texts that are declared missing codes, and that fewer than three records have.
+
+    `data`: None: no data are at hand, and nothing is said.
+    """
+    if data is None:
+        return
+    for name in names:
+        column = data[name]
+        if not column.variable.is_numeric or column.blank is None:
+            continue
+        texts, codes = column.blank.texts, column.blank.codes
+        used = np.bincount(codes[column.missing & (codes >= 0)], minlength=len(texts))
+        few = sum(
+            count for count, text in zip(used.tolist(), texts, strict=True) if count < FEW and _holds_number(text)
+        )
+        if few:
+            message = (
+                f"{few} missing {'cell holds a number' if few == 1 else 'cells hold numbers'} within a text that "
+                "hardly any other record has: missing codes are published as they stand, and it may be the value itself"
+            )
+            yield Doubt("missing-code-tells", name, message, few, len(data))
+
+
+def _holds_number(text: str) -> bool:
+    return WORDS_WITH_A_NUMBER.match(text) is not None

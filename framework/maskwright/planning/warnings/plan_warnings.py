@@ -1,4 +1,4 @@
-"""What a person should be told before a plan is run: what it gives away, and what it had to do."""
+"""Warnings about a plan: what it discloses, household constants, signs, and later steps that undo earlier ones."""
 
 from __future__ import annotations
 
@@ -6,23 +6,30 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.edits.algebra.elimination import eliminate
+from maskwright.data.dependencies import ValueCodes, determines
+from maskwright.edits.algebra.polynomial import eliminate
+from maskwright.edits.analysis.statements import lines_of_signs
 from maskwright.edits.edit import DomainPart, LinearPart, ProductPart
+from maskwright.foundation.doubts import Doubt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from maskwright.data.dataset import Dataset
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Part
     from maskwright.edits.edit_set import EditSet
+    from maskwright.planning.applicable_edits import StepLimit
     from maskwright.planning.model import Group, Step
+
 
 MOST_STRATA = 4
 """Small strata that are named."""
 
 
-def dangers(
+def disclosure_warnings(
     edits: EditSet,
     known: Mapping[str, Variable],
     masked: frozenset[str],
@@ -161,3 +168,154 @@ def _small_strata(groups: Sequence[Group]) -> list[str]:
             f"together: {', '.join(group.variables)}"
         )
     return said
+
+
+def broken_guarantees(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[Doubt]:
+    """Doubts about groups of which k is promised and a later step changes values.
+
+    A later step keeps k when records that are equal stay equal, or when it promises as much of a group that holds the
+    variables of the earlier one.
+    """
+    for number, step in enumerate(steps, 1):
+        if step.k is None or step.planning.k_guarantee == "report":
+            continue
+        own = [set(group.variables) for group in groups if group.step == number]
+        for later in groups:
+            other = steps[later.step - 1]
+            if later.step <= number or other.only_removes:
+                continue
+            shared = [names for names in own if names & set(later.variables)]
+            if shared and not all(_keeps(other, set(later.variables), names, step.k) for names in shared):
+                touched = [name for name in later.variables if any(name in names for names in shared)]
+                yield Doubt(
+                    "promise-undone-by-a-later-step", str(number),
+                    f"{step.method.name} promises k = {step.k}, and step {later.step} ({other.method.name}) changes "
+                    f"{', '.join(touched)} after it, record by record",
+                    place=other.place,
+                    hint=f"put step {later.step} before it, or set 'k_guarantee: report' in the params of step "
+                    f"{number}: the smallest class is then reported",
+                )  # fmt: skip
+
+
+def random_change_notices(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[str]:
+    """Sentences about key variables that were drawn at random before, and about moved values that change again."""
+    for later in groups:
+        after = steps[later.step - 1]
+        for number, before in enumerate(steps[: later.step - 1], 1):
+            own = {name for group in groups if group.step == number for name in group.variables}
+            shared = ", ".join(name for name in later.variables if name in own)
+            if not shared or before.method.removes:
+                continue
+            drawn = not before.method.deterministic and not before.makes_groups
+            if after.method.has_keys and after.promised is not None and drawn:
+                yield (
+                    f"step {later.step} ({after.method.name}) counts values of {shared} that step {number} "
+                    f"({before.method.name}) has changed at random: k equal records among these are no protection "
+                    "against who knows the true values"
+                )
+            elif "combinations" in before.method.preserves and not after.method.removes:
+                yield (
+                    f"step {later.step} ({after.method.name}) changes {shared} after step {number} "
+                    f"({before.method.name}): the combinations and counts that step {number} keeps are those before it"
+                )
+
+
+def _keeps(later: Step, changed: set[str], promised: set[str], k: int) -> bool:
+    """Whether a step leaves at least k records equal in the `promised` variables when it masks `changed` together."""
+    method = later.method
+    if "equals" in method.preserves:
+        return changed <= promised
+    return later.k is not None and later.k >= k and promised <= changed
+
+
+def household_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[Doubt]:
+    """Doubts about variables that are the same within households and are masked member by member.
+
+    Whether or not the household's name is published: what the members have in common tells who is of one household,
+    and their masked values together tell more than one of them. Rounding and coding give equal values the same, but
+    for what edits ask: of such steps the run tells.
+
+    `data`: the original; None: nothing is said.
+    """
+    if data is None or data.households is None:
+        return
+    codes = ValueCodes(data)
+    said: set[str] = set()
+    for group in groups:
+        step = steps[group.step - 1]
+        for name in group.variables if _member_by_member(step) else ():
+            if name in said or not determines(data.households, codes.of(name)):
+                continue
+            said.add(name)
+            several, alike, _ = agreeing_households(data.households, codes.of(name))
+            message = (
+                f"it is the same for all members of {alike} of the {several} households of two or more, and step "
+                f"{group.step} ({step.method.name}) masks members one by one"
+            )
+            yield Doubt("constant-within-households", name, message, alike, several, step.place)
+
+
+def agreeing_households(homes: NDArray[np.int64], values: NDArray[np.int64]) -> tuple[int, int, NDArray[np.bool_]]:
+    """Households with two or more members that have a value, and those in which they all have the same.
+
+    `homes`: household of each record, 0..c-1; shape (n,). `values`: codes, -1 where missing; shape (n,). Returns
+    households of two or more; those of them that agree; which these are.
+    """
+    count = int(homes.max(initial=-1)) + 1
+    known = values >= 0
+    several = np.bincount(homes[known], minlength=count) > 1
+    first = np.zeros(count, dtype=np.int64)
+    first[homes[known]] = values[known]
+    differing = np.bincount(homes[known & (first[homes] != values)], minlength=count) > 0
+    alike = several & ~differing
+    return int(several.sum()), int(alike.sum()), alike
+
+
+def _member_by_member(step: Step) -> bool:
+    """Whether its masked values differ where the original ones are equal: it makes clusters, or draws numbers."""
+    method = step.method
+    if "households" in method.preserves:
+        return False
+    return not method.removes and (step.makes_groups or not (method.deterministic or method.scope == "group"))
+
+
+def sign_notices(
+    groups: Sequence[Group],
+    steps: Sequence[Step],
+    edits: EditSet,
+    data: Dataset | None,
+    promised: Sequence[StepLimit] = (),
+) -> Iterator[str]:
+    """Sentence on the lines to add to the edits; only of methods that do not keep values in their range.
+
+    Nor of those that publish multiples of a base, since 0 is a multiple of any: what is not below 0 does not get there.
+
+    `data`: None: no data are at hand, and nothing is said.
+    """
+    multiples = {(each.step, each.limit.variable) for each in promised if each.limit.multiple_of is not None}
+    free = {
+        name: steps[group.step - 1].method.name
+        for group in groups
+        if "range" not in steps[group.step - 1].method.preserves and not steps[group.step - 1].method.removes
+        for name in group.variables
+        if data is not None and (group.step, name) not in multiples and never_negative(data[name])
+    }
+    lines = lines_of_signs(edits, tuple(free))
+    if lines:
+        said = " and ".join(dict.fromkeys(free.values()))
+        yield (
+            f"{said} may give values below 0, which the original has not; where a variable cannot be negative, add to "
+            f"the edits: {listed(lines)}"
+        )
+
+
+def never_negative(column: Column) -> bool:
+    """Whether a numeric column has values and none of them is below 0."""
+    if not column.variable.is_numeric or column.missing.all():
+        return False
+    return bool(np.all(column.values[~column.missing] >= 0))
+
+
+def listed(lines: Sequence[str]) -> str:
+    """Rules as they may be copied: ``- x >= 0`` each, in back quotes."""
+    return ", ".join(f"`- {line}`" for line in lines)

@@ -1,4 +1,4 @@
-"""What a careful person would ask about the data and the rules before publishing; names and counts, never values."""
+"""Warnings before publishing: labels of suppressed codes, unmasked variables, suspicious and undecided edits."""
 
 from __future__ import annotations
 
@@ -6,19 +6,65 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.data.undeclared_dates import date_remedy
+from maskwright.data.dependencies import ValueCodes
+from maskwright.data.notations import date_remedy
 from maskwright.edits.edit import GoverningPart, LinearPart, Part, ProductPart, RangePart
+from maskwright.foundation.doubts import DOUBT_KINDS, Doubt
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.progress import Caution
-from maskwright.planning.warnings.labels import labels_of_suppressed
+from maskwright.planning.model import key_names
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
+    from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
+    from maskwright.planning.model import Group, Step
     from maskwright.planning.plan import Plan
+
+
+def labels_of_suppressed(
+    names: Iterable[str],
+    groups: Sequence[Group],
+    steps: Sequence[Step],
+    known: Mapping[str, Variable],
+    data: Dataset | None,
+) -> dict[str, str]:
+    """Variables that have one value for each value of a key of a step that suppresses cells, and the other way round.
+
+    `names`: variables that may be labels. `data`: the original; None: nothing is known of its values. Returns for each
+    label the code that it says the same as.
+    """
+    if data is None:
+        return {}
+    keys = dict.fromkeys(
+        key for group in groups if "cells" in steps[group.step - 1].method.removes
+        for key in key_names(steps[group.step - 1], [known[name] for name in group.variables]) if key in data
+    )  # fmt: skip
+    codes = ValueCodes(data)
+    found = {}
+    for name in names:
+        if name in keys or name not in data:
+            continue
+        for key in keys:
+            if _are_equivalent(codes.of(name), codes.of(key)):
+                found[name] = key
+                break
+    return found
+
+
+def _are_equivalent(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+    """Whether each value of either stands with one value of the other; values that hardly repeat show nothing."""
+    ours, theirs = int(one.max(initial=-1)) + 2, int(other.max(initial=-1)) + 2
+    if ours != theirs or 2 * ours > len(one):
+        return False
+    pairs = np.unique((one + 1) * theirs + other + 1)
+    return len(np.unique(pairs // theirs)) == len(np.unique(pairs % theirs)) == len(pairs)
+
 
 SUSPICIOUS_SHARE = 0.5
 MANY_CATEGORIES = 20
@@ -130,3 +176,73 @@ def _unique_records(data: Dataset, names: Iterable[str]) -> int:
         code, found = pd.factorize(np.where(column.missing, np.nan, column.values.astype(np.float64)))
         codes, _ = pd.factorize(codes * (len(found) + 1) + code + 1)
     return int(np.sum(np.bincount(codes) == 1)) if len(codes) else 0
+
+
+PROTECTED = ("quasi_identifier", "confidential")
+"""Roles that say that a variable has to be masked."""
+
+
+def unmasked_doubts(untouched: Iterable[Variable], labels: Mapping[str, str]) -> Iterator[Doubt]:
+    """Doubts about variables that no step masks and nothing declares to be published as they are.
+
+    `untouched`: that no step masks, identifiers left out. `labels`: those that say the same as a variable of which a
+    step suppresses cells.
+    """
+    for variable in untouched:
+        if variable.as_is or variable.renewed:
+            continue
+        if variable.role in PROTECTED:
+            why = "a number is confidential unless it is declared otherwise" if variable.inferred_role else "declared"
+            hint = _label_hint(variable.name, labels)
+            message = f"its role is {variable.role} ({why}), and no step masks it"
+            yield Doubt("not-masked", variable.name, message, hint=hint)
+        elif variable.inferred_role:
+            remedy = date_remedy(variable.name, variable.categories)
+            hint = None if remedy is None else f"{remedy} {DOUBT_KINDS['published-undeclared'].remedy}"
+            yield Doubt(
+                "published-undeclared", variable.name, "no step masks it, and it has no declared role", hint=hint
+            )
+
+
+def _label_hint(name: str, labels: Mapping[str, str]) -> str | None:
+    if name not in labels:
+        return None
+    return (
+        f"It says the same as {labels[name]}, and is emptied wherever that is: declare `{name}: {{role: other}}`, and "
+        "name it in no step."
+    )
+
+
+def unused_key_doubts(
+    groups: Sequence[Group], steps: Sequence[Step], known: Mapping[str, Variable], labels: Mapping[str, str]
+) -> Iterator[Doubt]:
+    """Doubts about variables that a step names and does nothing for: it looks at its keys, and they are none.
+
+    `known`: all variables of the file. `labels`: those that say the same as a variable of which a step suppresses
+    cells.
+    """
+    for group in groups:
+        step = steps[group.step - 1]
+        keys = key_names(step, [known[name] for name in group.variables])
+        for name in (step.variables or ()) if keys else ():
+            if name not in keys and not known[name].as_is:
+                message = (
+                    f"step {group.step} ({step.method.name}) looks at its keys ({', '.join(keys)}), and it is none"
+                )
+                hint = _label_hint(name, labels) or "Name it in `keys`, or leave it out of the step."
+                yield Doubt("step-changed-nothing", name, message, place=step.place, hint=hint)
+
+
+def undecided_doubts(outcome: Outcome, arrival: Outcome | None = None) -> Iterator[Doubt]:
+    """Doubts about edits that are unknown in every record.
+
+    `outcome`: on the original, or on the masked file. `arrival`: on the original, where `outcome` is on the masked
+    file: what was in doubt there is not said again.
+    """
+    known = set() if arrival is None else {each.name for each in arrival.undecided}
+    which = "original" if arrival is None else "masked"
+    for each in outcome.undecided:
+        if each.name not in known:
+            why = "; ".join(each.unknown_because)
+            message = f"its verdict is unknown in all {each.fired} {which} records that it is for ({why})"
+            yield Doubt("edit-unknown", each.name, message, each.unknown, each.fired)

@@ -15,7 +15,6 @@ CONTRACT = 1
 @hookimpl
 def register_engines() -> tuple[Engine, ...]:
     """Offer them."""
-    from maskwright.plugins.engines.local import LOCAL
-    from maskwright.plugins.engines.processes import PROCESSES
+    from maskwright.plugins.engines.local import LOCAL, PROCESSES
 
     return LOCAL, PROCESSES

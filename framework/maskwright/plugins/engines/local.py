@@ -1,4 +1,4 @@
-"""The engine in this process: compiled work of several tasks is done at the same time, in threads."""
+"""The engines of one machine: threads of this process, and processes of our own."""
 
 from __future__ import annotations
 
@@ -7,13 +7,20 @@ from contextlib import contextmanager
 from contextvars import Context
 from typing import TYPE_CHECKING
 
-from maskwright.plugins.engine import Engine
-from maskwright.plugins.engines.attempts import in_order, several_tries
-from maskwright.plugins.task import perform
+from pydantic import BaseModel, Field
+
+from maskwright.foundation.errors import Problem
+from maskwright.foundation.processes.child_process import ProcessEndedError
+from maskwright.foundation.processes.function_pool import FunctionWorkers
+from maskwright.foundation.processes.resources import bytes_of
+from maskwright.foundation.yaml_models import MemorySize
+from maskwright.plugins.engine import Engine, TaskFailed
+from maskwright.plugins.task import in_order, not_enough_memory, perform, several_tries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from maskwright.foundation.progress import Progress
     from maskwright.plugins.engine import EngineTerms, Receipt, Stage
     from maskwright.plugins.partition import NoParams
 
@@ -48,4 +55,65 @@ LOCAL = Engine(
     name="local",
     start=start,
     summary="The tasks of a large run in this process: in threads, where there is more than one worker.",
+)
+
+
+class ProcessesParams(BaseModel, extra="forbid", frozen=True):
+    """Parameters of the engine."""
+
+    memory_limit: MemorySize | None = Field(
+        default=None,
+        description="Memory that each worker may have, such as 4GB or 500MB; a task that needs more fails, and is "
+        "named. Left out: no limit. Kept on Linux only.",
+    )
+
+
+class _Processes:
+    """Workers that are there as soon as they are needed."""
+
+    def __init__(self, workers: int, processes: FunctionWorkers) -> None:
+        self._workers = workers
+        self._processes = processes
+
+    def run(self, stage: Stage, keys: Iterable[str]) -> Iterator[Receipt]:
+        """Have a task done for each key."""
+
+        def attempt(key: str) -> Receipt:
+            try:
+                receipt: Receipt = self._processes.call(_perform, stage, key)
+            except ProcessEndedError as ended:
+                said = f"stage {stage.name}, task {key}: its process {ended}"
+                hint = "Was there enough memory? Take fewer workers, or a smaller block_size."
+                raise TaskFailed(Problem(said, hint=hint)) from None
+            except MemoryError:  # before the task began
+                raise not_enough_memory(stage, key) from None
+            return receipt
+
+        with ThreadPoolExecutor(self._workers) as waiting:
+            try:
+                yield from in_order(waiting, lambda key: several_tries(lambda: attempt(key)), keys, self._workers)
+            except KeyboardInterrupt:
+                # Nobody waits for what is still at work.
+                self._processes.end()
+                raise
+
+
+def _perform(_: Progress, stage: Stage, key: str) -> Receipt:
+    return perform(stage, key)
+
+
+@contextmanager
+def start_processes(terms: EngineTerms, params: ProcessesParams) -> Iterator[_Processes]:
+    """Begin with no more threads in all workers together than there are processors."""
+    limit = None if params.memory_limit is None else bytes_of(params.memory_limit)
+    with FunctionWorkers(terms.environment, limit, replaced=True, prepare=terms.prepare) as processes:
+        yield _Processes(terms.workers, processes)
+
+
+PROCESSES = Engine(
+    name="processes",
+    start=start_processes,
+    params=ProcessesParams,
+    summary="The tasks of a large run in processes of this machine: each has memory of its own, and pure Python runs "
+    "at the same time.",
 )

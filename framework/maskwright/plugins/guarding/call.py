@@ -1,20 +1,180 @@
-"""One guarded call: whatever a plugin's function does, the run ends with a sentence that names it, or goes on."""
+"""One guarded call of a plugin: its failures, its time limit, and what it prints."""
 
 from __future__ import annotations
 
 import functools
+import sys
+import threading
+from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from queue import SimpleQueue
+from typing import IO, TYPE_CHECKING, Any
 
 from maskwright.foundation.errors import MaskwrightError, PluginFailed, Problem
-from maskwright.plugins.guarding.origin import Origin, step_said
-from maskwright.plugins.guarding.standard_output import output_apart
-from maskwright.plugins.guarding.time_limit import finished_within, seconds_allowed
+from maskwright.foundation.progress import LOGGER
+from maskwright.plugins.guarding.origin import Origin, step_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import FrameType
+
+
+_SECONDS: ContextVar[float | None] = ContextVar("maskwright_plugin_seconds", default=None)
+
+
+@contextmanager
+def time_limit(seconds: float | None) -> Iterator[None]:
+    """Let no call of a plugin inside take longer than so many seconds; None: each takes what it takes."""
+    token = _SECONDS.set(seconds)
+    try:
+        yield
+    finally:
+        _SECONDS.reset(token)
+
+
+def seconds_allowed() -> float | None:
+    """Return what one call of a plugin may take; None: it takes what it takes."""
+    return _SECONDS.get()
+
+
+@dataclass(eq=False)
+class _Task:
+    """A call, and what came of it."""
+
+    work: Callable[[], Any]
+    done: threading.Event = field(default_factory=threading.Event)
+    result: Any = None
+    error: BaseException | None = None
+
+    def run(self) -> None:
+        """Make the call."""
+        try:
+            self.result = self.work()
+        except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
+            self.error = error
+        self.done.set()
+
+
+class _Companion:
+    """The thread in which another one has its timed calls made; one, as a file may be bound to who has opened it."""
+
+    def __init__(self) -> None:
+        self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
+        name = f"{threading.current_thread().name}: plugins"
+        threading.Thread(target=_work_off, args=(self._tasks,), name=name, daemon=True).start()
+
+    def begin(self, task: _Task) -> None:
+        """Let it be done."""
+        self._tasks.put(task)
+
+    def __del__(self) -> None:
+        self._tasks.put(None)
+
+
+def _work_off(tasks: SimpleQueue[_Task | None]) -> None:
+    while (task := tasks.get()) is not None:
+        task.run()
+
+
+_OF_THREAD = threading.local()
+
+
+def finished_within(seconds: float, work: Callable[[], Any]) -> Any:
+    """Result of a call that takes no longer.
+
+    `work`: made in a thread of its own, the same for all calls of this thread, which knows the context of this one.
+    """
+    companion: _Companion = getattr(_OF_THREAD, "companion", None) or _Companion()
+    _OF_THREAD.companion = companion
+    here = copy_context()
+    task = _Task(lambda: here.run(work))
+    companion.begin(task)
+    if not task.done.wait(seconds):
+        del _OF_THREAD.companion
+        raise TimeoutError
+    if task.error is not None:
+        raise task.error
+    return task.result
+
+
+_LOCK = threading.Lock()
+
+
+class _Apart:
+    """Standard output in the place of the program's own, as long as any plugin runs."""
+
+    def __init__(self, own: IO[str]) -> None:
+        self.own = own
+        self.depth = 0
+        self._owners = {thread.ident for thread in threading.enumerate()}
+        self._lines: dict[int, int] = {}
+
+    def enter(self) -> int:
+        """Count what this thread prints from here on; returns what it has printed in calls around this one."""
+        thread = threading.get_ident()
+        around = self._lines.get(thread, -1)
+        self._lines[thread] = 0
+        self.depth += 1
+        return around
+
+    def leave(self, around: int) -> int:
+        """Return the lines that were printed since `enter`; `around` is what that returned."""
+        thread = threading.get_ident()
+        lines = self._lines.pop(thread)
+        if around >= 0:
+            self._lines[thread] = around
+        self.depth -= 1
+        return lines
+
+    def write(self, text: str) -> int:
+        """Take what a plugin prints, and pass on what another thread does."""
+        thread = threading.get_ident()
+        if thread in self._owners and thread not in self._lines:
+            return self.own.write(text)
+        if thread in self._lines:
+            self._lines[thread] += text.count("\n")
+        if show_prints.on:
+            sys.stderr.write(text)
+        return len(text)
+
+    def writelines(self, lines: list[str]) -> None:
+        """Take each."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.own, name)
+
+
+class _ShowPrints:
+    """Whether what plugins print is shown on standard error; it may hold values of records."""
+
+    on = False
+
+
+show_prints = _ShowPrints()
+
+
+@contextmanager
+def output_apart(origin: Origin) -> Iterator[None]:
+    """Keep what is printed inside away from standard output; the log has the number of lines, and nothing of them."""
+    with _LOCK:
+        stream = sys.stdout
+        apart = stream if isinstance(stream, _Apart) else _Apart(stream)
+        sys.stdout = apart
+        around = apart.enter()
+    try:
+        yield
+    finally:
+        with _LOCK:
+            lines = apart.leave(around)
+            if not apart.depth and sys.stdout is apart:
+                sys.stdout = apart.own
+        if lines:
+            LOGGER.info("%s printed %d line(s), which are not shown", origin, lines)
+
 
 _OWN = str(Path(__file__).parent)
 
@@ -122,7 +282,7 @@ def took_too_long(origin: Origin, seconds: float) -> PluginFailed:
     """Error of a plugin that was not waited for any longer."""
     return PluginFailed(
         Problem(
-            f"{origin} took longer than {seconds:g} seconds{step_said()}",
+            f"{origin} took longer than {seconds:g} seconds{step_label()}",
             hint="execution: {plugin_seconds: N} in the pipeline says how long one call of a plugin may take",
         )
     )
@@ -153,7 +313,7 @@ def broke_contract(origin: Origin, what: str) -> PluginFailed:
 
     `what`: what it did, as the rest of a sentence after its name; no value of a record.
     """
-    return PluginFailed(Problem(f"{origin}{step_said()} {what}", hint=_whom_to_tell(origin)))
+    return PluginFailed(Problem(f"{origin}{step_label()} {what}", hint=_where_to_report(origin)))
 
 
 def in_this_context(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -170,11 +330,11 @@ def _failed(origin: Origin, error: BaseException) -> PluginFailed:
     how = "failed"
     if isinstance(error, (ValueError, TypeError, AttributeError)) and "read-only" in str(error):
         how = "tried to change what it was given, which is read-only,"
-    said = f"{origin} {how}{step_said()}: {type(error).__name__}{_place(origin, error)}"
-    return PluginFailed(Problem(said, hint=_whom_to_tell(origin)), error)
+    said = f"{origin} {how}{step_label()}: {type(error).__name__}{_place(origin, error)}"
+    return PluginFailed(Problem(said, hint=_where_to_report(origin)), error)
 
 
-def _whom_to_tell(origin: Origin) -> str | None:
+def _where_to_report(origin: Origin) -> str | None:
     if origin.is_built_in:
         return "This is a bug in Maskwright; please report it."
     if not origin.distribution:

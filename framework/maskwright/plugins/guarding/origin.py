@@ -47,7 +47,7 @@ def origin_of(function: object, kind: str, name: str) -> Origin:
     return origin if isinstance(origin, Origin) else Origin(kind, name)
 
 
-def package_said(function: object) -> str:
+def package_label(function: object) -> str:
     """Return `` (p 1.2)``, the package of a plugin's function, where that is not Maskwright itself."""
     origin = origin_of(function, "", "")
     known = origin.distribution and not origin.is_built_in
@@ -64,7 +64,7 @@ def in_step(number: int) -> Iterator[None]:
         _STEP.reset(token)
 
 
-def step_said() -> str:
+def step_label() -> str:
     """Return `` in step 2``, or nothing outside of steps."""
     number = _STEP.get()
     return "" if number is None else f" in step {number}"

@@ -7,37 +7,38 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from maskwright.plugins.edit_reader import EditReader
 from maskwright.plugins.engine import Engine
 from maskwright.plugins.guarding.call import Guarded, broke_contract, engine_iterator, guarded_call, guarded_iterator
 from maskwright.plugins.guarding.frozen import frozen
-from maskwright.plugins.guarding.further_kinds import (
+from maskwright.plugins.guarding.origin import Origin
+from maskwright.plugins.guarding.returned_values import (
     checked_findings,
+    checked_labels,
+    checked_measurement,
+    checked_points,
+    checked_representatives,
     checked_rules,
     checked_section,
     checked_text,
+    checked_verdicts,
+    checked_workers,
 )
-from maskwright.plugins.guarding.origin import Origin
-from maskwright.plugins.guarding.returned_labels import checked_labels
-from maskwright.plugins.guarding.returned_measurement import checked_measurement
-from maskwright.plugins.guarding.returned_values import checked_points, checked_representatives, checked_verdicts
-from maskwright.plugins.guarding.returned_workers import checked_workers
-from maskwright.plugins.limit import Limit
 from maskwright.plugins.measure import Measure, MeasurePart
-from maskwright.plugins.method import Method
+from maskwright.plugins.method import Limit, Method
 from maskwright.plugins.partition import Partition
 from maskwright.plugins.remover import Remover
 from maskwright.plugins.report import Report
+from maskwright.plugins.rules import EditReader
 from maskwright.plugins.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from maskwright.data.variable import Variable
-    from maskwright.plugins.aggregation import Aggregation
-    from maskwright.plugins.constraint_kind import ConstraintKind
-    from maskwright.plugins.gathering import Gathering
+    from maskwright.plugins.block import Gathering
+    from maskwright.plugins.partition import Aggregation
     from maskwright.plugins.remover import AnyMethod
+    from maskwright.plugins.rules import ConstraintKind
 
 AnyPlugin = TypeVar("AnyPlugin", Source, EditReader, Partition, Method, Remover, Measure, Report, Engine)
 

@@ -1,4 +1,4 @@
-"""Computing measures of loss and risk on two datasets."""
+"""Computing measures of loss and risk on two datasets, and of groups with their members on all levels."""
 
 from __future__ import annotations
 
@@ -8,16 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, Problem, UnpairedRecords
-from maskwright.foundation.memory import give_back_memory
+from maskwright.foundation.processes.resources import give_back_memory
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.foundation.randomness import generator
 from maskwright.plugins.guarding.frozen import frozen
-from maskwright.plugins.guarding.origin import package_said
+from maskwright.plugins.guarding.origin import package_label
 from maskwright.plugins.measure import Comparison, Measurable, Measure, needs_levels
-from maskwright.plugins.measurement import Measurement
-from maskwright.release.measures.compared_variables import changed_variables, compared_variables, nothing_to_measure
-from maskwright.release.measures.measured_variables import OF_CATEGORIES, given_to_measures, left_out, names_used
+from maskwright.plugins.measurement import ComparedLevels, Measurement, plain_records
+from maskwright.release.measures.variable_selection import (
+    OF_CATEGORIES,
+    changed_variables,
+    compared_variables,
+    given_to_measures,
+    left_out,
+    names_used,
+    nothing_to_measure,
+    released_variables,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -26,7 +35,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from maskwright.data.dataset import Dataset
-    from maskwright.edits.edit_set import EditSet
+    from maskwright.data.levels.linked_data import LinkedData
     from maskwright.pipeline.resolved import MeasureRequest
 
 
@@ -69,7 +78,7 @@ def compute_measures(
         names, categorical = _by_kind(variables, masked)
     weights, about_weights = record_weights(original)
     given = given_to_measures(original, masked, names, categorical)
-    if variables is None and all(_looks_at_nothing(each.measure, each.params, given) for each in requests):
+    if variables is None and all(_has_nothing_to_compare(each.measure, each.params, given) for each in requests):
         raise nothing_to_measure(original, masked)
     results: dict[str, Measurement] = {}
     unpaired: list[Problem] = []
@@ -80,7 +89,7 @@ def compute_measures(
             unseen += OF_CATEGORIES if request.measure.kind == "score" else ""
             results[request.label] = Measurement(math.nan, notes=(unseen,), leaves_out=missed.names)
             continue
-        title = f"Measuring {request.label}{package_said(request.measure.compute)}"
+        title = f"Measuring {request.label}{package_label(request.measure.compute)}"
         with stage(reporter, title) as progress:
             comparison = Comparison(
                 original, masked, names, edits, masked.origin, weights, original.households, plan, progress,
@@ -98,10 +107,10 @@ def compute_measures(
     return results
 
 
-def _looks_at_nothing(measure: Measure, params: BaseModel, given: Measurable) -> bool:
+def _has_nothing_to_compare(measure: Measure, params: BaseModel, given: Measurable) -> bool:
     """Whether a measure, or a part of a score, needs numbers to compare, and there are none."""
     if measure.components is not None:
-        return any(_looks_at_nothing(part, own, given) for part, own in measure.components(params))
+        return any(_has_nothing_to_compare(part, own, given) for part, own in measure.components(params))
     return measure.uses is None and not given.compared
 
 
@@ -178,3 +187,108 @@ def _household_notices(measure: Measure, original: Dataset) -> tuple[str, ...]:
     if original.households is None or measure.counts_households or measure.kind == "loss":
         return ()
     return (f"this counts single records, although {original.groups_said} are declared",)
+
+
+GROUP_LINKAGE = "household_linkage"
+RECORD_LINKAGE = ("distance_record_linkage", "mahalanobis_record_linkage", "probabilistic_record_linkage",
+                  "mixed_record_linkage", "mixed_probabilistic_record_linkage")  # fmt: skip
+"""Names of the measures that link single records: beside them belongs the figure of whole groups."""
+
+
+def compared_levels(
+    original: LinkedData,
+    masked: LinkedData,
+    origin: Mapping[str, NDArray[np.int64]],
+    changed: Mapping[str, Collection[str]] | None = None,
+) -> tuple[ComparedLevels, tuple[str, ...]]:
+    """Both files as measures of groups get them, and notes on their weights.
+
+    `origin`: of levels whose masked records are not in the order of the originals; shape (m,). `changed`: names of the
+    variables that are masked; by default those whose values differ.
+    """
+    variables: dict[str, tuple[str, ...]] = {}
+    weights: dict[str, NDArray[np.float64]] = {}
+    notes: list[str] = []
+    for level in original:
+        name = level.name
+        before, after = plain_records(original, name), plain_records(masked, name)
+        paired = replace(after, origin=origin.get(name))
+        hidden = changed_variables(before, paired) if changed is None else changed.get(name, ())
+        numeric = released_variables(before, after, hidden)
+        variables[name] = tuple(each for each in numeric if each in hidden) or numeric
+        found, said = record_weights(before)
+        notes += said
+        if found is not None:
+            weights[name] = found
+    return ComparedLevels(original, masked, origin, variables, weights), tuple(notes)
+
+
+def measurable_levels(levels: ComparedLevels) -> Measurable:
+    """What measures of groups are given: the variables of all levels, with the roles of the original."""
+    names = levels.variable_names()
+    variables = {
+        name: replace(levels.masked[level].data[name].variable, role=levels.original[level].data[name].variable.role)
+        for level, own in names.items()
+        for name in own
+    }
+    compared = tuple(name for own in levels.variables.values() for name in own)
+    return Measurable(variables, compared, (), names)
+
+
+def compute_level_measures(
+    requests: Sequence[MeasureRequest],
+    levels: ComparedLevels,
+    seed: int,
+    reporter: Reporter,
+    *,
+    edits: EditSet | None = None,
+    about: tuple[str, ...] = (),
+) -> dict[str, Measurement]:
+    """Compute measures of groups and their members; each draws from a generator of its own label.
+
+    `about`: further notes of every measure.
+    """
+    levels = frozen(levels)
+    given, top = measurable_levels(levels), levels.top
+    original, masked = plain_records(levels.original, top), plain_records(levels.masked, top)
+    origin = levels.origin.get(top)
+    results: dict[str, Measurement] = {}
+    unpaired: list[Problem] = []
+    for request in requests:
+        missed = left_out(request.measure, request.params, given, ())
+        title = f"Measuring {request.label}{package_label(request.measure.compute)}"
+        with stage(reporter, title) as progress:
+            comparison = Comparison(
+                original, masked, levels.variables.get(top, ()), edits or EditSet(), origin, levels.weights.get(top),
+                progress=progress, levels=levels,
+            )  # fmt: skip
+            found = computed(request, comparison, seed, unpaired, before=True)
+        results[request.label] = replace(found, notes=(*found.notes, *about), leaves_out=missed.names)
+    if unpaired:
+        raise InputError(unpaired)
+    return results
+
+
+def with_group_linkage(
+    found: Mapping[str, Measurement],
+    requests: Sequence[MeasureRequest],
+    of_groups: Mapping[str, Measurement],
+    group_requests: Sequence[MeasureRequest],
+    levels: tuple[str, str],
+) -> dict[str, Measurement]:
+    """Measurements of the lower level; those that link single records say what linking whole groups finds.
+
+    `of_groups`: of groups and their members. `levels`: names of the upper and of the lower level.
+    """
+    top, low = levels
+    said = f"with the key of its {top} an intruder has all other records of the level {low} that belong to it"
+    figures = [
+        f"{each.label}: {of_groups[each.label].value:.3g} % of the level {top} are found by the set of their members"
+        for each in group_requests
+        if each.measure.name == GROUP_LINKAGE
+    ]
+    links = {each.label for each in requests if each.measure.name in RECORD_LINKAGE}
+    return {
+        label: replace(each, notes=(*each.notes, said, *figures)) if label in links else each
+        for label, each in found.items()
+    }

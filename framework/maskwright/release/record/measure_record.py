@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright.pipeline.steps import judged_figures
+from maskwright.pipeline.steps import threshold_figures
 from maskwright.plugins.parameter_markers import files_named
-from maskwright.release.record.record_part import Public, Publication, RecordPart
+from maskwright.release.record.record_parts import Public, Publication, RecordPart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -133,12 +133,12 @@ def measure_record(
             direction=judged.direction,
             met=within(judged, found.parts.get(judged.name, math.nan), thresholds[name]),
         )
-        for name, judged in judged_figures(request).items()
+        for name, judged in threshold_figures(request).items()
         if name in thresholds and name != request.label
     }
     units = {
         part.name: part.unit
-        for part in judged_figures(request).values()
+        for part in threshold_figures(request).values()
         if part.name in found.parts and part.unit != request.measure.unit
     }
     before = (

@@ -1,11 +1,8 @@
-"""The record of a run, as `run.json` holds it: everything for the office, each field marked if it may be published.
-
-The record has the seed and hashes of the input, so it is confidential; the public record is what the marks leave of it.
-"""
+"""The record of a run, as `run.json` holds it for the office, and as reports get it."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -13,12 +10,23 @@ from maskwright.data.variable import Role, VariableType
 from maskwright.edits.edit import EditKind, Severity
 from maskwright.pipeline.file_schema import DIALECT, untitled
 from maskwright.planning.model import KeptBy
-from maskwright.release.record.adjustment_record import AdjustedUnit, LossByStep, MomentDrift, MovedRows
-from maskwright.release.record.cut_record import CutRecord
-from maskwright.release.record.doubt_record import DoubtRecord
+from maskwright.plugins.guarding.frozen import frozen
 from maskwright.release.record.measure_record import MeasureRecord
-from maskwright.release.record.plan_record import PlanRecord
-from maskwright.release.record.record_part import Public, Publication, RecordPart
+from maskwright.release.record.record_parts import (
+    AdjustedUnit,
+    CutRecord,
+    DoubtRecord,
+    LossByStep,
+    MomentDrift,
+    MovedRows,
+    PlanRecord,
+    Public,
+    Publication,
+    RecordPart,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class PipelineRecord(RecordPart):
@@ -371,3 +379,16 @@ def run_record_schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of `run.json`; fields that may be published carry ``"public": true``."""
     schema: dict[str, Any] = untitled(RunRecord.model_json_schema(ref_template="#/$defs/{model}"))
     return {"$schema": DIALECT, "title": "Maskwright run record", **schema}
+
+
+def record_for_reports(record: RunRecord) -> Mapping[str, Any]:
+    """Plain data of a record, read-only, in which null stands for the seed and for hashes of what was read.
+
+    The text of the pipeline, which may say the seed, is empty.
+    """
+    plain = record.to_json()
+    settings = {name: each for name, each in plain["pipeline"]["settings"].items() if name != "seed"}
+    plain["pipeline"] = plain["pipeline"] | {"text": "", "settings": settings}
+    plain["inputs"] = [each | {"sha256": None} for each in plain["inputs"]]
+    plain["seed"] = None
+    return frozen(plain)

@@ -10,13 +10,13 @@ from pydantic import Field
 
 from maskwright import Column, Comparison, InputError, Measure, Measurement, NamesVariables
 from maskwright_builtin.measures.attribute_disclosure.edit_bounds import EditBounds
-from maskwright_builtin.measures.common.pairing import largest_of_household, listed, spread
-from maskwright_builtin.measures.common.uncertainty import MeanOverVariables
+from maskwright_builtin.measures.pairing import largest_of_household, listed, spread
 from maskwright_builtin.measures.record_linkage.distance_record_linkage import (
     DistanceRecordLinkageParams,
     distance_record_linkage,
 )
 from maskwright_builtin.measures.record_linkage.known_variables import KnownVariablesParams, known_mistakes
+from maskwright_builtin.measures.uncertainty import MeanOverVariables
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from maskwright import Comparison, Measure, Measurement
-from maskwright_builtin.measures.common.pairing import (
+from maskwright_builtin.measures.pairing import (
     households_of,
     largest_of_household,
     listed,
@@ -16,8 +16,8 @@ from maskwright_builtin.measures.common.pairing import (
     present_values,
     spread,
 )
-from maskwright_builtin.measures.common.uncertainty import MeanOverVariables
-from maskwright_builtin.measures.record_linkage.nearest_pairing import PAIRING_DESCRIPTION, Pairing, pairs_of
+from maskwright_builtin.measures.record_linkage.nearest_records import PAIRING_DESCRIPTION, Pairing, pairs_of
+from maskwright_builtin.measures.uncertainty import MeanOverVariables
 from maskwright_builtin.numerics.ordering import stable_order
 from maskwright_builtin.numerics.threads import in_order
 

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from maskwright import ComparedLevels, InputError, NamesVariables
-from maskwright_builtin.key_counts.classes import classes_of
+from maskwright_builtin.key_counts.frequencies import classes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

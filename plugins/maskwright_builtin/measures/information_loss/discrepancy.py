@@ -1,18 +1,210 @@
-"""Discrepancies between matrices of the two files: values, covariances, correlations and principal components."""
+"""Discrepancies between matrices of both files: values, covariances, correlations, principal components."""
 
 from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, Measure, Measurement
-from maskwright_builtin.measures.common.pairing import Pairs, listed, pair_records
-from maskwright_builtin.measures.common.weighting import WeightedParams, Weights, chosen, mean, weights_of
-from maskwright_builtin.measures.information_loss.discrepancy_cells import MISSING_RULE, Matrix, discrepancy_of
-from maskwright_builtin.measures.information_loss.discrepancy_over_parts import DISCREPANCY_OVER_PARTS
-from maskwright_builtin.measures.information_loss.file_statistics import file_statistics
-from maskwright_builtin.measures.information_loss.variation import ERRORS, Error, terms
-from maskwright_builtin.measures.record_linkage.nearest_pairing import PAIRING_DESCRIPTION, Pairing, pairs_of
+from maskwright import Comparison, Further, Measure, Measurement, Merging
+from maskwright_builtin.measures.information_loss.moments import ERRORS, Error, file_statistics, terms
+from maskwright_builtin.measures.information_loss.partition_losses import missing_notes, moments_of_part
+from maskwright_builtin.measures.information_loss.partition_moments import StandardUnits, pair_sums, statistics_of_sums
+from maskwright_builtin.measures.pairing import (
+    Pairs,
+    WeightedParams,
+    Weights,
+    chosen,
+    listed,
+    mean,
+    pair_records,
+    weighted_over_parts,
+    weights_of,
+)
+from maskwright_builtin.measures.record_linkage.nearest_records import PAIRING_DESCRIPTION, Pairing, pairs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright_builtin.measures.information_loss.moments import FileStatistics
+
+
+MISSING_RULE = "X uses the pairs with both values, each statistic the records of its own file that have the values"
+NEGLIGIBLE = 1e-10
+"""Components that explain a smaller share of the inertia are rounding, or exact dependences between variables."""
+
+Matrix = Literal["X", "mean", "V", "variance", "R", "RF", "C", "F"]
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """A matrix of each file, as the cells that are compared.
+
+    `rows` and `columns` are the variables that a cell concerns, `weight` what its term is multiplied by before the sum
+    is divided by the number of cells.
+    """
+
+    original: NDArray[np.float64]
+    masked: NDArray[np.float64]
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    weight: NDArray[np.float64]
+
+
+def discrepancy_of(
+    old: FileStatistics, new: FileStatistics, params: DiscrepancyParams, names: tuple[str, ...], notes: list[str]
+) -> Measurement:
+    """The measure, of the statistics of both files."""
+    cells = compared_cells(old, new, params, notes)
+    if cells is None:
+        notes.append("not defined: components need the correlation of every pair of variables, and a variable has none")
+        return Measurement(float("nan"), notes=tuple(notes))
+    return error_of_cells(cells, params.error, names, notes)
+
+
+def compared_cells(
+    old: FileStatistics, new: FileStatistics, params: DiscrepancyParams, notes: list[str]
+) -> Cells | None:
+    """Cells of the matrix that is asked for, of both files; None where components are not defined."""
+    p = len(old.mean)
+    if params.of in ("mean", "variance"):
+        own = np.arange(p)
+        files = (old.mean, new.mean) if params.of == "mean" else (np.diag(old.covariance), np.diag(new.covariance))
+        return Cells(*files, own, own, np.ones(p))
+    if params.of in ("V", "R"):
+        rows, columns = np.triu_indices(p, 0 if params.of == "V" else 1)
+        first, other = (old.covariance, new.covariance) if params.of == "V" else (old.correlation, new.correlation)
+        return Cells(first[rows, columns], other[rows, columns], rows, columns, np.ones(len(rows)))
+    if np.isnan(old.correlation).any() or np.isnan(new.correlation).any():
+        return None
+    first_file, other_file = _components(old.correlation), _components(new.correlation)
+    empty = [int((each.share <= NEGLIGIBLE).sum()) for each in (first_file, other_file)]
+    if any(empty):
+        notes.append(
+            f"components without inertia, from exact dependences: {empty[0]} in the original file, {empty[1]} in the "
+            "masked file; their columns are 0"
+        )
+    if params.of == "C":
+        own = np.arange(p)
+        communality = [(each.loadings[:, : params.components] ** 2).sum(axis=1) for each in (first_file, other_file)]
+        return Cells(communality[0], communality[1], own, own, np.ones(p))
+    sign = np.where((first_file.loadings * other_file.loadings).sum(axis=0) < 0.0, -1.0, 1.0)
+    matrices = [each.loadings if params.of == "RF" else each.coefficients for each in (first_file, other_file)]
+    rows = np.repeat(np.arange(p), p)
+    return Cells(matrices[0].ravel(), (matrices[1] * sign).ravel(), rows, rows, np.tile(first_file.share, p))
+
+
+@dataclass(frozen=True, eq=False)
+class _Components:
+    """Principal components of a correlation matrix: loadings and score coefficients (p, p), share of inertia (p,)."""
+
+    loadings: NDArray[np.float64]
+    coefficients: NDArray[np.float64]
+    share: NDArray[np.float64]
+
+
+def _components(correlation: NDArray[np.float64]) -> _Components:
+    values, vectors = np.linalg.eigh(correlation)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    kept = values > NEGLIGIBLE * len(values)
+    root = np.sqrt(np.where(kept, values, 1.0))
+    return _Components(
+        np.where(kept, vectors * root, 0.0),
+        np.where(kept, vectors / root, 0.0),
+        np.where(kept, values, 0.0) / len(values),
+    )
+
+
+def error_of_cells(cells: Cells, error: Error, names: tuple[str, ...], notes: list[str]) -> Measurement:
+    """Errors over the cells that exist in both files."""
+    found = {each: terms(cells.original, cells.masked, each) * cells.weight for each in ERRORS}
+    there = ~np.isnan(found[error])
+    if not there.any():
+        return Measurement(float("nan"), notes=(*notes, "not defined: no cell of this matrix exists in both files"))
+    if not there.all():
+        notes.append(f"cells left out because they are not defined in one of the files: {int((~there).sum())}")
+    parts: dict[str, float] = {each: float(term[there].mean()) for each, term in found.items()}
+    per_variable = {}
+    for j, name in enumerate(names):
+        own = there & ((cells.rows == j) | (cells.columns == j))
+        if own.any():
+            per_variable[name] = float(found[error][own].mean())
+    return Measurement(parts[error], parts, per_variable, notes=tuple(notes))
+
+
+Facts = dict[str, Any]
+
+
+def matrices_of_part(comparison: Comparison, params: DiscrepancyParams, asked: Mapping[str, Any] | None) -> Facts:
+    """Errors of the values of one part, or moments in the first round and products of variables in the second."""
+    if params.of != "X" and asked is None:
+        return moments_of_part(comparison, params, None)
+    pairs = pair_records(comparison, MISSING_RULE, required=params.of == "X")
+    if params.of != "X":
+        assert asked is not None
+        units = StandardUnits.from_json(asked["units"])
+        files = pairs.original, pairs.masked
+        return {"sums": [pair_sums(each, units.center, units.scale, to_fourth=False) for each in files]}
+    found: Facts = {
+        "missing": [int(np.isnan(each).sum()) for each in (pairs.original, pairs.masked)], "variables": {}
+    }  # fmt: skip
+    for j, name in enumerate(pairs.names):
+        cells = [terms(pairs.originals(j), pairs.masked[:, j], each) for each in ERRORS]
+        sums = [float(each[~np.isnan(each)].sum()) for each in cells]
+        found["variables"][name] = [int((~np.isnan(cells[0])).sum()), *sums]
+    return found
+
+
+def discrepancy_of_parts(
+    facts: Sequence[Mapping[str, Any]], params: DiscrepancyParams, asked: Mapping[str, Any] | None
+) -> Measurement | Further:
+    """The measure `discrepancy` of a file in parts."""
+    if params.of == "X":
+        return _merged_values_discrepancy(facts, params)
+    if asked is None:
+        units = StandardUnits.of(facts)
+        return Further({"units": units.to_json(), "notes": missing_notes(facts, MISSING_RULE)})
+    units = StandardUnits.from_json(asked["units"])
+    old, new = (
+        statistics_of_sums([each["sums"][file] for each in facts], units.center, units.scale) for file in (0, 1)
+    )
+    return discrepancy_of(old, new, params, units.names, list(asked["notes"]))
+
+
+def _merged_values_discrepancy(facts: Sequence[Mapping[str, Any]], params: DiscrepancyParams) -> Measurement:
+    notes = missing_notes(facts, MISSING_RULE)
+    chosen = ERRORS.index(params.error)
+    total, sums, per_variable, without = 0, [0.0] * len(ERRORS), dict[str, float](), list[str]()
+    for name in facts[0]["variables"]:
+        own = [each["variables"][name] for each in facts]
+        cells = sum(each[0] for each in own)
+        if not cells:
+            without.append(name)
+            continue
+        errors = [math.fsum(each[1 + at] for each in own) for at in range(len(ERRORS))]
+        total += cells
+        sums = [one + other for one, other in zip(sums, errors, strict=True)]
+        per_variable[name] = errors[chosen] / cells
+    if without:
+        notes.append(f"left out, no record has a value in both files: {listed(without)}")
+    if not total:
+        return Measurement(math.nan, notes=(*notes, "not defined: no variable can be compared"))
+    parts: dict[str, float] = {name: value / total for name, value in zip(ERRORS, sums, strict=True)}
+    return Measurement(parts[params.error], parts, per_variable, notes=tuple(notes))
+
+
+def _refused(params: DiscrepancyParams) -> str | None:
+    if params.of == "X" and params.pairing == "nearest":
+        return "the nearest original record may be in another part: leave out `pairing: nearest`"
+    return weighted_over_parts(params)
+
+
+DISCREPANCY_OVER_PARTS = Merging(partial=matrices_of_part, merged=discrepancy_of_parts, refused=_refused)
 
 
 class DiscrepancyParams(WeightedParams, extra="forbid", frozen=True):
@@ -78,7 +270,7 @@ def discrepancy(
         pairs = pair_records(comparison, MISSING_RULE, required=False)
     weights = weights_of(comparison, "discrepancy", weighted=params.weighted)
     if params.of == "X":
-        return _of_values(pairs, weights, params.error, comparison)
+        return _values_discrepancy(pairs, weights, params.error, comparison)
     old = file_statistics(pairs.original, None if weights is None else weights.original)
     comparison.progress(0.5)
     new = file_statistics(pairs.masked, None if weights is None else weights.masked)
@@ -87,7 +279,7 @@ def discrepancy(
     return discrepancy_of(old, new, params, pairs.names, notes)
 
 
-def _of_values(pairs: Pairs, weights: Weights | None, error: Error, comparison: Comparison) -> Measurement:
+def _values_discrepancy(pairs: Pairs, weights: Weights | None, error: Error, comparison: Comparison) -> Measurement:
     counts = None if weights is None else weights.masked
     sums: dict[str, float] = dict.fromkeys(ERRORS, 0.0)
     cells = 0.0

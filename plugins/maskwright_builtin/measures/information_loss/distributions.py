@@ -8,16 +8,15 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from maskwright import Comparison, InputError, Measure, Measurement, NamesVariables
-from maskwright_builtin.measures.common.pairing import pair_records
-from maskwright_builtin.measures.common.weighting import WeightedParams, Weights, chosen, weights_of
 from maskwright_builtin.measures.information_loss.distribution_distances import (
+    HELLINGER_OVER_PARTS,
+    KOLMOGOROV_SMIRNOV_OVER_PARTS,
     MISSING_RULE,
     hellinger_distance,
     mean_distance,
     ranks_of_edges,
 )
-from maskwright_builtin.measures.information_loss.hellinger_over_parts import HELLINGER_OVER_PARTS
-from maskwright_builtin.measures.information_loss.ks_over_parts import KOLMOGOROV_SMIRNOV_OVER_PARTS
+from maskwright_builtin.measures.pairing import WeightedParams, Weights, chosen, pair_records, weights_of
 from maskwright_builtin.numerics.ordering import stable_order
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from maskwright import Block, Comparison, Measure, Measurement, Variable, find_partition
-from maskwright_builtin.measures.common.pairing import pair_records
+from maskwright_builtin.measures.pairing import pair_records
 
 MOST_RECORDS = 5000
 """The linear programme has a row for each."""

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright import InputError, Progress
-from maskwright_builtin.measures.common.pairing import present_values
+from maskwright_builtin.measures.pairing import present_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from maskwright_builtin.measures.information_loss.categorical.paired_categories import Categories
+    from maskwright_builtin.measures.information_loss.categorical.category_codes import Categories
 
 RECORDS_AT_ONCE = 2048
 """Records per block: the block and its products stay in the processor's cache."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright import InputError, Measurement
-from maskwright_builtin.measures.common.pairing import listed
+from maskwright_builtin.measures.pairing import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,31 +1,162 @@
-"""Means and covariances on parts of the file: random subsets, and the categories of declared variables."""
+"""Means and covariances on subdomains: random subsets and categories, also of a file in partitions."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from pydantic import Field, field_validator
 
-from maskwright import Comparison, Measure, Measurement, NamesVariables
-from maskwright_builtin.measures.common.pairing import Pairs, pair_records, spread
-from maskwright_builtin.measures.common.weighting import WeightedParams, Weights, weights_of
-from maskwright_builtin.measures.information_loss.file_statistics import file_statistics
-from maskwright_builtin.measures.information_loss.subdomain_changes import (
-    MISSING_RULE,
-    SMALLEST,
-    changes,
-    scales,
-    summary,
+from maskwright import Comparison, Further, InputError, Measure, Measurement, Merging, NamesVariables, Problem
+from maskwright_builtin.measures.information_loss.moments import file_statistics
+from maskwright_builtin.measures.information_loss.partition_losses import missing_notes, moments_of_part
+from maskwright_builtin.measures.information_loss.partition_moments import StandardUnits, pair_sums, statistics_of_sums
+from maskwright_builtin.measures.pairing import (
+    Pairs,
+    WeightedParams,
+    Weights,
+    pair_records,
+    spread,
+    weighted_over_parts,
+    weights_of,
 )
-from maskwright_builtin.measures.information_loss.subdomains_over_parts import SUBDOMAINS_OVER_PARTS
+from maskwright_builtin.measures.partition_statistics import places_of_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from maskwright import Measurable
+    from maskwright_builtin.measures.information_loss.moments import FileStatistics
+
+
+MISSING_RULE = "each statistic uses the records of its own file that have the values"
+SMALLEST = 2
+"""Records that a subdomain must have in both files to have a covariance."""
+
+
+def scales(deviations: Sequence[float], notes: list[str]) -> NDArray[np.float64]:
+    """Standard deviations of the original variables, NaN of constant ones, which a note is added for; shape (p,)."""
+    scale = np.array(deviations)
+    scale[scale == 0.0] = np.nan
+    if np.isnan(scale).any():
+        notes.append(f"left out because they are constant in the original file: {int(np.isnan(scale).sum())} variables")
+    return scale
+
+
+def changes(old: FileStatistics, new: FileStatistics, scale: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Change of the means in the first row, of the covariances in the others; shape (1 + p, p), NaN if not defined.
+
+    `old`, `new`: of one subdomain of both files. `scale`: of the whole original file; shape (p,).
+    """
+    means = np.abs(new.mean - old.mean) / scale
+    covariances = np.abs(new.covariance - old.covariance) / np.outer(scale, scale)
+    return 100.0 * np.vstack([means, covariances])
+
+
+def summary(
+    gathered: Mapping[str, list[NDArray[np.float64]]], small: int, names: tuple[str, ...], notes: list[str]
+) -> Measurement:
+    """The measure, from the changes of all subdomains.
+
+    `gathered`: shape (1 + p, p).
+    """
+    if small:
+        notes.append(f"left out, fewer than {SMALLEST} records in one of the files: {small} subdomains")
+    upper = np.triu_indices(len(names))
+    parts: dict[str, float] = {}
+    errors: list[float] = []
+    for label, changes in gathered.items():
+        every = np.stack(changes)
+        for name, cells in (("means", every[:, 0, :]), ("covariances", every[:, 1:, :][:, upper[0], upper[1]])):
+            there = ~np.isnan(cells)
+            if not there.any():
+                continue
+            each = np.array([row[use].mean() for row, use in zip(cells, there, strict=True) if use.any()])
+            parts[f"{label}_{name}"] = float(each.mean())
+            sampled = label == "random" and len(each) > 1
+            errors.append(float(each.var(ddof=1)) / len(each) if sampled else 0.0)
+    if not parts:
+        return Measurement(float("nan"), notes=(*notes, "not defined: no subdomain can be compared"))
+    value = float(np.mean(list(parts.values())))
+    together = np.stack([each for changes in gathered.values() for each in changes])
+    per_variable = {}
+    for j, name in enumerate(names):
+        own = together[:, :, j]
+        if not np.isnan(own).all():
+            per_variable[name] = float(np.nanmean(own))
+    interval = None
+    if any(errors):
+        # Means and covariances come from the same subsets, so their errors are added, not pooled.
+        reach = 1.96 * float(np.sqrt(errors).sum()) / len(parts)
+        interval = (max(0.0, value - reach), value + reach)
+    return Measurement(value, parts, per_variable, interval=interval, notes=tuple(notes))
+
+
+Facts = dict[str, Any]
+
+MOST_SUBDOMAINS = 1_000
+"""Different values of a declared variable: a part tells sums for each of them."""
+
+
+def subdomains_of_part(comparison: Comparison, params: SubdomainParams, asked: Mapping[str, Any] | None) -> Facts:
+    """Moments of one part in the first round, then products of variables in each subdomain."""
+    if asked is None:
+        return moments_of_part(comparison, params, None)
+    pairs = pair_records(comparison, MISSING_RULE, required=False)
+    units = StandardUnits.from_json(asked["units"])
+    found: Facts = {}
+    for name in params.domains:
+        found[name] = {}
+        for file, data, values in ((0, comparison.original, pairs.original), (1, comparison.masked, pairs.masked)):
+            for value, rows in places_of_values(data[name]).items():
+                own = found[name].setdefault(value, [None, None])
+                sums = pair_sums(values[rows], units.center, units.scale, to_fourth=False)
+                own[file] = {"records": len(rows), "sums": sums}
+        if len(found[name]) > MOST_SUBDOMAINS:
+            raise InputError(
+                Problem(
+                    f"subdomains: {name} has more than {MOST_SUBDOMAINS} different values, and a run over parts sums "
+                    "each of them apart",
+                    hint="name variables with fewer values as `domains`, or leave out `execution: engine`",
+                )
+            )
+    return found
+
+
+def subdomain_changes_of_parts(
+    facts: Sequence[Mapping[str, Any]], params: SubdomainParams, asked: Mapping[str, Any] | None
+) -> Measurement | Further:
+    """The measure `subdomains` of a file in parts."""
+    if asked is None:
+        return Further({"units": StandardUnits.of(facts).to_json(), "notes": missing_notes(facts, MISSING_RULE)})
+    units, notes = StandardUnits.from_json(asked["units"]), list(asked["notes"])
+    scale = scales(units.deviation.tolist(), notes)
+    gathered: dict[str, list[NDArray[np.float64]]] = {}
+    small = 0
+    for name in params.domains:
+        for value in sorted({value for each in facts for value in each[name]}):
+            own = [each[name].get(value, [None, None]) for each in facts]
+            files = [[part[file] for part in own if part[file] is not None] for file in (0, 1)]
+            if min(sum(each["records"] for each in file) for file in files) < SMALLEST:
+                small += 1
+                continue
+            old, new = (
+                statistics_of_sums([each["sums"] for each in file], units.center, units.scale) for file in files
+            )
+            gathered.setdefault(name, []).append(changes(old, new, scale))
+    return summary(gathered, small, units.names, notes)
+
+
+def _refused(params: SubdomainParams) -> str | None:
+    if params.random:
+        return "random subsets are drawn from all records at once: say `random: 0`, and name `domains`"
+    return weighted_over_parts(params)
+
+
+SUBDOMAINS_OVER_PARTS = Merging(partial=subdomains_of_part, merged=subdomain_changes_of_parts, refused=_refused)
+
 
 Records = tuple["NDArray[np.int64]", "NDArray[np.int64]"]
 """Records of a subdomain in the original and in the masked file."""

@@ -1,25 +1,138 @@
-"""Information loss of the Mateo-Sanz thesis: PI1 to PI5 and their mean PI."""
+"""Information loss of the Mateo-Sanz thesis: PI1 to PI5 and their mean PI, also of a file in partitions."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, Measure, Measurement
-from maskwright_builtin.measures.common.weighting import WeightedParams, Weights, chosen, mean, weights_of
-from maskwright_builtin.measures.information_loss.file_statistics import file_statistics
-from maskwright_builtin.measures.information_loss.pi_over_parts import PI_OVER_PARTS
-from maskwright_builtin.measures.information_loss.thesis_natures import MISSING_RULE, mean_of_natures
-from maskwright_builtin.measures.information_loss.variation import terms
-from maskwright_builtin.measures.record_linkage.nearest_pairing import PAIRING_DESCRIPTION, Pairing, pairs_of
+from maskwright import Comparison, Further, Measure, Measurement, Merging
+from maskwright_builtin.measures.information_loss.moments import file_statistics, terms
+from maskwright_builtin.measures.information_loss.partition_losses import missing_notes, moments_of_part
+from maskwright_builtin.measures.information_loss.partition_moments import StandardUnits, pair_sums, statistics_of_sums
+from maskwright_builtin.measures.pairing import (
+    WeightedParams,
+    Weights,
+    chosen,
+    listed,
+    mean,
+    pair_records,
+    weighted_over_parts,
+    weights_of,
+)
+from maskwright_builtin.measures.record_linkage.nearest_records import PAIRING_DESCRIPTION, Pairing, pairs_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
-    from maskwright_builtin.measures.common.pairing import Pairs
+    from maskwright_builtin.measures.information_loss.moments import FileStatistics
+    from maskwright_builtin.measures.pairing import Pairs
+
+
+MISSING_RULE = "PI1 uses the pairs with both values, the other parts the records of their own file that have the values"
+NATURES = (("PI1",), ("PI2", "PI4"), ("PI3", "PI5"))
+"""Parts about values, about single variables, and about pairs of variables: each nature weighs one third."""
+
+
+def mean_of_natures(
+    per_variable: Mapping[str, float],
+    old: FileStatistics,
+    new: FileStatistics,
+    names: Sequence[str],
+    about: Sequence[str],
+) -> Measurement:
+    """The measure `pi`.
+
+    `per_variable`: PI1 of each variable that can be compared.
+    """
+    notes = list(about)
+    without = [name for name in names if name not in per_variable]
+    if without:
+        notes.append(f"left out of PI1, no record has a value in both files: {listed(without)}")
+    found = {"PI1": float(np.mean(list(per_variable.values()))) if per_variable else float("nan")}
+    found |= _statistics(old, new)
+    parts = {name: value for name, value in found.items() if not np.isnan(value)}
+    absent = [name for name in found if name not in parts]
+    if absent:
+        notes.append(f"not defined for these variables and left out of the mean: {listed(absent)}")
+    undefined = int(np.isnan(old.correlation - new.correlation)[np.triu_indices(len(names), 1)].sum())
+    if undefined and len(names) > 1:
+        notes.append(f"correlations left out because they are not defined in one of the files: {undefined} pairs")
+    natures = [
+        np.mean([parts[name] for name in names if name in parts]) for names in NATURES if set(names) & set(parts)
+    ]
+    if not natures:
+        return Measurement(float("nan"), notes=(*notes, "not defined: no variable can be compared"))
+    return Measurement(float(np.mean(natures)), parts, per_variable, notes=tuple(notes))
+
+
+def _statistics(old: FileStatistics, new: FileStatistics) -> dict[str, float]:
+    """PI2 to PI5; NaN for what does not exist."""
+    above = np.triu_indices(len(old.mean), 1)
+    cells = {
+        "PI2": terms(old.mean, new.mean, "mean_variation"),
+        "PI3": terms(old.covariance[above], new.covariance[above], "mean_variation"),
+        "PI4": terms(np.diag(old.covariance), np.diag(new.covariance), "mean_variation"),
+        "PI5": terms(old.correlation[above], new.correlation[above], "mean_absolute"),
+    }
+    return {
+        name: float(100.0 * np.nanmean(each)) if not np.isnan(each).all() and each.size else float("nan")
+        for name, each in cells.items()
+    }
+
+
+Facts = dict[str, Any]
+
+
+def changes_of_part(
+    comparison: Comparison, params: ThesisInformationLossParams, asked: Mapping[str, Any] | None
+) -> Facts:
+    """Moments of one part in the first round, then relative changes and products of its variables."""
+    if asked is None:
+        return moments_of_part(comparison, params, None)
+    pairs, units = pair_records(comparison, MISSING_RULE), StandardUnits.from_json(asked["units"])
+    changes = {}
+    for j, name in enumerate(pairs.names):
+        moved = 100.0 * terms(pairs.originals(j), pairs.masked[:, j], "mean_variation")
+        there = moved[~np.isnan(moved)]
+        changes[name] = [len(there), float(there.sum())]
+    files = pairs.original, pairs.masked
+    return {
+        "changes": changes, "sums": [pair_sums(each, units.center, units.scale, to_fourth=False) for each in files]
+    }  # fmt: skip
+
+
+def information_loss_of_parts(
+    facts: Sequence[Mapping[str, Any]],
+    params: ThesisInformationLossParams,  # noqa: ARG001
+    asked: Mapping[str, Any] | None,
+) -> Measurement | Further:
+    """The measure `pi` of a file in parts."""
+    if asked is None:
+        return Further({"units": StandardUnits.of(facts).to_json(), "notes": missing_notes(facts, MISSING_RULE)})
+    units, per_variable = StandardUnits.from_json(asked["units"]), {}
+    for name in units.names:
+        cells = sum(each["changes"][name][0] for each in facts)
+        if cells:
+            per_variable[name] = math.fsum(each["changes"][name][1] for each in facts) / cells
+    old, new = (
+        statistics_of_sums([each["sums"][file] for each in facts], units.center, units.scale) for file in (0, 1)
+    )
+    return mean_of_natures(per_variable, old, new, units.names, asked["notes"])
+
+
+def _refused(params: ThesisInformationLossParams) -> str | None:
+    if params.pairing == "nearest":
+        return "the nearest original record may be in another part: leave out `pairing: nearest`"
+    return weighted_over_parts(params)
+
+
+PI_OVER_PARTS = Merging(partial=changes_of_part, merged=information_loss_of_parts, refused=_refused)
 
 
 class ThesisInformationLossParams(WeightedParams, extra="forbid", frozen=True):

@@ -9,29 +9,30 @@ import numpy as np
 from pydantic import Field
 
 from maskwright import Comparison, Measure, Measurement, MeasurePart
-from maskwright_builtin.key_counts.counts import MissingKeys, count_keys
-from maskwright_builtin.key_counts.negative_binomial_risk import (
+from maskwright_builtin.key_counts.frequencies import (
+    MissingKeys,
     approximate_risk,
+    count_keys,
     individual_risk,
     positive_weights,
     sampling_fraction,
 )
-from maskwright_builtin.measures.key_variables.class_risks_over_parts import (
+from maskwright_builtin.measures.key_variables.key_classes import (
+    KeySetsParams,
+    key_codes,
+    key_set_mistakes,
+    key_set_names,
+    risk_table,
+    set_parts,
+    worst_of_sets,
+)
+from maskwright_builtin.measures.key_variables.partition_class_risks import (
     INDIVIDUAL_RISK_OVER_PARTS,
     NO_WEIGHTS,
     bound_name,
     bounds_of,
     individual_risk_of,
 )
-from maskwright_builtin.measures.key_variables.key_classes import key_codes
-from maskwright_builtin.measures.key_variables.key_sets import (
-    KeySetsParams,
-    key_set_mistakes,
-    key_set_names,
-    set_parts,
-    worst_of_sets,
-)
-from maskwright_builtin.measures.key_variables.records_in_bands import risk_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

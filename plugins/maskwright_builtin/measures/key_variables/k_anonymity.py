@@ -1,28 +1,46 @@
-"""k-anonymity: the smallest class of records with equal key variables."""
+"""k-anonymity, k-map and uniqueness: sizes of equivalence classes in the sample and the population."""
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path  # noqa: TC003 - a type of a parameter
+from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, Measure, Measurement, MeasurePart
-from maskwright_builtin.measures.key_variables.class_sizes_over_parts import K_ANONYMITY_OVER_PARTS, k_anonymity_of
-from maskwright_builtin.measures.key_variables.key_classes import classes_on
-from maskwright_builtin.measures.key_variables.key_sets import (
+from maskwright import Comparison, InputError, Measure, Measurement, MeasurePart, NamesFile, read
+from maskwright_builtin.key_counts.frequencies import count_keys, individual_risk, positive_weights, sampling_fraction
+from maskwright_builtin.measures.key_variables.key_classes import (
     KeySetsParams,
+    classes_on,
+    key_codes,
     key_set_mistakes,
     key_set_names,
     set_parts,
+    size_table,
     worst_of_sets,
 )
-from maskwright_builtin.measures.key_variables.records_in_bands import size_table
+from maskwright_builtin.measures.key_variables.partition_class_risks import (
+    K_MAP_OVER_PARTS,
+    k_map_of,
+    population_notes,
+)
+from maskwright_builtin.measures.key_variables.partition_class_sizes import (
+    K_ANONYMITY_OVER_PARTS,
+    UNIQUENESS_OVER_PARTS,
+    k_anonymity_of,
+    light_records,
+    uniqueness_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
+    from numpy.typing import NDArray
+
+    from maskwright import Dataset
 
 
 class KAnonymityParams(KeySetsParams, extra="forbid", frozen=True):
@@ -64,11 +82,15 @@ def k_anonymity(
         No key variables, or variables that a file does not have.
     """
     return worst_of_sets(
-        comparison, params, "k_anonymity", lambda keys: _on_keys(comparison, params, keys), direction="higher"
+        comparison,
+        params,
+        "k_anonymity",
+        lambda keys: _k_anonymity_on_keys(comparison, params, keys),
+        direction="higher",
     )
 
 
-def _on_keys(comparison: Comparison, params: KAnonymityParams, keys: tuple[str, ...]) -> Measurement:
+def _k_anonymity_on_keys(comparison: Comparison, params: KAnonymityParams, keys: tuple[str, ...]) -> Measurement:
     classes = classes_on(comparison, keys, "k_anonymity")
     sizes = classes.size[classes.of_record]
     risk = 100.0 / sizes
@@ -81,7 +103,7 @@ def _on_keys(comparison: Comparison, params: KAnonymityParams, keys: tuple[str, 
     return replace(found, per_record=risk)
 
 
-def _parts(params: KAnonymityParams) -> Iterator[MeasurePart]:
+def _k_anonymity_parts(params: KAnonymityParams) -> Iterator[MeasurePart]:
     yield MeasurePart("classes", "count", "lower")
     yield MeasurePart("below_k", "percent", range=(0.0, 100.0))
     yield MeasurePart("mean_risk", "percent", range=(0.0, 100.0))
@@ -98,7 +120,7 @@ K_ANONYMITY = Measure(
     params=KAnonymityParams,
     uses=key_set_names,
     check=key_set_mistakes,
-    parts=_parts,
+    parts=_k_anonymity_parts,
     compares_unpaired=True,
     of_one_file=True,
     merging=K_ANONYMITY_OVER_PARTS,
@@ -106,4 +128,222 @@ K_ANONYMITY = Measure(
     invariant_to={"affine", "records", "columns"},
     reference="Samarati (2001), IEEE Transactions on Knowledge and Data Engineering 13(6), 1010-1027",
     summary="Size of the smallest class of masked records with equal key variables.",
+)
+
+
+class KMapParams(KeySetsParams, extra="forbid", frozen=True):
+    """The key variables, the population, and a k to count by."""
+
+    k: int = Field(3, ge=2, description="`parts` count the records that fewer people than this are like.")
+    population: Annotated[Path | None, NamesFile()] = Field(
+        None,
+        description="File of the population, or of a register of it, with the keys as the masked file has them; its "
+        "ending tells the format. Left out, the population is estimated by the weights.",
+    )
+
+
+def k_map(
+    comparison: Comparison,
+    params: KMapParams,
+    rng: np.random.Generator,  # noqa: ARG001
+) -> Measurement:
+    """Smallest number of people in the population who have the keys of some masked record.
+
+    ``min over records i of #{people u : keys(u) = keys(i)}``. Where an intruder does not know who is in the file, it is
+    the population that somebody has to hide in, and not the file: k-map is weaker than k-anonymity, never stronger.
+
+    With a population file people are counted in it: those who have what the record shows, whatever stands in its
+    missing keys, and show all of it themselves. A record that nobody of the population is like is an error: the file
+    is not that of its population, or its keys are coded otherwise. Without one, F is the sum of the weights of the
+    records with these keys, an estimate, and poor where f is small; without weights the file is taken to be the
+    population. Then a missing key is a value of its own. People are counted, and not households.
+
+    There is no interval: with a population file nothing is estimated.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    params : KMapParams
+    rng : numpy.random.Generator
+        Not used.
+
+    Returns
+    -------
+    Measurement
+        `parts`: ``below_k``, percent of records that fewer than k people are like; ``mean_risk``, mean of 100 / F in
+        percent. `per_record`: 100 / F.
+
+    Raises
+    ------
+    InputError
+        No key variables, variables that a file does not have, records without a match in the population.
+    """
+    population = None if params.population is None else read(params.population)
+    return worst_of_sets(
+        comparison,
+        params,
+        "k_map",
+        lambda keys: _k_map_on_keys(comparison, params, population, keys),
+        direction="higher",
+    )
+
+
+def _k_map_on_keys(
+    comparison: Comparison, params: KMapParams, population: Dataset | None, keys: tuple[str, ...]
+) -> Measurement:
+    notes = [f"key variables: {', '.join(keys)}"]
+    if population is None:
+        weights, about_weights = positive_weights(comparison.masked_weights())
+        notes += [*population_notes(weights is not None), *about_weights]
+        people = count_keys(key_codes(comparison, keys, "k_map"), "own", weights).population
+    else:
+        people = _found_in(population, comparison, keys)
+        notes.append(f"the population has {len(population)} records")
+    risk = 100.0 / people
+    below = int((people < params.k).sum())
+    found = k_map_of(float(people.min()), below, float(risk.sum()), len(people), params.k, keys, notes)
+    return replace(found, per_record=risk)
+
+
+def _found_in(population: Dataset, comparison: Comparison, keys: tuple[str, ...]) -> NDArray[np.float64]:
+    """People of the population file who have what each masked record shows."""
+    if not len(comparison.masked):
+        raise InputError("k_map: there is nothing to measure: the masked file has no records")
+    for name in keys:
+        if name not in population:
+            near = difflib.get_close_matches(name, population.names, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(population.names[:8])}"
+            raise InputError(f"k_map: the population file has no variable {name!r}{hint}")
+    together = Comparison(population, comparison.masked, ())
+    codes = [together.keys(name) for name in keys]
+    # What the sample's records count among themselves is taken off again: left are the people of the population.
+    both = count_keys([np.concatenate(pair) for pair in codes], "subset").file[len(population) :]
+    people = both - count_keys([sample for _, sample in codes], "subset").file
+    without = int((people == 0).sum())
+    if without:
+        raise InputError(
+            f"k_map: {without} record(s) have keys that nobody in the population file has: the file is not that of the "
+            "population, or its keys are coded otherwise than those of the masked file"
+        )
+    return people.astype(np.float64)
+
+
+def _k_map_parts(params: KMapParams) -> Iterator[MeasurePart]:
+    yield MeasurePart("below_k", "percent", range=(0.0, 100.0))
+    yield MeasurePart("mean_risk", "percent", range=(0.0, 100.0))
+    yield from set_parts(params, "count", "higher", (0.0, None))
+
+
+K_MAP = Measure(
+    name="k_map",
+    compute=k_map,
+    kind="risk",
+    unit="count",
+    direction="higher",
+    range=(0.0, None),
+    params=KMapParams,
+    uses=key_set_names,
+    check=key_set_mistakes,
+    parts=_k_map_parts,
+    compares_unpaired=True,
+    of_one_file=True,
+    merging=K_MAP_OVER_PARTS,
+    invariant_to={"affine", "records", "columns"},
+    reference="Sweeney (2002), k-anonymity: a model for protecting privacy, International Journal on Uncertainty, "
+    "Fuzziness and Knowledge-Based Systems 10(5), 557-570; El Emam and Dankar (2008), Journal of the American Medical "
+    "Informatics Association 15(5), 627-637",
+    summary="Smallest number of people in the population, counted or estimated, with the keys of a masked record.",
+)
+
+
+def uniqueness(
+    comparison: Comparison,
+    params: KeySetsParams,
+    rng: np.random.Generator,  # noqa: ARG001
+) -> Measurement:
+    """Percent of masked records that are alone with their combination of key variables.
+
+    With f the size of a record's class in the file, the value is ``100 #{f = 1} / n``. Where sampling weights are
+    declared, a class stands for about ``F = sum of weights`` people, the sampling fraction is ``pi = f / F``, and with
+    the size of the class in the population negative binomial given f, the risk of a record is ``E(1 / F | f) = pi^f / f
+    * 2F1(f, f; f + 1; 1 - pi)``; a sample unique is unique in the population with probability pi.
+
+    A missing cell is a value of its own. A record whose weight is missing or below 1 counts with weight 1. Where
+    households are declared, f is the number of households in the class, and its weight that of their first
+    records.
+
+    There is no interval: the value is a count of the file that is released, in which nothing is estimated. What
+    sampling leaves open, whether someone unique in the file is so in the population, is in the parts.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    params : KeySetsParams
+    rng : numpy.random.Generator
+        Not used.
+
+    Returns
+    -------
+    Measurement
+        `parts` with weights: ``population_uniques``, percent of records expected to be alone in the population;
+        ``mean_risk``, mean over records of the chance in percent of a correct link to the population. `per_record`:
+        that chance; without weights 100 for a unique record, else 0.
+
+    Raises
+    ------
+    InputError
+        No key variables, or variables that a file does not have.
+    """
+    return worst_of_sets(
+        comparison, params, "uniqueness", lambda keys: _uniqueness_on_keys(comparison, keys), direction="lower"
+    )
+
+
+def _uniqueness_on_keys(comparison: Comparison, keys: tuple[str, ...]) -> Measurement:
+    notes = []
+    weights = comparison.masked_weights()
+    usable = None if weights is None else np.where(weights >= 1.0, weights, 1.0)
+    codes = key_codes(comparison, keys, "uniqueness")
+    counts = count_keys(codes, "own", usable, comparison.masked_households())
+    unique = counts.file == 1
+    parts: dict[str, float] = {}
+    per_record = np.where(unique, 100.0, 0.0)
+    if weights is not None:
+        changed = int((~(weights >= 1.0)).sum())
+        if changed:
+            notes.append(light_records(changed))
+        fraction, _ = sampling_fraction(counts.file, counts.population)
+        per_record = 100.0 * individual_risk(counts.file, fraction)
+        parts = {
+            "population_uniques": 100.0 * float(np.where(unique, fraction, 0.0).mean()),
+            "mean_risk": float(per_record.mean()),
+        }
+    return replace(uniqueness_of(int(unique.sum()), len(unique), keys, parts, notes), per_record=per_record)
+
+
+def _uniqueness_parts(params: KeySetsParams) -> Iterator[MeasurePart]:
+    yield MeasurePart("population_uniques", "percent", range=(0.0, 100.0))
+    yield MeasurePart("mean_risk", "percent", range=(0.0, 100.0))
+    yield from set_parts(params, "percent", "lower", (0.0, 100.0))
+
+
+UNIQUENESS = Measure(
+    name="uniqueness",
+    compute=uniqueness,
+    kind="risk",
+    unit="percent",
+    direction="lower",
+    range=(0.0, 100.0),
+    params=KeySetsParams,
+    uses=key_set_names,
+    check=key_set_mistakes,
+    parts=_uniqueness_parts,
+    compares_unpaired=True,
+    of_one_file=True,
+    merging=UNIQUENESS_OVER_PARTS,
+    counts_households=True,
+    invariant_to={"affine", "records", "columns"},
+    reference="Benedetti and Franconi (1998), Statistical and technological solutions for controlled data "
+    "dissemination, New Techniques and Technologies for Statistics",
+    summary="Percent of masked records alone with their key variables; with weights also in the population.",
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright import processors
-from maskwright_builtin.key_counts.classes import classes_of
+from maskwright_builtin.key_counts.frequencies import classes_of
 from maskwright_builtin.numerics.threads import in_order
 
 if TYPE_CHECKING:

@@ -10,18 +10,19 @@ import numpy as np
 from pydantic import Field
 
 from maskwright import Comparison, InputError, Measure, Measurement, MeasurePart, Problem
-from maskwright_builtin.key_counts.classes import classes_of
-from maskwright_builtin.measures.key_variables.class_size_models import pitman, zayatz
-from maskwright_builtin.measures.key_variables.key_classes import key_codes
-from maskwright_builtin.measures.key_variables.key_sets import (
+from maskwright_builtin.key_counts.frequencies import classes_of
+from maskwright_builtin.measures.key_variables.key_classes import (
+    FractionParams,
     KeySetsParams,
+    key_codes,
     key_set_mistakes,
     key_set_names,
     listed,
+    sampling_fraction,
     set_parts,
     worst_of_sets,
 )
-from maskwright_builtin.measures.key_variables.log_linear import (
+from maskwright_builtin.measures.key_variables.population_models import (
     LARGEST_SEARCHED,
     LARGEST_TABLE,
     KeyTable,
@@ -29,10 +30,11 @@ from maskwright_builtin.measures.key_variables.log_linear import (
     fit,
     main_effects,
     matching_risk,
+    pitman,
     remaining,
     search,
+    zayatz,
 )
-from maskwright_builtin.measures.key_variables.sampling_fraction import FractionParams, sampling_fraction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright import Progress
-    from maskwright_builtin.measures.key_variables.log_linear import Fitted
+    from maskwright_builtin.measures.key_variables.population_models import Fitted
 
 Model = Literal["auto", "main_effects", "all_pairs", "zayatz", "pitman"]
 

@@ -8,12 +8,14 @@ import numpy as np
 from pydantic import Field
 
 from maskwright import Comparison, InputError, Measurable, Measure, Measurement, MeasurePart, MeasureTable, Problem
-from maskwright_builtin.measures.key_variables.key_classes import key_codes
-from maskwright_builtin.measures.key_variables.key_sets import (
+from maskwright_builtin.measures.key_variables.key_classes import (
+    FractionParams,
     KeySetsParams,
+    key_codes,
     key_set_mistakes,
     key_set_names,
     listed,
+    sampling_fraction,
     set_parts,
     worst_of_sets,
 )
@@ -23,7 +25,6 @@ from maskwright_builtin.measures.key_variables.minimal_sample_uniques import (
     different_rows,
     minimal_sample_uniques,
 )
-from maskwright_builtin.measures.key_variables.sampling_fraction import FractionParams, sampling_fraction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel, Field, field_validator
 
 from maskwright import Comparison, InputError, NamesVariables
-from maskwright_builtin.measures.common.pairing import listed
+from maskwright_builtin.measures.pairing import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

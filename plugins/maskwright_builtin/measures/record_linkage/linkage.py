@@ -1,4 +1,4 @@
-"""The chance that each masked record and its own original are linked when the nearest records are."""
+"""Linkage of nearest records, in each scenario of known variables, with the households of records."""
 
 from __future__ import annotations
 
@@ -8,20 +8,99 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from maskwright_builtin.measures.record_linkage.known_variables import KnownVariablesParams
-from maskwright_builtin.measures.record_linkage.nearest_pairing import PAIRING_DESCRIPTION, Pairing
-from maskwright_builtin.measures.record_linkage.nearest_records import count_nearer, find_nearest, squared_distances
-from maskwright_builtin.measures.record_linkage.relatives import (
-    HOUSEHOLD_DESCRIPTION,
-    Household,
-    large_households,
-    relatives,
+from maskwright import Comparison, Measurement, give_back_memory
+from maskwright_builtin.measures.pairing import households_of, listed
+from maskwright_builtin.measures.record_linkage.known_variables import (
+    KnownVariablesParams,
+    added_by_variable,
+    parts_of,
+    scenarios_of,
 )
+from maskwright_builtin.measures.record_linkage.nearest_records import (
+    MISSING_RULE,
+    PAIRING_DESCRIPTION,
+    Pairing,
+    comparable_values,
+    count_nearer,
+    find_nearest,
+    pairs_of,
+    squared_distances,
+)
+from maskwright_builtin.measures.uncertainty import interval_of_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from numpy.typing import NDArray
 
     from maskwright import Progress
+
+    Files = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+    """Original of shape (n, d), masked of shape (m, d), and the factor of each difference, (d,)."""
+
+
+LARGEST_VISITED = 300
+"""Households with more targets are searched like files; in smaller ones visiting every pair is faster."""
+
+Household = Literal["any", "all"]
+
+HOUSEHOLD_DESCRIPTION = (
+    "Where households are declared, a household counts as linked when 'any' of its records is, or "
+    "only when 'all' are; chances of its records are multiplied as independent ones."
+)
+
+
+def relatives(
+    households: NDArray[np.int64], target_households: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Pairs of queries and targets of one household: each time some queries and one target for each of them.
+
+    As many times as the largest household has targets, so that memory stays O(n); not those of `large_households`.
+    """
+    order, begin, end = _members(households, target_households)
+    size = end - begin
+    size[size > LARGEST_VISITED] = 0
+    for step in range(int(size.max(initial=0))):
+        chosen = np.flatnonzero(step < size)
+        yield chosen, order[begin[chosen] + step]
+
+
+def large_households(
+    households: NDArray[np.int64], target_households: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Households of more than `LARGEST_VISITED` targets: positions of the queries, and of the targets, of each."""
+    order, begin, end = _members(households, target_households)
+    large = np.flatnonzero(end - begin > LARGEST_VISITED)
+    large = large[np.argsort(begin[large], kind="stable")]
+    for chosen in np.split(large, np.flatnonzero(np.diff(begin[large])) + 1) if large.size else ():
+        yield chosen, np.sort(order[begin[chosen[0]] : end[chosen[0]]])
+
+
+def _members(
+    households: NDArray[np.int64], target_households: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Targets in the order of their households, and where those of each query begin and end."""
+    order = np.argsort(target_households, kind="stable")
+    members = target_households[order]
+    begin, end = (np.searchsorted(members, households, side=side) for side in ("left", "right"))
+    return order, begin, end
+
+
+def reached(
+    chance: NDArray[np.float64], households: NDArray[np.int64] | None, household: Household = "any"
+) -> NDArray[np.float64]:
+    """Chance that each record, or each household, is reached; shape (u,).
+
+    `chance`: of each masked record; shape (m,). `households`: household of each masked record; None when none are
+    declared; shape (m,). `household`: whether any of its records must be reached, or all; their chances are taken as
+    independent.
+    """
+    if households is None:
+        return chance
+    present, unit = np.unique(households, return_inverse=True)
+    product = np.ones(present.size)
+    np.multiply.at(product, unit, chance if household == "all" else 1.0 - chance)
+    return product if household == "all" else 1.0 - product
 
 
 Number = TypeVar("Number", bound=np.generic)
@@ -162,3 +241,62 @@ def _squared_distances(
 
 def _untold(share: float) -> None:
     """Progress of a part that is not told."""
+
+
+def _as_they_are(original: NDArray[np.float64], masked: NDArray[np.float64], weight: NDArray[np.float64]) -> Files:
+    return original, masked, weight
+
+
+def _columns(values: NDArray[np.float64], chosen: list[int]) -> NDArray[np.float64]:
+    """Columns of a file, (n, d); not copied where they are next to each other, as those known first are."""
+    return values[:, chosen[0] : chosen[-1] + 1] if np.all(np.diff(chosen) == 1) else values[:, chosen]
+
+
+def measure_linkage(
+    comparison: Comparison,
+    params: LinkageParams,
+    measure: str,
+    *,
+    own: bool = False,
+    space: Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], Files] | None = None,
+) -> Measurement:
+    """Percent linked, mean over scenarios, as `distance_record_linkage` documents it.
+
+    `own`: standardise each file by its own mean and standard deviation. `space`: from the known columns of both files,
+    paired row by row, to the coordinates whose Euclidean distance is meant.
+    """
+    scenarios = scenarios_of(params, comparison, measure)
+    used = sorted({j for scenario in scenarios for j in scenario.columns})
+    pairs = pairs_of(comparison, MISSING_RULE, params.pairing, [comparison.variables[j] for j in used])
+    values = comparable_values(comparison, pairs, range(len(used)), own=own)
+    notes = list(pairs.notes)
+    origin = np.arange(len(pairs.masked)) if pairs.origin is None else pairs.origin
+    households = households_of(comparison, pairs)
+    del pairs  # both files once more
+    if values.constant:
+        notes.append(f"constant in the original file and left out of the distances: {listed(values.constant)}")
+    household = np.arange(len(values.original)) if comparison.households is None else comparison.households
+    percents: list[float] = []
+    per_record = np.zeros(len(origin))
+    units = 0.0 * reached(per_record, households)
+    for done, scenario in enumerate(scenarios):
+
+        def progress(share: float, done: int = done) -> None:
+            comparison.progress((done + share) / len(scenarios))
+
+        columns = [used.index(j) for j in scenario.columns]
+        files = _columns(values.original, columns), _columns(values.masked, columns), values.weight[columns]
+        chance = chance_of_link(*(space or _as_they_are)(*files), origin, household, params, progress)
+        linked = reached(chance, households, params.household)
+        percents.append(100.0 * float(linked.mean()))
+        units += linked / len(scenarios)
+        per_record += 100.0 * chance / len(scenarios)
+        give_back_memory()
+    return Measurement(
+        float(np.mean(percents)),
+        parts=parts_of(scenarios, percents),
+        per_variable=added_by_variable(scenarios, percents, comparison.variables),
+        per_record=per_record,
+        interval=interval_of_mean(units),
+        notes=tuple(notes),
+    )

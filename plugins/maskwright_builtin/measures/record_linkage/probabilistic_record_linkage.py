@@ -9,23 +9,24 @@ import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
 from maskwright import Comparison, InputError, Measure, Measurement, NamesVariables
-from maskwright_builtin.measures.common.pairing import households_of, listed, pair_records, present_values, spread
-from maskwright_builtin.measures.common.uncertainty import interval_of_mean
-from maskwright_builtin.measures.record_linkage.agreement import (
+from maskwright_builtin.measures.pairing import households_of, listed, pair_records, present_values, spread
+from maskwright_builtin.measures.record_linkage.fellegi_sunter import (
+    Classes,
     best_same_cell,
     best_within,
+    fit_classes,
     same_cell_patterns,
     within_patterns,
 )
-from maskwright_builtin.measures.record_linkage.fellegi_sunter import Classes, fit_classes
 from maskwright_builtin.measures.record_linkage.known_variables import FIRST_VARIABLES, Names, not_compared, positions
-from maskwright_builtin.measures.record_linkage.relatives import (
+from maskwright_builtin.measures.record_linkage.linkage import (
     HOUSEHOLD_DESCRIPTION,
     Household,
     large_households,
     reached,
     relatives,
 )
+from maskwright_builtin.measures.uncertainty import interval_of_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright import Measurable, Progress
-    from maskwright_builtin.measures.common.pairing import Pairs
+    from maskwright_builtin.measures.pairing import Pairs
 
 MISSING_RULE = "a missing cell agrees with nothing"
 MOST_VARIABLES = 12

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from maskwright_builtin.methods.distribution.distortion import PROBABILITY_DISTRIBUTION
-from maskwright_builtin.methods.distribution.resampling import RESAMPLING
+from maskwright_builtin.methods.distribution.distortion import PROBABILITY_DISTRIBUTION, RESAMPLING
 
 __all__ = ["PROBABILITY_DISTRIBUTION", "RESAMPLING"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskwright_builtin.methods.distribution.family_names import FamilyName
+    from maskwright_builtin.methods.distribution.distortion import FamilyName
 
 _STEPS = 50
 

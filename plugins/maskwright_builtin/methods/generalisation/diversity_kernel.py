@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.methods.generalisation.kinds_of_bound import DISTINCT, ENTROPY, EQUAL, RECURSIVE
+from maskwright_builtin.methods.class_criteria import DISTINCT, ENTROPY, EQUAL, RECURSIVE
 from maskwright_builtin.numerics.compilation import compiled
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from maskwright import Band, Block, InputError, Masked, Method, PromisesK, Variable, write_dates
-from maskwright_builtin.methods.key_class_parameters import KeyNames
-from maskwright_builtin.methods.suppression.keys import key_positions
+from maskwright_builtin.methods.key_classes import KeyNames, key_positions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

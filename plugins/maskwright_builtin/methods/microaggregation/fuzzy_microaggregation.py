@@ -18,15 +18,15 @@ from maskwright_builtin.methods.microaggregation.fuzzy_clustering import (
     fuzzy_c_means,
     means_of_present,
 )
-from maskwright_builtin.methods.microaggregation.fuzzy_clustering.memberships import memberships_in
-from maskwright_builtin.methods.microaggregation.fuzzy_clustering.starting import random_means
+from maskwright_builtin.methods.microaggregation.fuzzy_clustering.clustering import memberships_in
+from maskwright_builtin.methods.microaggregation.fuzzy_clustering.drawing import random_means
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.constraint import Projection
+    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.geometry import Projection
 
 DEFAULT_K = 5
 
@@ -275,7 +275,7 @@ def _cluster(
             tolerance=params.tolerance,
             max_iterations=params.max_iterations,
             float32=params.float32,
-            progress=partial(_told, block, start, params.starts),
+            progress=partial(_report_progress, block, start, params.starts),
         )
         if best is None or found.objective[-1] < best.objective[-1]:
             best = found
@@ -306,7 +306,7 @@ def _projector(records: _Records, block: Block) -> Projection | None:
     return onto_edits
 
 
-def _told(block: Block, start: int, starts: int, share: float) -> None:
+def _report_progress(block: Block, start: int, starts: int, share: float) -> None:
     # The draw, and the pass that ends a clustering, come on top.
     block.progress(0.95 * (start + share) / starts)
 

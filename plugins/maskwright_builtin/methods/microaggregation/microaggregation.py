@@ -1,16 +1,101 @@
-"""Microaggregation: records are replaced by the representative of their cluster of at least k records."""
+"""Microaggregation and individual ranking: records replaced by representatives of clusters of at least k."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
+from pydantic import ValidationError as InvalidParams
 
-from maskwright import Block, InputError, Masked, Method, PromisesK, UsesWeights, aggregate
-from maskwright_builtin.methods.microaggregation.chosen_partition import PartitionName, chosen_partition
-from maskwright_builtin.methods.microaggregation.household_groups import with_enough_households
-from maskwright_builtin.methods.microaggregation.operators import OPERATOR_OF_TYPE
+from maskwright import (
+    Block,
+    InputError,
+    Masked,
+    Method,
+    NamesPartition,
+    NoParams,
+    Partition,
+    PromisesK,
+    UsesWeights,
+    aggregate,
+    find_partition,
+)
+from maskwright_builtin.partitions.records import consecutive_groups
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+OPERATOR_OF_TYPE = {
+    "continuous": "mean",
+    "integer": "mean",
+    "date": "mean",
+    "datetime": "mean",
+    "ordinal": "lower_median",
+    "nominal": "mode",
+}
+"""By the type of the variable."""
+
+
+def _one_partition(partition: str | dict[str, dict[str, Any]]) -> str | dict[str, dict[str, Any]]:
+    if isinstance(partition, dict) and len(partition) != 1:
+        raise ValueError(f"name one partition, as in {{mdav: {{}}}}; there are {len(partition)}")
+    return partition
+
+
+PartitionName = Annotated[str | dict[str, dict[str, Any]], AfterValidator(_one_partition), NamesPartition()]
+"""Type of the parameter: the name of a partition, or {name: {its parameters}}."""
+
+
+def chosen_partition(chosen: str | dict[str, dict[str, Any]]) -> tuple[Partition, BaseModel]:
+    """Return the partition plugin that a parameter names, and its parameters."""
+    name, given = (chosen, {}) if isinstance(chosen, str) else next(iter(chosen.items()))
+    partition = find_partition(name)
+    try:
+        return partition, partition.params.model_validate(given)
+    except InvalidParams as error:
+        said = "; ".join(
+            f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}" for problem in error.errors()
+        )
+        raise InputError(f"partition {name!r}: {said}") from error
+
+
+def households_in(labels: NDArray[np.int64], households: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Number of different households in each group; shape (c,)."""
+    return np.bincount(np.unique(np.stack([labels, households], axis=1), axis=0)[:, 0], minlength=int(labels.max()) + 1)
+
+
+def with_enough_households(
+    labels: NDArray[np.int64], households: NDArray[np.int64], points: NDArray[np.float64], k: int
+) -> NDArray[np.int64]:
+    """Join groups until each holds records of at least k households.
+
+    Round after round, the groups with fewest households first, each that is short of k is joined with the group whose
+    centroid is nearest to its own, unless it was joined by another one in the same round.
+
+    `labels`: groups 0..c-1; shape (n,). `households`: at least k different ones; shape (n,). `points`: standardised
+    records; shape (n, q). Returns groups 0..d-1, d <= c; shape (n,).
+    """
+    from scipy.spatial import cKDTree  # heavy: plugins are listed without it
+
+    while True:
+        count = households_in(labels, households)
+        small = np.flatnonzero(count < k)
+        if not len(small) or len(count) == 1:
+            return labels
+        size = np.bincount(labels)
+        centroids = np.stack([np.bincount(labels, weights=column) / size for column in points.T], axis=1)
+        nearest = np.asarray(cKDTree(centroids).query(centroids[small], k=2)[1])
+        other = np.where(nearest[:, 0] == small, nearest[:, 1], nearest[:, 0])
+        target = np.arange(len(count))
+        joined = np.zeros(len(count), dtype=np.bool_)
+        for place in np.argsort(count[small], kind="stable"):
+            one, into = small[place], other[place]
+            if not joined[one]:
+                target[target == one] = target[into]
+                joined[[one, into]] = True
+        labels = np.unique(target[labels], return_inverse=True)[1].astype(np.int64)
 
 
 class MicroaggregationParams(BaseModel, extra="forbid", frozen=True):
@@ -35,7 +120,7 @@ class MicroaggregationParams(BaseModel, extra="forbid", frozen=True):
     )
 
 
-def protect(block: Block, params: MicroaggregationParams, rng: np.random.Generator) -> Masked:
+def protect_by_microaggregation(block: Block, params: MicroaggregationParams, rng: np.random.Generator) -> Masked:
     """Replace every record by the representative of its cluster.
 
     Parameters
@@ -103,7 +188,7 @@ def protect(block: Block, params: MicroaggregationParams, rng: np.random.Generat
 
 MICROAGGREGATION = Method(
     name="microaggregation",
-    protect=protect,
+    protect=protect_by_microaggregation,
     params=MicroaggregationParams,
     scope="group",
     cut="near",
@@ -116,4 +201,100 @@ MICROAGGREGATION = Method(
     reference="Domingo-Ferrer and Mateo-Sanz (2002), IEEE Trans. Knowl. Data Eng. 14(1), 189-201",
     summary="Replaces records by the mean, median or mode of clusters of at least k similar records.",
     example="method: microaggregation\nparams: {k: 5, partition: refine}\n",
+)
+
+
+class IndividualRankingParams(BaseModel, extra="forbid", frozen=True):
+    """Parameters of individual ranking."""
+
+    k: Annotated[int, PromisesK()] = Field(
+        default=3,
+        ge=2,
+        strict=True,
+        description="Smallest number of records of a cluster, for each variable on its own. More protects more and "
+        "loses more; usual: 3 to 10.",
+    )
+    groups: Literal["optimal", "fixed"] = Field(
+        default="optimal",
+        description="'optimal': clusters of k to 2k - 1 with the smallest sum of squares. 'fixed': clusters of k, the "
+        "middle one takes the remainder.",
+    )
+
+
+def protect_by_individual_ranking(block: Block, params: IndividualRankingParams, rng: np.random.Generator) -> Masked:
+    """Replace every value by the representative of its cluster of neighbours in the sorted column.
+
+    Parameters
+    ----------
+    block : Block
+        Of one variable. The plan's operator makes the representatives; without one, a mean for numbers and a lower
+        median for ordinal variables.
+    params : IndividualRankingParams
+    rng : numpy.random.Generator
+        Left alone.
+
+    Returns
+    -------
+    Masked
+        With labels and representatives. Clusters hold at least k values; missing cells stay missing, and are counted
+        to the first cluster. Fewer than 2k values are one cluster. Equal values are cut in the order of the records.
+
+    Raises
+    ------
+    InputError
+        When the block has not exactly one variable, or has some values but fewer than k.
+
+    References
+    ----------
+    Defays, D. and Nanopoulos, P. (1993): Panels of enterprises and confidentiality: the small aggregates method.
+    Proceedings of the 1992 symposium on design and analysis of longitudinal surveys, Statistics Canada, 195-204; the
+    fixed clusters as in Mateo-Sanz's thesis (MicOI). Optimal clusters: Hansen and Mukherjee (2003), IEEE
+    Transactions on Knowledge and Data Engineering 15(4), 1043-1044.
+    """
+    if block.p != 1:
+        raise InputError(f"individual_ranking masks one variable at a time; this block has {block.p}")
+    present = np.flatnonzero(~block.missing[:, 0])
+    if 0 < len(present) < params.k:
+        raise InputError(
+            f"k = {params.k} is larger than the number of records with a value of {block.names[0]!r}, {len(present)}: "
+            f"no cluster of {params.k} values exists"
+        )
+    labels = np.zeros(block.n, dtype=np.int64)
+    values = np.ascontiguousarray(block.values[present])
+    if params.groups == "optimal":
+        part = Block(
+            values, np.zeros(values.shape, dtype=np.bool_), block.variables, center=block.center, scale=block.scale
+        )
+        labels[present] = find_partition("univariate").cluster(part, params.k, NoParams(), rng)
+    else:
+        labels[present] = consecutive_groups(values[:, 0], params.k)
+    operators = block.operators or tuple(OPERATOR_OF_TYPE[variable.type] for variable in block.variables)
+    representatives = aggregate(block.values, block.missing, labels, operators)
+    masked = representatives[labels]
+    masked[block.missing] = np.nan
+    sizes = np.bincount(labels[present], minlength=len(representatives))
+    return Masked(
+        values=masked,
+        missing=block.missing.copy(),
+        labels=labels,
+        representatives=representatives,
+        notes={"clusters": len(sizes), "smallest_cluster": int(sizes.min()), "largest_cluster": int(sizes.max())},
+    )
+
+
+INDIVIDUAL_RANKING = Method(
+    name="individual_ranking",
+    protect=protect_by_individual_ranking,
+    params=IndividualRankingParams,
+    scope="variable",
+    cut="near",
+    variable_types={"continuous", "integer", "date", "datetime", "ordinal"},
+    handles_missing=True,
+    # Under the operator that the plan chooses: domain under the lower median, means under "mean".
+    preserves={"range", "domain", "mean", "k"},
+    deterministic=True,
+    reference="Defays and Nanopoulos (1993), Panels of enterprises and confidentiality: the small aggregates method, "
+    "Statistics Canada, 195-204; Hansen and Mukherjee (2003), IEEE Trans. Knowl. Data Eng. 15(4), 1043-1044",
+    summary="Replaces the values of each variable on its own by the means of clusters of at least k neighbours.",
+    example="method: individual_ranking\nparams: {k: 5, groups: optimal, k_guarantee: report}\n",
 )

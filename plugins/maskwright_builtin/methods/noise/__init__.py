@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from maskwright_builtin.methods.noise.additive import ADDITIVE_NOISE
-from maskwright_builtin.methods.noise.correlated import CORRELATED_NOISE
-from maskwright_builtin.methods.noise.multiplicative import MULTIPLICATIVE_NOISE
+from maskwright_builtin.methods.noise.correlated_noise import CORRELATED_NOISE
+from maskwright_builtin.methods.noise.independent_noise import ADDITIVE_NOISE, MULTIPLICATIVE_NOISE
 
 __all__ = ["ADDITIVE_NOISE", "CORRELATED_NOISE", "MULTIPLICATIVE_NOISE"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maskwright_builtin.methods.post_randomisation.correction import corrected_counts
+from maskwright_builtin.methods.post_randomisation.markov import corrected_counts
 from maskwright_builtin.methods.post_randomisation.ordinal_noise import ORDINAL_NOISE
 from maskwright_builtin.methods.post_randomisation.pram import PRAM
 

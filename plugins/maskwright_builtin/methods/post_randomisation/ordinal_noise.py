@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from maskwright import Block, CompanionVariables, Gathering, Masked, Method
 from maskwright_builtin.methods.post_randomisation.markov import MarkovMatrix, mixed, neighbours
-from maskwright_builtin.methods.post_randomisation.randomising import (
+from maskwright_builtin.methods.post_randomisation.randomisation import (
     Randomising,
     cells_of_all,
     cells_of_part,
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from maskwright import Variable
-    from maskwright_builtin.methods.post_randomisation.cells import Stratum
-    from maskwright_builtin.methods.post_randomisation.randomising import Moves, Transition
+    from maskwright_builtin.methods.post_randomisation.randomisation import Moves, Stratum, Transition
 
 
 class OrdinalNoiseParams(BaseModel, extra="forbid", frozen=True):
@@ -96,14 +95,14 @@ def cells_together(facts: Sequence[Mapping[str, Any]], params: OrdinalNoiseParam
     return cells_of_all(facts)
 
 
-def said_of_all(
+def randomisation_notes(
     gathered: Mapping[str, Any], variables: Sequence[Variable], params: OrdinalNoiseParams
 ) -> Mapping[str, Any]:
     """Notes on the matrices."""
     return notes_of_all(gathered, variables, _randomising(params))
 
 
-GATHERING = Gathering(partial=cells_of_some, merged=cells_together, notes=said_of_all)
+GATHERING = Gathering(partial=cells_of_some, merged=cells_together, notes=randomisation_notes)
 
 
 ORDINAL_NOISE = Method(

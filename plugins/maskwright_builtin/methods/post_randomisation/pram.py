@@ -11,7 +11,6 @@ import numpy as np
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from maskwright import Block, CompanionVariables, Gathering, InputError, Masked, Method
-from maskwright_builtin.methods.post_randomisation.cells import joined
 from maskwright_builtin.methods.post_randomisation.markov import (
     MarkovMatrix,
     Retaining,
@@ -21,10 +20,11 @@ from maskwright_builtin.methods.post_randomisation.markov import (
     mixed,
     uniform_retaining,
 )
-from maskwright_builtin.methods.post_randomisation.randomising import (
+from maskwright_builtin.methods.post_randomisation.randomisation import (
     Randomising,
     cells_of_all,
     cells_of_part,
+    joined,
     notes_of_all,
     randomised,
     refuse_many_cells,
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright import Variable
-    from maskwright_builtin.methods.post_randomisation.cells import Stratum
-    from maskwright_builtin.methods.post_randomisation.randomising import Moves, Transition
+    from maskwright_builtin.methods.post_randomisation.randomisation import Moves, Stratum, Transition
 
 SUM = 1e-9
 """How far the sum of stated probabilities may be from 1."""
@@ -192,12 +191,14 @@ def cells_together(facts: Sequence[Mapping[str, Any]], params: PramParams) -> Ma
     return cells_of_all(facts)
 
 
-def said_of_all(gathered: Mapping[str, Any], variables: Sequence[Variable], params: PramParams) -> Mapping[str, Any]:
+def randomisation_notes(
+    gathered: Mapping[str, Any], variables: Sequence[Variable], params: PramParams
+) -> Mapping[str, Any]:
     """Notes on the matrices."""
     return notes_of_all(gathered, variables, _randomising(params))
 
 
-GATHERING = Gathering(partial=cells_of_some, merged=cells_together, notes=said_of_all)
+GATHERING = Gathering(partial=cells_of_some, merged=cells_together, notes=randomisation_notes)
 
 
 def transition(params: PramParams, stratum: Stratum, moves: Moves) -> Transition:

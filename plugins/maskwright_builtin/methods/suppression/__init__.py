@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from maskwright_builtin.methods.suppression.local_suppression import LOCAL_SUPPRESSION
-from maskwright_builtin.methods.suppression.record_suppression import RECORD_SUPPRESSION
+from maskwright_builtin.methods.suppression.local_suppression import LOCAL_SUPPRESSION, RECORD_SUPPRESSION
 
 __all__ = ["LOCAL_SUPPRESSION", "RECORD_SUPPRESSION"]

@@ -1,4 +1,4 @@
-"""Local suppression: key cells of rare records are emptied until every combination of keys has k records."""
+"""Local suppression of key cells, and suppression of whole records, of rare key combinations."""
 
 from __future__ import annotations
 
@@ -10,29 +10,28 @@ import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
 from maskwright import Block, InputError, NamesVariables, Removed, Remover
-from maskwright_builtin.key_counts.counts import count_keys
-from maskwright_builtin.methods.key_class_parameters import (
+from maskwright_builtin.key_counts.frequencies import count_keys
+from maskwright_builtin.methods.key_classes import (
+    GONE,
     Importance,
     KeyNames,
     LargestDistance,
     LeastDiversity,
     SmallestClass,
-)
-from maskwright_builtin.methods.suppression.diverse_classes import with_diverse_classes
-from maskwright_builtin.methods.suppression.keys import (
-    GONE,
+    class_size,
     emptied_cells,
     kept_in_households,
     key_codes,
     key_positions,
 )
-from maskwright_builtin.methods.suppression.matching_counts import matching_k, silent
-from maskwright_builtin.methods.suppression.own_classes import k_anonymous
+from maskwright_builtin.methods.suppression.class_suppression import k_anonymous, with_diverse_classes
+from maskwright_builtin.methods.suppression.matching_suppression import matching_k, silent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
 
 BOUGHT = (
     "some published combinations of keys count k by the emptied keys of other records alone: fewer than half of the k "
@@ -87,7 +86,7 @@ class LocalSuppressionParams(BaseModel, extra="forbid", frozen=True):
         return self
 
 
-def remove(block: Block, params: LocalSuppressionParams, rng: np.random.Generator) -> Removed:  # noqa: ARG001 - the contract
+def suppress_cells(block: Block, params: LocalSuppressionParams, rng: np.random.Generator) -> Removed:  # noqa: ARG001 - the contract
     """Empty key cells until every combination of keys is that of k records or more.
 
     Greedy. Sets of keys are tried, those worth least first; of those worth the same, the one that brings most of the
@@ -237,7 +236,7 @@ def _as_counted(params: LocalSuppressionParams) -> Remover:
 
 LOCAL_SUPPRESSION = Remover(
     name="local_suppression",
-    remove=remove,
+    remove=suppress_cells,
     params=LocalSuppressionParams,
     takes_away="cells",
     preserves={"k"},
@@ -248,4 +247,49 @@ LOCAL_SUPPRESSION = Remover(
     "J. Stat. Softw. 67(4); Sweeney (2002), Int. J. Uncertain. Fuzz. 10(5), 571-588",
     summary="Empties cells of the key variables until every combination of keys has at least k records.",
     example="method: local_suppression\nparams: {k: 3}\n",
+)
+
+
+class RecordSuppressionParams(BaseModel, extra="forbid", frozen=True):
+    """Parameters of whole-record suppression."""
+
+    k: SmallestClass = 3
+    keys: KeyNames = ()
+
+
+def suppress_records(block: Block, params: RecordSuppressionParams, rng: np.random.Generator) -> Removed:  # noqa: ARG001 - the contract
+    """Leave out every record whose class on the keys has fewer than k records.
+
+    With f(x) the number of records with the key x, the records with f(x) >= k stay, as they are. Classes that stay
+    lose nobody, so one pass reaches k. Estimates from the file are biased towards what is common, and weights are not
+    changed: who is left out is not left out at random.
+
+    `block`: an empty cell is a value of its own.
+
+    Hundepool, A. et al. (2012): Statistical Disclosure Control. Wiley, section 3.4. Samarati, P. (2001): Protecting
+    respondents' identities in microdata release. IEEE Transactions on Knowledge and Data Engineering 13(6), 1010-1027.
+    """
+    codes = key_codes(block, key_positions(block, params.keys))
+    kept = np.flatnonzero(class_size(codes, block.households) >= params.k).astype(np.int64)
+    if not len(kept):
+        what = "records" if block.households is None else "households"
+        raise InputError(f"no {params.k} {what} are equal on the keys, so no record would be left: use fewer keys")
+    return Removed(
+        kept_rows=kept,
+        notes={"records_left_out": block.n - len(kept), "records_kept": len(kept)},
+    )
+
+
+RECORD_SUPPRESSION = Remover(
+    name="record_suppression",
+    remove=suppress_records,
+    params=RecordSuppressionParams,
+    takes_away="records",
+    preserves={"k"},
+    deterministic=True,
+    counts_households=True,
+    reference="Samarati (2001), IEEE Trans. Knowl. Data Eng. 13(6), 1010-1027; Hundepool et al. (2012), Statistical "
+    "Disclosure Control, section 3.4",
+    summary="Leaves out the records that fewer than k records are equal to on the key variables.",
+    example="method: record_suppression\nparams: {k: 3}\n",
 )

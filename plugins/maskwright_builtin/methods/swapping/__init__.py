@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from maskwright_builtin.methods.swapping.data_shuffling import DATA_SHUFFLING
-from maskwright_builtin.methods.swapping.data_swapping import DATA_SWAPPING
-from maskwright_builtin.methods.swapping.rank_swapping import RANK_SWAPPING
 from maskwright_builtin.methods.swapping.targeted_swapping import TARGETED_SWAPPING
+from maskwright_builtin.methods.swapping.value_swapping import DATA_SHUFFLING, DATA_SWAPPING, RANK_SWAPPING
 
 __all__ = ["DATA_SHUFFLING", "DATA_SWAPPING", "RANK_SWAPPING", "TARGETED_SWAPPING"]

@@ -1,4 +1,4 @@
-"""Sequential synthesis by classification and regression trees, with edits kept by restricting donors."""
+"""Sequential synthesis by classification and regression trees (CART), without replicated uniques."""
 
 from __future__ import annotations
 
@@ -9,18 +9,53 @@ import numpy as np
 from pydantic import BaseModel, Field, field_validator
 
 from maskwright import Block, CompanionVariables, Completion, InputError, Masked, Method, NamesVariables, Variable
-from maskwright_builtin.methods.synthetic.donor_search import Tally
-from maskwright_builtin.methods.synthetic.missing_codes import drawn_missing_codes
-from maskwright_builtin.methods.synthetic.replicates import OriginalUniques
-from maskwright_builtin.methods.synthetic.sequence import Growth, SyntheticSequence, default_order
+from maskwright_builtin.methods.synthetic.donors import Tally
+from maskwright_builtin.methods.synthetic.sequential_trees import (
+    Growth,
+    SyntheticSequence,
+    default_order,
+    drawn_missing_codes,
+)
 from maskwright_builtin.numerics.trees.tree import TreeLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from maskwright import Progress
+
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(29)
+
+
+class OriginalUniques:
+    """Original records that no other equals, by a 64-bit hash of their values: chances of a mistake are below 1e-6.
+
+    `columns`: NaN where missing; missing cells are equal; shape (n,).
+    """
+
+    def __init__(self, columns: Sequence[NDArray[np.float64]]) -> None:
+        found, counts = np.unique(_hashed(columns), return_counts=True)
+        self._hashes = found[counts == 1]
+
+    def repeated(self, columns: Sequence[NDArray[np.float64]]) -> NDArray[np.bool_]:
+        """Records that are unique among these and equal to a unique original; shape (m,)."""
+        hashes = _hashed(columns)
+        _, place, counts = np.unique(hashes, return_inverse=True, return_counts=True)
+        return np.asarray((counts[place.ravel()] == 1) & np.isin(hashes, self._hashes))
+
+
+def _hashed(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.uint64]:
+    # Adding 0 makes negative zero positive; all missing cells have the same bits.
+    total = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column in columns:
+        bits = np.where(np.isnan(column), np.nan, column + 0.0).view(np.uint64)
+        total = (total ^ bits) * _ODD
+        total ^= total >> _SHIFT
+    return total
+
 
 REDRAWS = 20
 """Times that a record is drawn again when it breaks an edit, or repeats a unique original."""

@@ -9,11 +9,12 @@ from pydantic import Field
 
 from maskwright import Block, InputError, Iteration, Masked, Method
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering import fuzzy_c_means
-from maskwright_builtin.methods.microaggregation.fuzzy_clustering.starting import random_means
-from maskwright_builtin.methods.synthetic.regression import orthonormal_basis, regress
-from maskwright_builtin.methods.synthetic.roles import (
+from maskwright_builtin.methods.microaggregation.fuzzy_clustering.drawing import random_means
+from maskwright_builtin.methods.synthetic.regression import (
     RegressionRoles,
     independent_columns,
+    orthonormal_basis,
+    regress,
     require_records,
     require_spread,
 )

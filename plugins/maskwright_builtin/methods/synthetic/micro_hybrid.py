@@ -8,10 +8,15 @@ import numpy as np
 from pydantic import Field
 
 from maskwright import Block, InputError, Masked, Method, Variable
-from maskwright_builtin.methods.microaggregation.chosen_partition import PartitionName, chosen_partition
-from maskwright_builtin.methods.synthetic.moments_and_edits import MomentsAndEdits, note_moments, onto_edits
-from maskwright_builtin.methods.synthetic.regression import new_residuals, regress
-from maskwright_builtin.methods.synthetic.roles import independent_columns, require_records, require_spread
+from maskwright_builtin.methods.microaggregation.microaggregation import PartitionName, chosen_partition
+from maskwright_builtin.methods.synthetic.moment_adjustment import MomentsAndEdits, note_moments, onto_edits
+from maskwright_builtin.methods.synthetic.regression import (
+    independent_columns,
+    new_residuals,
+    regress,
+    require_records,
+    require_spread,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright_builtin.numerics.compilation import compiled, inlined
-from maskwright_builtin.numerics.distances import squared_distance
+from maskwright_builtin.numerics.spatial import squared_distance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

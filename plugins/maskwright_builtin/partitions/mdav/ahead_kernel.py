@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from maskwright_builtin.numerics.compilation import NONE, ZERO, compiled, inlined
-from maskwright_builtin.numerics.distances import squared_distance
+from maskwright_builtin.numerics.spatial import squared_distance
 from maskwright_builtin.partitions.mdav.leaves import LEAF, Leaves
 from maskwright_builtin.partitions.mdav.nearest import comes_before, keep_nearest
 from maskwright_builtin.partitions.mdav.search import (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright_builtin.numerics.compilation import compiled, inlined
-from maskwright_builtin.numerics.distances import squared_distance
+from maskwright_builtin.numerics.spatial import squared_distance
 from maskwright_builtin.partitions.mdav.ahead_kernel import write_in_order
 from maskwright_builtin.partitions.mdav.leaves import LEAF, Leaves
 from maskwright_builtin.partitions.mdav.nearest import keep_nearest

@@ -85,8 +85,8 @@ def mdav_labels(
     """
     # The compiler takes half a second to import: not before it is needed.
     from maskwright_builtin.partitions.mdav import kernel
-    from maskwright_builtin.partitions.mdav.foresight import TRIAL, Foresight
     from maskwright_builtin.partitions.mdav.leaves import cut_leaves
+    from maskwright_builtin.partitions.mdav.lookahead import TRIAL, Lookahead
     from maskwright_builtin.partitions.mdav.search import find_farthest, workspace
 
     n, p = standardised.shape
@@ -100,7 +100,7 @@ def mdav_labels(
     remaining, label, status = n, 0, kernel.SLICE_ENDED
     leaves = cut_leaves(standardised, np.arange(n), sums[0] / remaining)
     work, trial = workspace(leaves, k), True
-    with Foresight(standardised, k, threads) as foresight:
+    with Lookahead(standardised, k, threads) as foresight:
         foresight.start(leaves)
         while status != kernel.FEW_LEFT:
             if status == kernel.REBUILD:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright_builtin.numerics.compilation import compiled, inlined
-from maskwright_builtin.numerics.kd import select
+from maskwright_builtin.numerics.spatial import select
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from maskwright_builtin.numerics.compilation import NONE, ZERO, compiled_uncounted, inlined_uncounted
-from maskwright_builtin.numerics.distances import squared_distance
+from maskwright_builtin.numerics.spatial import squared_distance
 from maskwright_builtin.partitions.refine.descent_kernel import descend
 from maskwright_builtin.partitions.refine.groups import (
     FREE,

@@ -217,7 +217,7 @@ def _refined(
 ) -> NDArray[np.int64]:
     """The groups of the best of several searches, or, of more than one run, the best of all their groups."""
     # The compiler takes half a second to import: not before it is needed.
-    from maskwright_builtin.partitions.refine.neighbours import nearest_records
+    from maskwright_builtin.partitions.refine.search import nearest_records
 
     started, neared = 0.2, 0.7 if kicks_per_group == 0 else 0.3
     searched = 1.0 if runs == 1 else 0.7

@@ -1,4 +1,4 @@
-"""Searches for a smaller sum of squares from the same first partition: a descent, then kicks, side by side."""
+"""Local search for a smaller sum of squares from one partition, and the neighbours it moves between."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from maskwright import Progress
     from maskwright_builtin.partitions.refine.groups import Groups
+
 
 LONG_FROM = 50
 """Kicks per group of a long search, in which more kicks gain more, in the same time, than more neighbours."""
@@ -82,7 +83,7 @@ def searched_labels(
     if kicks_per_group == 0:
         return [(0.0, state.of.astype(np.int64)) for _ in generators]
     scale = float(state.errors[state.sizes > 0].sum()) * k / n
-    asked = _asked_of_long(near, k) if kicks_per_group >= LONG_FROM else near
+    asked = _neighbours_of_long_search(near, k) if kicks_per_group >= LONG_FROM else near
     groups = int(np.count_nonzero(state.sizes))
     kicks = _Kicks(points, asked, k, groups, kicks_per_group * groups, scale, annealed, visit)
     return _side_by_side(kicks, state, generators, span(progress, share, 1.0))
@@ -125,7 +126,7 @@ class _Kicks:
         return float(changes[1]), pool.best.astype(np.int64)
 
 
-def _asked_of_long(near: NDArray[np.int32], k: int) -> NDArray[np.int32]:
+def _neighbours_of_long_search(near: NDArray[np.int32], k: int) -> NDArray[np.int32]:
     usual = KICKED_NEIGHBOURS_OF_SMALL if k <= SMALL_UP_TO else KICKED_NEIGHBOURS
     return np.ascontiguousarray(near[:, : max(min(near.shape[1], usual), near.shape[1] // 2)])
 
@@ -171,3 +172,58 @@ def span(progress: Progress, start: float, stop: float) -> Progress:
         progress(start + (stop - start) * share)
 
     return report
+
+
+FEW = 5_000
+"""So many records are searched exactly."""
+
+MANY = 100_000
+"""From so many on, the search is coarser still."""
+
+CROWD = 64
+"""So many equal records may fill a leaf of the tree, all of which is looked at."""
+
+SLICE = 50_000
+"""Records asked about between two signs of progress."""
+
+
+def nearest_records(points: NDArray[np.float64], count: int, progress: Progress) -> NDArray[np.int32]:
+    """Find the nearest other records of every record.
+
+    `points`: Finite; equal ones near each other in order when there are many; shape (n, p). `count`: neighbours of each
+    record, 1 <= count < n. Returns nearest first. Exact up to `FEW` records; beyond, each is at most 3 (5 from `MANY`
+    on) times as far away as the true one, in practice a few per cent; shape (n, count).
+    """
+    from scipy.spatial import KDTree
+
+    n = len(points)
+    eps = 0.0 if n <= FEW else 2.0 if n < MANY else 4.0
+    if _crowded(points):
+        # Many equal records make one leaf that each of them has to search: a last column, too narrow to matter, tells
+        # them apart.
+        spread = float(np.sqrt(np.square(points).sum() / n)) or 1.0
+        apart = np.arange(n, dtype=np.float64) * (1e-9 * spread / n)
+        points = np.concatenate([points, apart[:, None]], axis=1)
+    tree = KDTree(points)
+    threads = 1 if n <= FEW else processors()
+    nearest = np.empty((n, count), dtype=np.int32)
+    for start in range(0, n, SLICE):
+        stop = min(start + SLICE, n)
+        found = np.asarray(tree.query(points[start:stop], count + 1, eps=eps, workers=threads)[1])
+        itself = found == np.arange(start, stop)[:, None]
+        # Among equal records it may be missing: then the last one is left out.
+        itself[~itself.any(axis=1), -1] = True
+        nearest[start:stop] = found[~itself].reshape(stop - start, count)
+        progress(stop / n)
+    return nearest
+
+
+def _crowded(points: NDArray[np.float64]) -> bool:
+    """Whether more than `CROWD` records are equal (or, hardly ever, look so)."""
+    weights = np.sqrt(np.arange(2.0, points.shape[1] + 2.0))
+    # Column by column: equal records then give equal sums.
+    keys = np.zeros(len(points))
+    for column, weight in zip(points.T, weights, strict=True):
+        keys += weight * column
+    keys.sort()
+    return bool(np.any(keys[CROWD:] == keys[:-CROWD]))

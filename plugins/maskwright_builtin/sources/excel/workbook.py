@@ -13,8 +13,7 @@ from lxml import etree
 from pydantic import BaseModel, Field
 
 from maskwright import DataError, Place, Problem
-from maskwright_builtin.sources.files import readable_size, reading
-from maskwright_builtin.sources.packed import COPY, refuse_large
+from maskwright_builtin.sources.files import COPY, readable_size, reading, refuse_large
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,22 +1,72 @@
-"""Files of databases as microdata: one table in, one table out."""
+"""Database files as microdata: one table read, one table written and verified."""
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from maskwright import DataError, FormatFacts, Layout, Place, Problem, Progress, Source, Variable
 from maskwright_builtin.sources.files import readable_size, reading
-from maskwright_builtin.sources.sql import duckdb_reading, sqlite_reading
-from maskwright_builtin.sources.sql.duckdb_reading import DuckdbReading
+from maskwright_builtin.sources.sql import duckdb_reading, sqlite
+from maskwright_builtin.sources.sql.duckdb_reading import SILENT, DuckdbReading, library
 from maskwright_builtin.sources.sql.duckdb_writing import write_duckdb
-from maskwright_builtin.sources.sql.options import TableParams
-from maskwright_builtin.sources.sql.plain import read_plainly
-from maskwright_builtin.sources.sql.sqlite_reading import SqliteReading
-from maskwright_builtin.sources.sql.sqlite_writing import write_sqlite
+from maskwright_builtin.sources.sql.options import TableParams, quoted
+from maskwright_builtin.sources.sql.sqlite import SqliteReading, write_sqlite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+
+ROWS = 8_192
+Rows = list[list[str | None]]
+
+
+def read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[Rows]:
+    """Blocks of rows of cell texts of a written table; None is a missing cell."""
+    del details
+    with path.open("rb") as file:
+        is_sqlite = file.read(6) == b"SQLite"
+    connection = sqlite3.connect(path) if is_sqlite else library().connect(str(path), read_only=True)
+    with closing(connection):
+        if not is_sqlite:
+            connection.execute(SILENT)
+        # The catalogue that both engines have.
+        ((table,),) = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        cursor = connection.execute(
+            f"SELECT {', '.join(_cell(name, is_sqlite) for name in names)} FROM {quoted(table)}"
+        )
+        while rows := cursor.fetchmany(ROWS):
+            yield [[_text(cell) for cell in row] for row in rows]
+
+
+def _cell(name: str, is_sqlite: bool) -> str:
+    # SQLite's own texts of numbers have 15 digits only, and DuckDB's are exact.
+    column = quoted(name)
+    if is_sqlite:
+        return column
+    text = f"CAST({column} AS VARCHAR)"
+    moments = "'TIMESTAMP', 'TIMESTAMP_NS', 'TIMESTAMP_MS', 'TIMESTAMP_S'"
+    # A moment at midnight is a day.
+    return f"CASE WHEN typeof({column}) IN ({moments}) THEN regexp_replace({text}, ' 00:00:00$', '') ELSE {text} END"
+
+
+def _text(cell: object) -> str | None:
+    if cell is None:
+        return None
+    if isinstance(cell, str):
+        return f"{Decimal(cell):f}" if _has_exponent(cell) else cell
+    text = repr(cell)
+    return f"{Decimal(text):f}" if "e" in text else text
+
+
+def _has_exponent(text: str) -> bool:
+    mantissa, exponent, power = text.partition("e")
+    is_number = mantissa.removeprefix("-").replace(".", "", 1).isdecimal()
+    return bool(exponent) and is_number and power.removeprefix("+").removeprefix("-").isdecimal()
+
 
 TABLE = "microdata"
 """Name of the table where the original has none: of a query, or of another format."""
@@ -41,7 +91,7 @@ def open_database(path: Path, params: TableParams, progress: Progress) -> Duckdb
     readable_size(path)
     with reading(path) as file:
         head = file.read(16)
-    if head == sqlite_reading.MAGIC:
+    if head == sqlite.MAGIC:
         return SqliteReading(path, params, progress)
     if head[duckdb_reading.MAGIC_AT :].startswith(duckdb_reading.MAGIC):
         return DuckdbReading(path, params, progress)
@@ -85,8 +135,8 @@ def lost_when_replaced(path: Path) -> str | None:
     """What else than one table is in a database."""
     try:
         with path.open("rb") as file:
-            is_sqlite = file.read(16) == sqlite_reading.MAGIC
-        reading = sqlite_reading if is_sqlite else duckdb_reading
+            is_sqlite = file.read(16) == sqlite.MAGIC
+        reading = sqlite if is_sqlite else duckdb_reading
         there = reading.tables_of(path)
     except (DataError, OSError):
         return None  # no database: it is replaced as any file is

@@ -24,15 +24,15 @@ from maskwright import (
     write_numbers,
 )
 from maskwright_builtin.sources.files import readable_size, reading
-from maskwright_builtin.sources.statistical.declaring import declaration
-from maskwright_builtin.sources.statistical.form import (
+from maskwright_builtin.sources.statistical.declarations import (
     Family,
     MissingRange,
     StatisticalParams,
     VariableForm,
+    as_moments,
+    declaration,
     letter_text,
 )
-from maskwright_builtin.sources.statistical.moments import as_moments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

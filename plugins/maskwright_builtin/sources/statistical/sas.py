@@ -1,16 +1,9 @@
-"""SAS files: ``.sas7bdat`` read, transport files ``.xpt`` read and written.
-
-Kept in a transport file: variables, their labels, formats, and widths of texts. Not kept: the name, label and time of
-the table; informats; the length of numbers (they take 8 bytes); special missing values ``.A`` to ``.Z``, which are
-counted and read as missing (of ``.sas7bdat`` they are read as such). Value labels are in a catalogue of their own, and
-neither read nor written; SAS has no measures, and no other missing values. Trailing blanks of texts mean nothing in
-SAS. A file is written in the version of its original (a new one in 5, which every agency takes), as a whole: all
-records are in memory once more, as numpy arrays of numbers and Python texts.
-"""
+"""SAS files: sas7bdat read, transport files read and written, with special missing values."""
 
 from __future__ import annotations
 
 import re
+import struct
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +11,15 @@ import numpy as np
 
 from maskwright import FormatFacts, Layout, Source, Variable
 from maskwright_builtin.sources.files import reading
-from maskwright_builtin.sources.statistical.form import Family, Moments, StatisticalParams
-from maskwright_builtin.sources.statistical.header import without_time
+from maskwright_builtin.sources.statistical.declarations import Family, Moments, StatisticalParams
 from maskwright_builtin.sources.statistical.reading import StatisticalReading
-from maskwright_builtin.sources.statistical.special_missing import CARD, special_missing_values
 from maskwright_builtin.sources.statistical.writing import (
     WrittenColumn,
     not_written,
     padded,
     planned_columns,
     too_long,
+    without_time,
     write_with,
     written_columns,
 )
@@ -36,7 +28,53 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from maskwright import Progress
+
+
+CARD = 80
+NAMES = re.compile(rb"HEADER RECORD\*{7}(?:NAMESTR|NAMSTV8) HEADER RECORD!{7}(\d{10})")
+RECORDS = (b"HEADER RECORD*******OBS     HEADER RECORD", b"HEADER RECORD*******OBSV8   HEADER RECORD")
+DESCRIPTION = 140
+"""Bytes of the description of a variable."""
+LETTERS = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ_", dtype=np.uint8)
+ROWS = 65_536
+
+
+def special_missing_values(path: Path) -> int:
+    """How many numbers of a transport file are special missing values: ``.A`` to ``.Z``, or ``._``.
+
+    `path`: of a file that pyreadstat has read.
+    """
+    found = 0
+    with reading(path) as file:
+        start = file.read(CARD * 8)
+        named = NAMES.search(start)
+        if named is None:
+            return 0
+        count = int(named[1])
+        file.seek(named.start() + CARD)
+        described = file.read(-(-count * DESCRIPTION // CARD) * CARD)
+        numbers, length = [], 0
+        for position in range(0, count * DESCRIPTION, DESCRIPTION):
+            kind, _, width = struct.unpack_from(">hhh", described, position)
+            (at,) = struct.unpack_from(">i", described, position + 84)
+            length = max(length, at + width)
+            if kind == 1:
+                numbers.append((at, width))
+        while (card := file.read(CARD)) and not card.startswith(RECORDS):
+            pass
+        while len(block := file.read(length * ROWS)) >= length > 0:
+            cells = np.frombuffer(block, dtype=np.uint8, count=len(block) // length * length).reshape(-1, length)
+            found += sum(_specials(cells[:, at : at + width]) for at, width in numbers)
+    return found
+
+
+def _specials(cells: NDArray[np.uint8]) -> int:
+    """Cells of a number whose first byte is a letter, and all others nothing."""
+    return int(np.count_nonzero(np.isin(cells[:, 0], LETTERS) & ~cells[:, 1:].any(axis=1)))
+
 
 SECONDS = 86_400.0
 DATES: tuple[str, ...] = (
@@ -164,7 +202,7 @@ def _read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) 
     del details
     import pyreadstat
 
-    from maskwright_builtin.sources.statistical.plain import plain_rows
+    from maskwright_builtin.sources.statistical.data_frame_rows import plain_rows
 
     read: Any = pyreadstat.read_xport(str(path), disable_datetime_conversion=True)
     frame, metadata = read

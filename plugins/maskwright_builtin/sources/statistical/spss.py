@@ -16,8 +16,13 @@ import numpy as np
 import pyarrow as pa
 
 from maskwright import FormatFacts, Layout, Source, Variable, read_numbers
-from maskwright_builtin.sources.statistical.form import Family, MissingRange, Moments, StatisticalParams, VariableForm
-from maskwright_builtin.sources.statistical.header import without_time
+from maskwright_builtin.sources.statistical.declarations import (
+    Family,
+    MissingRange,
+    Moments,
+    StatisticalParams,
+    VariableForm,
+)
 from maskwright_builtin.sources.statistical.reading import StatisticalReading, longest_number
 from maskwright_builtin.sources.statistical.writing import (
     WrittenColumn,
@@ -28,6 +33,7 @@ from maskwright_builtin.sources.statistical.writing import (
     planned_columns,
     refuse_reserved,
     too_long,
+    without_time,
     write_with,
     written_columns,
 )  # fmt: skip
@@ -199,7 +205,7 @@ def _read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) 
     del details
     import pyreadstat
 
-    from maskwright_builtin.sources.statistical.plain import plain_rows
+    from maskwright_builtin.sources.statistical.data_frame_rows import plain_rows
 
     read: Any = pyreadstat.read_sav(str(path), user_missing=True, disable_datetime_conversion=True)
     frame, metadata = read

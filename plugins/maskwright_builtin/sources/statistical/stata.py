@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright import FormatFacts, Layout, Source, Variable
-from maskwright_builtin.sources.statistical.form import Family, Moments, StatisticalParams
-from maskwright_builtin.sources.statistical.header import without_time
+from maskwright_builtin.sources.statistical.declarations import Family, Moments, StatisticalParams
 from maskwright_builtin.sources.statistical.reading import StatisticalReading
 from maskwright_builtin.sources.statistical.writing import (
     WrittenColumn,
@@ -25,6 +24,7 @@ from maskwright_builtin.sources.statistical.writing import (
     planned_columns,
     refuse_reserved,
     too_long,
+    without_time,
     write_with,
     written_columns,
 )
@@ -169,7 +169,7 @@ def _read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) 
     import pandas as pd
     import pyreadstat
 
-    from maskwright_builtin.sources.statistical.plain import plain_rows
+    from maskwright_builtin.sources.statistical.data_frame_rows import plain_rows
 
     formats = pyreadstat.read_dta(str(path), metadataonly=True)[1].original_variable_types
     frame = pd.read_stata(path, convert_dates=False, convert_categoricals=False, convert_missing=True)

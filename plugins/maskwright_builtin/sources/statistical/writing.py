@@ -1,4 +1,4 @@
-"""Published records as columns that pyreadstat writes, each in the form that the original file gave it."""
+"""Writing of published records with pyreadstat in the form of the original file."""
 
 from __future__ import annotations
 
@@ -13,8 +13,14 @@ import pyarrow.compute as pc
 
 from maskwright import DataError, Layout, Place, Problem, Variable, read_numbers, write_numbers
 from maskwright_builtin.sources.files import disk_trouble
-from maskwright_builtin.sources.statistical.form import Code, Family, MissingRange, VariableForm, code_text
-from maskwright_builtin.sources.statistical.moments import from_moments
+from maskwright_builtin.sources.statistical.declarations import (
+    Code,
+    Family,
+    MissingRange,
+    VariableForm,
+    code_text,
+    from_moments,
+)
 from maskwright_builtin.sources.statistical.reading import longest_number, pyreadstat
 
 if TYPE_CHECKING:
@@ -22,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
+
 
 LETTER = r"^\.[a-z]$"
 NOTHING = r"[^\s\S]"
@@ -318,3 +325,26 @@ def not_written(path: Path, batches: Iterable[Any], variables: tuple[Variable, .
     """
     del batches, variables, layout
     raise DataError(Problem(f"{path.suffix} files are read, and not written", Place(str(path))))
+
+
+SPSS_TIME = (92, b"01 Jan 7000:00:00")
+"""Where a ``.sav`` file has its date and time, 9 and 8 bytes."""
+STATA_TIME = re.compile(rb"(?<=<timestamp>\x11).{17}(?=</timestamp>)")
+SAS_TIME = re.compile(rb"\d\d[A-Z]{3}\d\d:\d\d:\d\d:\d\d")
+SAS_CARDS = 640
+"""Bytes before the first variable of a transport file."""
+
+
+def without_time(path: Path) -> None:
+    """Replace the time of writing in a file of SPSS, Stata or SAS by the first of 1970."""
+    with disk_trouble(path), path.open("r+b") as file:
+        start = file.read(SAS_CARDS)
+        if start.startswith((b"$FL2", b"$FL3")):
+            place, time = SPSS_TIME
+            start = start[:place] + time + start[place + len(time) :]
+        elif start.startswith(b"<stata_dta>"):
+            start = STATA_TIME.sub(b"01 Jan 1970 00:00", start, count=1)
+        else:
+            start = SAS_TIME.sub(b"01JAN70:00:00:00", start)
+        file.seek(0)
+        file.write(start)

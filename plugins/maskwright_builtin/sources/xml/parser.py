@@ -1,25 +1,25 @@
-"""A streaming XML parser that refuses what data files have no need of.
-
-Refused before any of it is acted upon: document types (and with them every entity), encodings other than UTF-8,
-UTF-16, ISO-8859-1 and ASCII, XML other than 1.0, deep nesting, endless tags and texts. Errors name line and column
-and never a text of the file: it is microdata.
-"""
+"""A secure streaming XML parser, and the opening of an XML data file."""
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Self
-
-# Expat itself expands nothing here: any document type is refused before its first declaration is read.
 from xml.parsers import expat
 
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import DataError, Place, Problem, marked_encoding, xml_problem
+from maskwright import DataError, NoRecords, Place, Problem, marked_encoding, xml_problem
 from maskwright_builtin.sources.files import BLOCK, reading
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+# Expat itself expands nothing here: any document type is refused before its first declaration is read.
+
 
 WHITE_SPACE = " \t\r\n"
 ENCODINGS = frozenset({"utf-8", "utf-16", "utf-16le", "utf-16be", "iso-8859-1", "us-ascii", "ascii"})
@@ -174,3 +174,214 @@ class GuardedParser:
             content = self._last + piece
             at = self.expat.ErrorByteIndex - self._fed + len(self._last)
             raise DataError(xml_problem(error, place, content, at, self.encoding or self._mark)) from None
+
+
+START_TAG = re.compile(r"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>""")
+LONGEST_TAG = 1 << 20
+LONGEST_GAP = 200
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What the beginning of a file says of its form. Holds no text of a record.
+
+    `path`: elements around the records, outermost first. `start_tags`: their start tags as the file writes them, with
+    attributes and namespaces. `gaps`: white space before each of those tags (the first is always empty). `cells`:
+    elements of the first record. `before_record`, `before_cell`, `after_cells`: white space before a record, before a
+    cell, and after the last cell. `first_byte`: where the first record starts in the file. `is_plain`: nothing but the
+    path comes before the first record. `encoding`: declared (lower case), or implied by the first bytes.
+    `has_declaration`: whether the file starts with ``<?xml ...?>``.
+    """
+
+    path: tuple[Name, ...]
+    start_tags: tuple[str, ...]
+    gaps: tuple[str, ...]
+    record: Name
+    cells: tuple[Name, ...]
+    before_record: str
+    before_cell: str
+    after_cells: str
+    first_byte: int
+    is_plain: bool
+    encoding: str
+    has_declaration: bool
+
+
+@dataclass
+class _Shape:
+    """Form of one element that may turn out to be the record."""
+
+    name: Name
+    path: tuple[tuple[Name, int, str], ...]
+    first_byte: int
+    before: str
+    is_plain: bool
+    cells: list[Name] = field(default_factory=list)
+    before_cell: str = ""
+    after_cells: str = ""
+
+
+class _Search:
+    """Handlers that watch a file until its record element is known."""
+
+    def __init__(self, guarded: GuardedParser) -> None:
+        self.guarded = guarded
+        self.wanted = guarded.params.record
+        self.open: list[tuple[Name, int, str]] = []
+        self.within: _Shape | None = None
+        self.within_depth = 0
+        self.shapes: dict[Name, _Shape] = {}
+        self.other_names: dict[str, None] = {}
+        self.holding: dict[str, None] = {}
+        self.gap = ""
+        self.left_something = False
+        self.found: _Shape | None = None
+        self.root: Name | None = None
+        guarded.expat.StartElementHandler = self.start
+        guarded.expat.EndElementHandler = self.end
+        guarded.expat.CharacterDataHandler = self.text
+
+    def start(self, expanded: str, attributes: dict[str, str]) -> None:
+        del attributes
+        if self.found is not None:
+            return
+        name = element_name(expanded)
+        depth = len(self.open) + self.within_depth + 1
+        self.guarded.check_depth(depth)
+        gap, self.gap = self.gap, ""
+        if self.root is None:
+            self.root = name
+        if self.within is not None:
+            if self.within_depth == 1:
+                if not self.within.cells:
+                    self.within.before_cell = gap
+                self.within.cells.append(name)
+            self.within_depth += 1
+        elif self._is_candidate(name):
+            self._enter(name, gap)
+        else:
+            self.other_names[name.local] = None
+            if len(self.open) > 1:
+                self.holding[self.open[-1][0].local] = None
+            self.open.append((name, self.guarded.expat.CurrentByteIndex, gap))
+
+    def _is_candidate(self, name: Name) -> bool:
+        if self.wanted is None:
+            return len(self.open) == 1
+        return len(self.open) >= 1 and self.wanted in (name.local, name.tag)
+
+    def _enter(self, name: Name, gap: str) -> None:
+        if name in self.shapes:
+            self.found = self.shapes[name]
+            return
+        is_plain = not self.shapes and not self.left_something
+        byte = self.guarded.expat.CurrentByteIndex
+        self.within = self.shapes[name] = _Shape(name, tuple(self.open), byte, gap, is_plain)
+        self.within_depth = 1
+
+    def end(self, expanded: str) -> None:
+        del expanded
+        if self.found is not None:
+            return
+        gap, self.gap = self.gap, ""
+        if self.within is None:
+            self.open.pop()
+            self.left_something = True
+            return
+        self.within_depth -= 1
+        if self.within_depth == 0:
+            self.within.after_cells = gap if self.within.cells else ""
+            if self.wanted is not None:
+                self.found = self.within
+            self.within = None
+
+    def text(self, data: str) -> None:
+        if self.within is None and data.strip(WHITE_SPACE):
+            self.left_something = True
+        self.gap += data[: max(0, LONGEST_GAP - len(self.gap))]
+
+
+def find_opening(path: Path, params: XmlParams) -> Opening:
+    """Read a file until its record element is known: its first record, or two siblings of one name."""
+    guarded = GuardedParser(path, params)
+    search = _Search(guarded)
+    for _ in guarded.feed(_no_progress, block=1 << 16):
+        if search.found is not None:
+            break
+    shape = search.found if search.found is not None else _only_child(path, search)
+    with reading(path) as file:
+        start = file.read(4)
+        encoding = _implied_encoding(start, guarded.encoding)
+        tags = []
+        for name, byte, _ in shape.path:
+            file.seek(byte)
+            tags.append(_start_tag(file.read(LONGEST_TAG), encoding, path, name))
+    return Opening(
+        path=tuple(name for name, _, _ in shape.path),
+        start_tags=tuple(tags),
+        gaps=("", *(white_gap(gap) for _, _, gap in shape.path[1:])),
+        record=shape.name,
+        cells=tuple(shape.cells),
+        before_record=white_gap(shape.before),
+        before_cell=white_gap(shape.before_cell),
+        after_cells=white_gap(shape.after_cells),
+        first_byte=shape.first_byte,
+        is_plain=shape.is_plain,
+        encoding=encoding,
+        has_declaration=guarded.has_declaration,
+    )
+
+
+def _no_progress(fed: int) -> None:
+    """Nobody waits for the opening."""
+    del fed
+
+
+def _only_child(path: Path, search: _Search) -> _Shape:
+    place = Place(str(path))
+    if search.wanted is not None:
+        there = sorted(search.other_names)
+        if search.root is not None and there == [search.root.local]:
+            raise NoRecords(Problem(f"the root element {search.root.local!r} has no records in it", place))
+        records = sorted(search.holding)
+        others = [name for name in there if name not in search.holding]
+        hint = f"The elements there are: {_listed([*(f'{name} (with elements in it)' for name in records), *others])}."
+        if search.root is not None and search.wanted in (search.root.local, search.root.tag):
+            raise DataError(Problem(f"{search.wanted!r} is the root element, around all records", place, hint))
+        near = difflib.get_close_matches(search.wanted.lower(), [name.lower() for name in there], n=1)
+        if near:
+            nearest = next(name for name in there if name.lower() == near[0])
+            hint = f"Did you mean {nearest!r}? {hint}"
+        raise DataError(Problem(f"no record element called {search.wanted!r} in the file", place, hint))
+    if not search.shapes:
+        root = search.root.local if search.root is not None else ""
+        raise NoRecords(Problem(f"the root element {root!r} has no records in it", place))
+    if len(search.shapes) > 1:
+        names = _listed(sorted(name.local for name in search.shapes))
+        hint = "Name the one that is a record: `record: NAME` in the pipeline's data section, or --record NAME."
+        raise DataError(Problem(f"no element of the root is repeated, and there are several: {names}", place, hint))
+    return next(iter(search.shapes.values()))
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:12]) + (f", ... ({len(names)} in all)" if len(names) > 12 else "")
+
+
+def _implied_encoding(start: bytes, declared: str | None) -> str:
+    if start.startswith(b"\xff\xfe"):
+        return "utf-16-le"
+    if start.startswith(b"\xfe\xff"):
+        return "utf-16-be"
+    return declared or "utf-8"
+
+
+def _start_tag(raw: bytes, encoding: str, path: Path, name: Name) -> str:
+    found = START_TAG.match(raw.decode(encoding, errors="ignore"))
+    if found is None:
+        raise DataError(Problem(f"the start tag of {name.tag!r} is longer than {LONGEST_TAG} bytes", Place(str(path))))
+    return found.group()
+
+
+def white_gap(gap: str) -> str:
+    """White space between tags; nothing where there is text, or no end of it."""
+    return "" if gap.strip(WHITE_SPACE) or len(gap) >= LONGEST_GAP else gap

@@ -1,27 +1,105 @@
-"""XML microdata: a root element, one child element for each record, one child of that for each variable."""
+"""XML microdata: flat or nested records in a root element, read and written."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
 from maskwright import DataError, FormatFacts, Layout, NumberNotation, Place, Problem, Progress, ReadAgain, Source
 from maskwright_builtin.sources.files import readable_size, with_packed
-from maskwright_builtin.sources.xml.forms import Form, form_of
-from maskwright_builtin.sources.xml.nested.documents import NestedXml
-from maskwright_builtin.sources.xml.nested.writing import write_nested
-from maskwright_builtin.sources.xml.parser import ByteProgress, XmlParams
-from maskwright_builtin.sources.xml.published_tags import published_tags
-from maskwright_builtin.sources.xml.sparse import Deviation, Unlearnt
-from maskwright_builtin.sources.xml.stream import Found
-from maskwright_builtin.sources.xml.writing import LATIN_1, write_xml
+from maskwright_builtin.sources.xml.block_splitting import Deviation, Unlearnt
+from maskwright_builtin.sources.xml.nested_documents import GroupsForm, MembersForm, NestedXml
+from maskwright_builtin.sources.xml.parser import ByteProgress, Opening, XmlParams, find_opening
+from maskwright_builtin.sources.xml.stream import Found, examine, stream
+from maskwright_builtin.sources.xml.template import RecordTemplate
+from maskwright_builtin.sources.xml.writing import LATIN_1, write_nested, write_xml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from maskwright_builtin.sources.xml.template import RecordTemplate
+    from maskwright_builtin.sources.xml.parser import Name
+
+
+class Form(Protocol):
+    """What is read of a file, and how."""
+
+    opening: Opening
+
+    def template(self) -> RecordTemplate:
+        """Template of the fast reader; raises `Deviation`."""
+        ...
+
+    def examine(self, progress: ByteProgress) -> Found:
+        """Look at the whole file with the streaming parser; raises `DataError`."""
+        ...
+
+    def stream(self, columns: list[Name], progress: ByteProgress) -> Iterator[pa.RecordBatch]:
+        """Yield the records that `examine` has found sound."""
+        ...
+
+    def details(self) -> Mapping[str, object]:
+        """What the layout says beside how flat records are written."""
+        ...
+
+
+class FlatForm:
+    """Records that are inside no other."""
+
+    def __init__(self, path: Path, params: XmlParams) -> None:
+        self._path, self._params = path, params
+        self.opening = find_opening(path, params)
+
+    def template(self) -> RecordTemplate:
+        """Template of the fast reader."""
+        return RecordTemplate(self.opening, self._params.max_text)
+
+    def examine(self, progress: ByteProgress) -> Found:
+        """Look at the whole file with the streaming parser."""
+        return examine(self._path, self._params, self.opening, progress)
+
+    def stream(self, columns: list[Name], progress: ByteProgress) -> Iterator[pa.RecordBatch]:
+        """Yield the records."""
+        return stream(self._path, self._params, self.opening, columns, progress)
+
+    def details(self) -> Mapping[str, object]:
+        """Nothing more."""
+        return {}
+
+
+def form_of(path: Path, params: XmlParams) -> Form:
+    """What the options say is to be read of a file."""
+    if params.group is not None:
+        return MembersForm(path, params)
+    return GroupsForm(path, params) if params.members else FlatForm(path, params)
+
+
+ATTRIBUTE = re.compile(r"""\s+([^\s=]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
+
+
+def published_tags(
+    start_tags: Sequence[str], names: Sequence[str], keep: Collection[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Start tags with the namespaces that names need, and with the attributes that are declared to be kept.
+
+    `start_tags`: as the file writes them, outermost first. `names`: of all elements that are written, with their
+    prefixes. `keep`: names of attributes, with their prefixes. Returns names of attributes, each once.
+    """
+    prefixes = {name.partition(":")[0] for name in (*names, *keep) if ":" in name}
+    default = {"xmlns"} if any(":" not in name for name in names) else set()
+    wanted = {*default, *(f"xmlns:{prefix}" for prefix in prefixes), *keep}
+    tags: list[str] = []
+    left_out: dict[str, None] = {}
+    for tag in start_tags:
+        attributes = list(ATTRIBUTE.finditer(tag))
+        kept = "".join(each.group() for each in attributes if each[1] in wanted)
+        left_out |= dict.fromkeys(each[1] for each in attributes if each[1] not in wanted)
+        name = re.match(r"<[^\s/>]+", tag)
+        tags.append(f"{name.group() if name else '<'}{kept}>")
+    return tuple(tags), tuple(left_out)
+
 
 EXAMINING = 0.4
 

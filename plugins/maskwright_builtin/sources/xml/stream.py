@@ -1,8 +1,4 @@
-"""Reading of XML records of any form by a streaming parser, with every record checked to be flat.
-
-The file is parsed twice: once to know all its columns and that it is sound, once to yield the cells. Memory does not
-grow with the file.
-"""
+"""Streamed reading of flat XML records of any form, and the order of their elements."""
 
 from __future__ import annotations
 
@@ -12,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from maskwright_builtin.sources.xml.element_order import in_order
 from maskwright_builtin.sources.xml.parser import (
     WHITE_SPACE,
     ByteProgress,
@@ -23,11 +18,31 @@ from maskwright_builtin.sources.xml.parser import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from maskwright import DataError
-    from maskwright_builtin.sources.xml.opening import Opening
+    from maskwright_builtin.sources.xml.parser import Opening
+
+
+def in_order(names: Sequence[str], followed: Collection[tuple[str, str]]) -> tuple[list[str], bool]:
+    """Names in an order that all records show, as near to the given one as can be.
+
+    `followed`: pairs of neighbours in a record: the first stood before the second. Returns whether all records agree.
+    Where they do not, of the names that stand before each other the one that is given first comes first.
+    """
+    waits: dict[str, set[str]] = {name: set() for name in names}
+    for before, name in followed:
+        waits[name].add(before)
+    ordered: list[str] = []
+    agree = True
+    while waits:
+        free = next((name for name, others in waits.items() if others.isdisjoint(waits)), None)
+        agree = agree and free is not None
+        ordered.append(next(iter(waits)) if free is None else free)
+        del waits[ordered[-1]]
+    return ordered, agree
+
 
 FLAT = "A record holds one element for each variable, and each of those holds text only."
 

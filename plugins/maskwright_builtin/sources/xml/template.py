@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright_builtin.sources.files import BLOCK, reading
-from maskwright_builtin.sources.xml.element_order import in_order
+from maskwright_builtin.sources.xml.block_splitting import Deviation, NewOrder, NewVariable, Unlearnt, cut_sparse
 from maskwright_builtin.sources.xml.parser import ByteProgress, Name
-from maskwright_builtin.sources.xml.sparse import Deviation, NewOrder, NewVariable, Unlearnt, cut_sparse
+from maskwright_builtin.sources.xml.stream import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskwright_builtin.sources.xml.opening import Opening
+    from maskwright_builtin.sources.xml.parser import Opening
 
 # What XML 1.0 forbids (control characters), and "&": references are left to the parser.
 PLAIN_BYTES = bytes(byte for byte in range(256) if (byte >= 0x20 or byte in b"\t\n\r") and byte != ord("&"))
@@ -178,12 +178,12 @@ class RecordTemplate:
             raise Deviation
 
     def _cut(self, block: bytes, *, long_file: bool) -> Cut:
-        if long_file and self._part is None and (whole := self._cut_alike(block)) is not None:
+        if long_file and self._part is None and (whole := self._split_uniform_records(block)) is not None:
             return whole
         block = self._checked_characters(block)
         if self._part is not None and not (block := self._part(block)):
             return Cut(pa.array([], pa.string()), *(np.zeros((0, len(self._tags)), dtype=np.int64) for _ in range(2)))
-        if long_file and self._part is not None and (whole := self._cut_alike(block)) is not None:
+        if long_file and self._part is not None and (whole := self._split_uniform_records(block)) is not None:
             return whole
         data = np.frombuffer(block, dtype=np.uint8)
         opens = np.flatnonzero(data == ord("<"))
@@ -205,7 +205,7 @@ class RecordTemplate:
             raise Deviation
         return cut
 
-    def _cut_alike(self, block: bytes) -> Cut | None:
+    def _split_uniform_records(self, block: bytes) -> Cut | None:
         """Cut a block in which all records are written as the first one is, in one pass; None: they are not."""
         # The compiler takes half a second to import: short files are cut without it.
         from maskwright_builtin.sources.xml.literal_kernel import text_bounds

@@ -8,7 +8,7 @@ from contextlib import redirect_stderr
 
 import pytest
 
-from maskwright.cli.show.progress_bar import Terminal
+from maskwright.cli.show.screen import Terminal
 from maskwright.foundation.progress import stage
 
 SHOW_CURSOR = "\x1b[?25h"

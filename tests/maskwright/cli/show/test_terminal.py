@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from maskwright.cli.show.edit_tables import print_edits, print_outcome
-from maskwright.cli.show.measures import print_measures
-from maskwright.cli.show.terminal import print_plan, print_plugins, print_result
+from maskwright.cli.show.results import print_plan, print_plugins, print_result
+from maskwright.cli.show.tables import print_edits, print_measures, print_outcome
 
 Record = dict[str, Any]
 

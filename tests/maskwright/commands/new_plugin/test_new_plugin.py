@@ -14,8 +14,7 @@ import pytest
 import yaml
 
 from maskwright.cli.main import main
-from maskwright.commands.new_plugin.names import KINDS, plugin_names
-from maskwright.commands.new_plugin.write import write_plugin_package
+from maskwright.commands.new_plugin.package import TEMPLATE_KINDS, plugin_names, write_plugin_package
 from maskwright.foundation.errors import InputError
 
 NAMES = {
@@ -75,7 +74,7 @@ def installed(packages: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", TEMPLATE_KINDS)
 def test_a_new_package_is_whole(packages: Path, kind: str) -> None:
     folder = packages / NAMES[kind]
     names = plugin_names(NAMES[kind], kind)
@@ -112,7 +111,7 @@ def test_their_own_tests_pass(packages: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", TEMPLATE_KINDS)
 def test_its_own_tests_pass(packages: Path, kind: str) -> None:
     folder = packages / NAMES[kind]
     done = python("-m", "pytest", "-q", "-p", "no:cacheprovider", path=[folder / "src"], folder=folder)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from maskwright.commands.parted.strata import Conditions, distinct_rows
-from maskwright.commands.parted.whole_variables import WholeVariable
+from maskwright.commands.parted.task_settings import WholeVariable
 from maskwright.data.dataset import Column
 from maskwright.data.variable import Variable
 from maskwright.edits.edit_set import EditSet

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import maskwright as mw
-from maskwright.commands.parted import joining
+from maskwright.commands.parted import output_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -159,7 +159,7 @@ def test_a_masked_key_decides_on_the_folder_that_a_record_goes_to(tmp_path: Path
 
 
 def test_many_records_of_a_value_are_cut_into_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joining, "RECORDS_OF_PART", 33)
+    monkeypatch.setattr(output_files, "RECORDS_OF_PART", 33)
     hive(tmp_path / "in", "csv")
     mw.run(settings(tmp_path, {"data": str(tmp_path / "out"), "parts": ["sex"]}))
     mw.run(settings(tmp_path, {"data": str(tmp_path / "memory"), "parts": ["sex"]}, execution={}))
@@ -212,7 +212,7 @@ def test_files_of_several_parts_are_joined_by_any_engine_and_when_a_run_is_resum
     processes = {"engine": "processes", "workers": 2, "block_size": 50}
     mw.run(settings(tmp_path, {"data": str(tmp_path / "two"), "parts": 30}, execution=processes))
     with monkeypatch.context() as patched:
-        patched.setattr(joining, "join", _fail)
+        patched.setattr(output_files, "join", _fail)
         with pytest.raises(mw.TaskFailed, match="stage join, task 0"):
             mw.run(settings(tmp_path, output))
     assert not (tmp_path / "out").exists()

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import maskwright as mw
-from maskwright.commands.parted.measure_facts import AT_ONCE, MeasureFacts
-from maskwright.commands.parted.packed_facts import PackedFacts
+from maskwright.commands.parted.task_run import AT_ONCE, MeasureFacts, PackedFacts
 from maskwright.plugins.registry import plugins
-from maskwright_builtin.measures.common import rank_search
+from maskwright_builtin.measures import partition_statistics
 
 if TYPE_CHECKING:
     from maskwright.pipeline.resolved import MeasureRequest
@@ -70,10 +69,10 @@ def _over_parts(name: str, given: dict[str, object], *, condenses: bool) -> tupl
         asked = dict(found.asked)
 
 
-@pytest.mark.parametrize("most", [rank_search.MOST_POINTS, 20])
+@pytest.mark.parametrize("most", [partition_statistics.MOST_POINTS, 20])
 @pytest.mark.parametrize("name", MEASURES)
 def test_they_say_the_same_in_less_room(name: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rank_search, "MOST_POINTS", most)
+    monkeypatch.setattr(partition_statistics, "MOST_POINTS", most)
     (found, held), (expected, _) = (_over_parts(name, MEASURES[name], condenses=each) for each in (True, False))
     assert found.value == expected.value
     assert dict(found.parts) == dict(expected.parts)

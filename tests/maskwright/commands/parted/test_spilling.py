@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from maskwright.commands.parted.spilling import borders_of, gathered, spill, spilled
+from maskwright.commands.parted.shuffling import borders_of, gathered, spill, spilled
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from maskwright import DataError, Receipt
-from maskwright.commands.parted.sheet import Stored
 from maskwright.commands.parted.task_run import PartedRun
+from maskwright.commands.parted.task_settings import Stored
 
 
 @pytest.fixture

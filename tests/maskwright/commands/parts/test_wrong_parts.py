@@ -15,7 +15,7 @@ from lxml import etree
 
 import maskwright as mw
 from maskwright.cli.main import main
-from maskwright.release import gate
+from maskwright.release import release_decision
 
 sys.path.insert(0, str(Path(__file__).parent))
 from worlds_of_parts import HIVE, STATED, in_parts, people, read, settings, write
@@ -120,7 +120,7 @@ def test_a_part_that_is_another_when_all_is_done(
 ) -> None:
     in_parts(tmp_path / "in", "csv", SIZES)
     in_parts(tmp_path / "later", "csv", {"part-2": 7, "part-11": 2})
-    judged = gate.judge
+    judged = release_decision.decide_release
 
     def meanwhile(*arguments: Any) -> Any:
         if what == "changed":
@@ -131,7 +131,7 @@ def test_a_part_that_is_another_when_all_is_done(
             (tmp_path / "in" / "part-11.csv").write_bytes((tmp_path / "later" / "part-11.csv").read_bytes())
         return judged(*arguments)
 
-    monkeypatch.setattr(run_module, "judge", meanwhile)
+    monkeypatch.setattr(run_module, "decide_release", meanwhile)
     with pytest.raises(mw.DataError, match="while the run was at work"):
         mw.run(settings(tmp_path / "in", tmp_path / "out"))
     assert not (tmp_path / "out").exists()

@@ -13,8 +13,7 @@ from lxml import etree
 
 from maskwright import VariableDeclaration
 from maskwright.data.codebooks.codebook import PublishedCodebook
-from maskwright.data.codebooks.reading import read_codebook_file
-from maskwright.data.codebooks.writing import write_codebook
+from maskwright.data.codebooks.files import read_codebook_file, write_codebook
 
 DDI = "{ddi:codebook:2_5}"
 IN_ORDER = ("labl", "valrng", "txt", "catgry", "varFormat")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import maskwright as mw
-from maskwright.data.codebooks.reading import read_codebook_file
+from maskwright.data.codebooks.files import read_codebook_file
 
 if TYPE_CHECKING:
     from pathlib import Path

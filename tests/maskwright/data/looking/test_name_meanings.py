@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from maskwright.data.looking.name_meanings import KEYS, meaning_of
+from maskwright.data.profiling.column_profile import KEYS, meaning_of
 
 MEANINGS = {
     "identifier": "UTILITYID persona_id PersonID ident Passport_No correo_id lfdnr",

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maskwright.data.parts.model import FoundPart, Part, PartChunk, Parts, recut
-from maskwright.data.parts.natural_order import natural_key
+from maskwright.data.parts.part_files import natural_key
 
 
 def parts_of(counts: list[int]) -> Parts:

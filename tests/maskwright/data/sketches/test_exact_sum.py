@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwright.data.sketches.exact_sum import UNIT, Moments, exact_sum, exact_sum_of_squares
+from maskwright.data.sketches.exact_sums import UNIT, Moments, exact_sum, exact_sum_of_squares
 
 NUMBERS = st.lists(
     st.one_of(

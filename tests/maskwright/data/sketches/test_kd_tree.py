@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from maskwright.data.sketches.kd_tree import KdTree
-from maskwright.data.sketches.record_hash import record_hashes, sampled
+from maskwright.data.sketches.record_hashes import record_hashes, sampled
 
 
 @pytest.mark.parametrize("leaves", [1, 2, 3, 7, 20])

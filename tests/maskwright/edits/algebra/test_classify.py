@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.algebra.classify import classify
-from maskwright.edits.algebra.negation import all_of, negate
-from maskwright.edits.algebra.parts import expression_of
+from maskwright.edits.algebra.conditions import all_of, expression_of, negate
 from maskwright.edits.edit import CheckedPart, DomainPart, GoverningPart, LinearPart, ProductPart, RangePart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.exact import evaluate_exact
@@ -29,7 +28,7 @@ from maskwright.edits.expression import (
     VariableReference,
     children,
 )
-from maskwright.edits.rule_language.grammar import parse_expression
+from maskwright.edits.rule_language.rules import parse_expression
 from maskwright.foundation.errors import EditError
 
 

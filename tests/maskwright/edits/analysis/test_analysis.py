@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 
 from maskwright.data.frames import dataset_from_frame
 from maskwright.data.variable import Variable
-from maskwright.edits.analysis.analyse import analyse
+from maskwright.edits.analysis.analyse import analyse, redundant
 from maskwright.edits.analysis.contradictions import contradiction
-from maskwright.edits.analysis.implications import redundant
 from maskwright.edits.analysis.statements import components, statements
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
-from maskwright.edits.reasoning.grids import reachable_on_grid
+from maskwright.edits.reasoning.diophantine import reachable_on_grid
 from maskwright.edits.reasoning.simplex import Row, conflict
 
 

@@ -12,8 +12,7 @@ from lxml import etree, isoschematron
 
 from maskwright.cli.main import main
 from maskwright.edits.engines.checker import EngineProcess
-from maskwright.edits.engines.processor_test import stylesheet_of
-from maskwright.edits.engines.screening import screen
+from maskwright.edits.engines.engine_tests import screen, stylesheet_of
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.schematron.reader import read_schematron
 from maskwright.foundation.errors import EditError

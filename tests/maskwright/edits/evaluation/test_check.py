@@ -14,7 +14,7 @@ from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check import Checker, evaluate, fires
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.edits.rule_language.grammar import parse_expression
+from maskwright.edits.rule_language.rules import parse_expression
 from maskwright.foundation.errors import EditError
 
 

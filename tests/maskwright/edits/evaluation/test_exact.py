@@ -31,7 +31,7 @@ from maskwright.edits.expression import (
     Truth,
     VariableReference,
 )
-from maskwright.edits.rule_language.grammar import parse_expression
+from maskwright.edits.rule_language.rules import parse_expression
 from maskwright.foundation.errors import EditError, InputError
 
 NAMES = ("a", "b", "c")

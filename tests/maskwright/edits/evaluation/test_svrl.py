@@ -17,8 +17,8 @@ from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.edit import Edit
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.binary64 import evaluate_xpath
+from maskwright.edits.evaluation.outcomes import Verdict
 from maskwright.edits.evaluation.svrl import SvrlTotals, SvrlWriter
-from maskwright.edits.evaluation.verdict import Verdict
 from maskwright.edits.languages.schematron.reader import read_schematron
 from maskwright.foundation.errors import InputError
 

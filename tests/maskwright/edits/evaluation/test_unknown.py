@@ -11,8 +11,8 @@ import pytest
 import maskwright as mw
 from maskwright.cli.main import main
 from maskwright.commands.plan import plan_pipeline
-from maskwright.edits.evaluation.unknown import numeric_variables
-from maskwright.edits.rule_language.grammar import parse_expression
+from maskwright.edits.evaluation.outcomes import numeric_variables
+from maskwright.edits.rule_language.rules import parse_expression
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ import yaml
 import maskwright as mw
 from maskwright.cli.main import main
 from maskwright.commands.demo.levels.files import write_levels_demo
-from maskwright.commands.levels.arriving import outcomes
+from maskwright.commands.levels.loading import outcomes
 from maskwright.edits.languages.schematron.reader import read_schematron
 from maskwright.edits.levels.as_schematron import nested_schematron_file
 from maskwright.edits.levels.binding import bind

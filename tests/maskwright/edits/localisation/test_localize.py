@@ -18,9 +18,9 @@ from maskwright.data.frames import dataset_from_frame
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.edits.localisation import blocks
-from maskwright.edits.localisation.cover import Covering, places
+from maskwright.edits.localisation import search
 from maskwright.edits.localisation.localize import localize
+from maskwright.edits.localisation.search import Covering, places
 
 SEX = ["M", "F", "X"]
 TOP = 4
@@ -252,24 +252,24 @@ def wrong_records(n):
 
 @pytest.mark.parametrize("workers", [2, 3])
 def test_the_fields_are_those_of_one_process(monkeypatch, workers):
-    monkeypatch.setattr(blocks, "WORTH_PROCESSES", 50)
-    monkeypatch.setattr(blocks, "RECORDS_AT_ONCE", 40)
+    monkeypatch.setattr(search, "WORTH_PROCESSES", 50)
+    monkeypatch.setattr(search, "RECORDS_AT_ONCE", 40)
     data = wrong_records(90)
     original = data.assign(region=data["region"].replace("nowhere", "south"))
     declared = {name: {"decimals": 0} for name in ("a", "b", "c", "births")}
     alone = mw.localize(data, OF_EVERY_KIND, original=original, declared=declared, workers=1)
     assert 40 < alone.located < len(alone.found)
     # The search is not made in this process.
-    monkeypatch.setattr(blocks, "Search", None)
+    monkeypatch.setattr(search, "Search", None)
     beside = mw.localize(data, OF_EVERY_KIND, original=original, declared=declared, workers=workers)
     assert [vars(each) for each in beside.found] == [vars(each) for each in alone.found]
     assert beside.to_json() == alone.to_json()
 
 
 def test_a_process_that_is_ended_is_no_answer(monkeypatch):
-    monkeypatch.setattr(blocks, "WORTH_PROCESSES", 2)
-    monkeypatch.setattr(blocks, "RECORDS_AT_ONCE", 1)
-    monkeypatch.setattr(blocks, "_located", ending_search.end)
+    monkeypatch.setattr(search, "WORTH_PROCESSES", 2)
+    monkeypatch.setattr(search, "RECORDS_AT_ONCE", 1)
+    monkeypatch.setattr(search, "_located", ending_search.end)
     with pytest.raises(mw.MaskwrightError, match="a process that located errors ended with code 3") as ended:
         mw.localize(pd.DataFrame({"a": [1, 2, 3]}), ["a <= 0"], workers=2)
     assert ended.value.exit_code == 3

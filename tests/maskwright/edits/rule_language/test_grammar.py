@@ -27,7 +27,7 @@ from maskwright.edits.expression import (
     VariableReference,
     variable_names,
 )
-from maskwright.edits.rule_language.grammar import parse_expression
+from maskwright.edits.rule_language.rules import parse_expression
 from maskwright.foundation.errors import EditError, Place
 
 a, b, c = VariableReference("a"), VariableReference("b"), VariableReference("c")

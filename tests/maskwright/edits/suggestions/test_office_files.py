@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import maskwright as mw
 from maskwright.cli.main import main
-from maskwright.edits.suggestions.as_yaml import as_yaml
+from maskwright.edits.suggestions.model import as_yaml
 
 COMPONENTS = ("wages", "social", "energy", "rent", "fees", "repairs", "travel", "other costs")
 

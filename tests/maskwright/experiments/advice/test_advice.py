@@ -15,13 +15,15 @@ from hypothesis import strategies as st
 import maskwright as mw
 from maskwright.cli.main import main
 from maskwright.edits.edit_set import EditSet
-from maskwright.experiments.advice.advise import advise_variables
-from maskwright.experiments.advice.indicators import between_blocks, coded, within_block
+from maskwright.experiments.advice.partition_advice import advise_variables
 from maskwright.experiments.advice.variable_partitions import (
+    between_blocks,
     block_sizes,
+    coded,
     count_partitions,
     partitions,
     random_partition,
+    within_block,
 )
 
 if TYPE_CHECKING:

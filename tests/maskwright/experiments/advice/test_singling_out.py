@@ -12,8 +12,8 @@ import pytest
 
 import maskwright as mw
 from maskwright.cli.main import main
-from maskwright.experiments.advice import singling_out
-from maskwright.experiments.advice.singling_out import advise_keys
+from maskwright.experiments.advice import key_advice
+from maskwright.experiments.advice.key_advice import advise_keys
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Quiet
 
@@ -91,7 +91,7 @@ def test_a_file_without_a_number_is_advised_on(tmp_path: Path) -> None:
 
 def test_many_variables_are_searched_less_far_unless_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = read(tmp_path, survey())
-    monkeypatch.setattr(singling_out, "MOST_SETS", 12)
+    monkeypatch.setattr(key_advice, "MOST_SETS", 12)
     advice = advise_keys(data, reporter=Quiet())
     assert advice.largest == 2
     assert "--largest 3" in advice.notes[0]

@@ -11,9 +11,8 @@ from pathlib import Path
 import copied_functions as functions
 import pytest
 
-from maskwright.foundation.processes.child_process import ProcessEndedError
-from maskwright.foundation.processes.forking import can_fork
-from maskwright.foundation.processes.function_workers import FunctionWorkers
+from maskwright.foundation.processes.child_process import ProcessEndedError, can_fork
+from maskwright.foundation.processes.function_pool import FunctionWorkers
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="processes are copied on Linux only")
 

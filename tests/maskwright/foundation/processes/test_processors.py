@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from maskwright.foundation.processes.function_workers import FunctionWorkers
-from maskwright.foundation.processes.processors import processors, share_of_each, shared_processors
+from maskwright.foundation.processes.function_pool import FunctionWorkers
+from maskwright.foundation.processes.resources import processors, share_of_each, shared_processors
 
 if TYPE_CHECKING:
     from pathlib import Path

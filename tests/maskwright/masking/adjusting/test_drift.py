@@ -10,7 +10,7 @@ import pytest
 
 import maskwright as mw
 from maskwright.data.frames import dataset_from_frame
-from maskwright.masking.adjusting.drift import drift_of
+from maskwright.masking.adjusting.adjustment_loss import drift_of
 
 if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import maskwright as mw
 from maskwright.foundation.randomness import generator
-from maskwright.masking.adjusting import donors as donors_module
+from maskwright.masking.adjusting import row_outcomes as donors_module
 from maskwright.masking.adjusting.adjust import Adjustment, adjust
-from maskwright.masking.adjusting.donors import Donors
+from maskwright.masking.adjusting.row_outcomes import Donors
 from maskwright.masking.adjusting.targets import Targets
 
 

@@ -127,6 +127,6 @@ def test_processors_do_not_change_a_result(monkeypatch: pytest.MonkeyPatch) -> N
     edits = mw.EditSet.parse(["a + b == c", "a <= b", "c >= 0"])
     found = []
     for count in (1, 7):
-        monkeypatch.setattr("maskwright.masking.adjusting.chunks.processors", lambda count=count: count)
+        monkeypatch.setattr("maskwright.masking.adjusting.constraint_system.processors", lambda count=count: count)
         found.append(mw.project(values, _variables("a b c"), edits)[0].tobytes())
     assert found[0] == found[1]

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import maskwright as mw
-from maskwright.commands.levels.arriving import edits_of_levels
+from maskwright.commands.levels.loading import edits_of_levels
 from maskwright.foundation.errors import InputError
-from maskwright.masking.levels.housemates import Complements, complement_across
+from maskwright.masking.levels.complementary_suppression import Complements, complement_across
 
 LEVELS = {
     "household": {"key": "hhid", "variables": ["total", "capital", "men", "oldest"]},

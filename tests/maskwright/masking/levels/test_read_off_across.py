@@ -12,7 +12,7 @@ import yaml
 
 import maskwright as mw
 from maskwright.cli.main import main
-from maskwright.masking.levels.read_off_across import AcrossReader
+from maskwright.masking.levels.dependency_inference import AcrossReader
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maskwright import InputError
-from maskwright.masking.protecting.blocks import kd_blocks
+from maskwright.masking.protecting.variable_group import kd_blocks
 
 
 @settings(max_examples=60)

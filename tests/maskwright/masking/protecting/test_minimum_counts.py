@@ -12,7 +12,7 @@ import maskwright as mw
 from maskwright.commands.protect import mask_request
 from maskwright.commands.requests import masking_request
 from maskwright.data.frames import dataset_from_frame
-from maskwright.data.households import with_households
+from maskwright.data.record_groups import with_households
 
 RARE = {"doubt": "promise-not-kept", "step": 1, "because": "who has no value is not secret"}
 

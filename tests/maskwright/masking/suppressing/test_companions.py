@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maskwright as mw
-from maskwright.masking.suppressing.complementary import Complement, complement
+from maskwright.masking.suppressing.complementary_suppression import Complement, complement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

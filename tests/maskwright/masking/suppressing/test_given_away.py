@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from maskwright.cli.main import main
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.variable import Variable
-from maskwright.masking.suppressing.read_off import Reader
+from maskwright.masking.suppressing.dependency_inference import Reader
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,7 @@ from maskwright.commands.protect import mask_request
 from maskwright.commands.requests import masking_request
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.frames import dataset_from_frame
-from maskwright.data.households import with_households
+from maskwright.data.record_groups import with_households
 
 RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern id="sum"><rule context="Record">
 <assert test="wages + rents = income">The income is the sum.</assert></rule></pattern>

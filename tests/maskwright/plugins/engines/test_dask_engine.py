@@ -17,9 +17,8 @@ import toy_stages
 from test_local_engines import KEYS, files_in
 
 from maskwright import EngineLost, EngineTerms, InputError, ScratchFull, Stage, TaskFailed, perform
-from maskwright.plugins.needed_packages import needed_packages
-from maskwright.plugins.registry import plugins
-from maskwright_builtin.engines.dask_checks import check_processors, processor
+from maskwright.plugins.registry import needed_packages, plugins
+from maskwright_builtin.engines.dask_cluster import check_processors, processor
 from maskwright_builtin.engines.dask_engine import _attempt
 
 pytest.importorskip("distributed")

@@ -10,7 +10,7 @@ import pytest
 import toy_stages
 
 from maskwright import EngineTerms, MemoryFull, ScratchFull, Stage, TaskFailed, perform
-from maskwright.foundation.processes.processors import processors
+from maskwright.foundation.processes.resources import processors
 from maskwright.plugins.registry import plugins
 
 KEYS = [f"block-{number:02}" for number in range(20)]

@@ -10,10 +10,9 @@ import stat
 import pytest
 
 from maskwright import EngineLost, InputError, ScratchFull, TaskFailed
-from maskwright.foundation.processes.ending_signals import ended_alike
+from maskwright.foundation.processes.signals import signals_handled
 from maskwright.release.files import writing
-from maskwright.release.scratch import scratch_folder
-from maskwright.release.staging import make_staging, others
+from maskwright.release.work_folders import make_staging, others, scratch_folder
 
 
 class Told:
@@ -52,7 +51,7 @@ def left_by(scratch, end, **options):
                 raise end
             end(folder)
 
-    with pytest.raises((Exception, KeyboardInterrupt)), ended_alike():
+    with pytest.raises((Exception, KeyboardInterrupt)), signals_handled():
         run()
     return found[0]
 

@@ -11,7 +11,7 @@ import toy_stages
 
 from maskwright import EngineTerms, Stage
 from maskwright.plugins.registry import plugins
-from maskwright.release.scratch import scratch_folder
+from maskwright.release.work_folders import scratch_folder
 
 KEYS = [f"block-{number:02}" for number in range(12)]
 

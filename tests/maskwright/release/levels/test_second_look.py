@@ -16,11 +16,11 @@ import maskwright as mw
 from maskwright.cli.main import main
 from maskwright.commands.demo.levels.files import write_levels_demo
 from maskwright.commands.levels import running
-from maskwright.commands.levels.arriving import edits_of_levels, linked_as, outcomes
+from maskwright.commands.levels.loading import edits_of_levels, linked_as, outcomes
 from maskwright.commands.options import ReadingOptions, pipeline_levels
 from maskwright.commands.reading import load
 from maskwright.edits.levels import column_values
-from maskwright.release.levels.second_look import WrittenTable, second_look_at_levels
+from maskwright.release.levels.reference_validation import WrittenTable, validate_levels_by_reference
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "levels"))
 from random_survey import RULES, WRITTEN_ONLY, survey
@@ -47,7 +47,7 @@ def looked(folder: Path, rules: tuple[str, ...]) -> tuple[str, ...]:
     edits = mw.EditSet.parse([{"rule": rule, "name": rule} for rule in rules])
     bound = edits_of_levels(edits, linked)
     tables = {name: WrittenTable(each.path, each.source, files[name]) for name, each in levels.sources.items()}
-    return second_look_at_levels(tables, linked, bound, outcomes(linked, bound), linked)
+    return validate_levels_by_reference(tables, linked, bound, outcomes(linked, bound), linked)
 
 
 @pytest.mark.parametrize("seed", range(15))

@@ -13,7 +13,7 @@ import pytest
 import maskwright as mw
 from maskwright.cli.main import main
 from maskwright.plugins.registry import plugins
-from maskwright.release.measures.measured_variables import left_out, names_used
+from maskwright.release.measures.variable_selection import left_out, names_used
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from pydantic import ValidationError
 
-from maskwright.release.record.record_part import RecordPart, publications
+from maskwright.release.record.record_parts import RecordPart, publications
 from maskwright.release.record.run_record import MethodNotes, RunRecord, run_record_schema
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy import stats
 
-from maskwright_builtin.measures.attribute_disclosure.laws import (
+from maskwright_builtin.measures.attribute_disclosure.fitted_laws import (
     Empirical,
     LogNormal,
     Normal,
@@ -17,10 +17,10 @@ from maskwright_builtin.measures.attribute_disclosure.laws import (
     Weibull,
     fit_law,
 )
-from maskwright_builtin.measures.attribute_disclosure.order_statistics import posterior_intervals
 from maskwright_builtin.measures.attribute_disclosure.order_statistics_attack import (
     OrderStatisticsAttackParams,
     order_statistics_attack,
+    posterior_intervals,
 )
 
 

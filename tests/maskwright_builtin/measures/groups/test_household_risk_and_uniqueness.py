@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 import maskwright as mw
 from maskwright.commands.demo.levels.model import survey
 from maskwright_builtin.measures.groups.group_keys import group_classes
-from maskwright_builtin.measures.groups.household_risk import HOUSEHOLD_RISK
-from maskwright_builtin.measures.groups.household_uniqueness import HOUSEHOLD_UNIQUENESS
+from maskwright_builtin.measures.groups.household_risk import HOUSEHOLD_RISK, HOUSEHOLD_UNIQUENESS
 
 sys.path.insert(0, str(Path(__file__).parent))
 from random_levels import comparison, linked, random_survey, shuffled

@@ -17,12 +17,11 @@ from hypothesis.extra.numpy import arrays
 from pydantic import ValidationError
 
 from maskwright import InputError, measure
-from maskwright_builtin.measures.information_loss.pil_losses import PARTS
+from maskwright_builtin.measures.information_loss.pil_statistics import PARTS, quantiles_with_error
 from maskwright_builtin.measures.information_loss.probabilistic_information_loss import (
     ProbabilisticInformationLossParams,
     probabilistic_information_loss,
 )
-from maskwright_builtin.measures.information_loss.quantiles import quantiles_with_error
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 REFERENCE = pd.read_csv(GOLDEN / "pil_reference.csv", comment="#").set_index("masked")

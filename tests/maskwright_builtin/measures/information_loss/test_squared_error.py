@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwright_builtin.measures.common.weighting import WeightedParams
-from maskwright_builtin.measures.information_loss.squared_error import squared_error
+from maskwright_builtin.measures.information_loss.additive_losses import squared_error
+from maskwright_builtin.measures.pairing import WeightedParams
 
 
 @pytest.fixture(scope="module")

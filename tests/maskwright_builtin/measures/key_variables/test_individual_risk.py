@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import maskwright as mw
-from maskwright_builtin.key_counts.negative_binomial_risk import approximate_risk, individual_risk
+from maskwright_builtin.key_counts.frequencies import approximate_risk, individual_risk
 from maskwright_builtin.measures.key_variables.individual_risk import household_risk, outlying, risk_for_rate
 
 REFERENCE = Path(__file__).parents[3] / "reference"

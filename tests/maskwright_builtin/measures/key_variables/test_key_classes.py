@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from maskwright import Column, Comparison, Dataset, InputError, Variable, find_measure
-from maskwright_builtin.key_counts.negative_binomial_risk import individual_risk
+from maskwright_builtin.key_counts.frequencies import individual_risk
 
 K_ANONYMITY, L_DIVERSITY, T_CLOSENESS, UNIQUENESS = map(
     find_measure, ("k_anonymity", "l_diversity", "t_closeness", "uniqueness")

@@ -13,8 +13,14 @@ from scipy import integrate, stats
 import maskwright as mw
 from maskwright import Column, Comparison, Dataset, InputError, Variable, find_measure
 from maskwright_builtin.measures.key_variables import population_uniques as module
-from maskwright_builtin.measures.key_variables.class_size_models import pitman, zayatz
-from maskwright_builtin.measures.key_variables.log_linear import KeyTable, fit, matching_risk, underfitting
+from maskwright_builtin.measures.key_variables.population_models import (
+    KeyTable,
+    fit,
+    matching_risk,
+    pitman,
+    underfitting,
+    zayatz,
+)
 
 KEYS = ["region", "sex", "age10", "edu", "occ", "marital"]
 REFERENCE = Path(__file__).parents[3] / "reference"

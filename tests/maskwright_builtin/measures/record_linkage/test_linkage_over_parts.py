@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import maskwright as mw
-from maskwright_builtin.measures.record_linkage import linkage_over_parts
+from maskwright_builtin.measures.record_linkage import distance_record_linkage
 from maskwright_builtin.measures.record_linkage.distance_record_linkage import (
     DISTANCE_RECORD_LINKAGE,
     DistanceRecordLinkageParams,
@@ -97,7 +97,7 @@ def test_all_records_of_a_small_file_are_linked(settings: dict[str, Any]) -> Non
 
 
 def test_the_interval_of_a_sample_holds_the_figure_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linkage_over_parts, "SAMPLE", 100)
+    monkeypatch.setattr(distance_record_linkage, "SAMPLE", 100)
     params = DistanceRecordLinkageParams.model_validate({"known": list(NAMES)})
     held = 0
     for seed in range(50):

@@ -7,10 +7,8 @@ import pytest
 
 from maskwright_builtin.measures.record_linkage.distance_record_linkage import (
     DistanceRecordLinkageParams,
-    distance_record_linkage,
-)
-from maskwright_builtin.measures.record_linkage.mahalanobis_record_linkage import (
     MahalanobisRecordLinkageParams,
+    distance_record_linkage,
     mahalanobis_record_linkage,
 )
 

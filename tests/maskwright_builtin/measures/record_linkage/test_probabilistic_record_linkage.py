@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from maskwright import InputError
-from maskwright_builtin.measures.record_linkage.agreement import same_cell_patterns, within_patterns
-from maskwright_builtin.measures.record_linkage.fellegi_sunter import fit_classes
+from maskwright_builtin.measures.record_linkage.fellegi_sunter import fit_classes, same_cell_patterns, within_patterns
 from maskwright_builtin.measures.record_linkage.probabilistic_record_linkage import (
     ProbabilisticRecordLinkageParams,
     probabilistic_record_linkage,

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from maskwright_builtin.measures import MEASURES
-from maskwright_builtin.measures.scores.score import ScoreParams, score
+from maskwright_builtin.measures.scores import ScoreParams, score
 
 BY_NAME = {measure.name: measure for measure in MEASURES}
 PARTS = ("pil", "distance_record_linkage", "interval_disclosure")

@@ -13,8 +13,8 @@ from scipy import stats
 
 from maskwright import InputError
 from maskwright.plugins.registry import find_method
+from maskwright_builtin.methods.distribution.distortion import FAMILIES
 from maskwright_builtin.methods.distribution.families import best_fit, fit
-from maskwright_builtin.methods.distribution.family_names import FAMILIES
 
 SAMPLES: dict[str, Any] = {
     "beta": stats.beta(2, 5, loc=3, scale=10),

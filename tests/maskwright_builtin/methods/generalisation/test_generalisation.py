@@ -15,13 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maskwright as mw
-from maskwright_builtin.methods.generalisation.criteria import Criteria
+from maskwright_builtin.methods.class_criteria import Criteria, bounds_of
 from maskwright_builtin.methods.generalisation.generalisation import GENERALISATION, GeneralisationParams
-from maskwright_builtin.methods.generalisation.lattice import Lattice
-from maskwright_builtin.methods.generalisation.leaf_rows import keys_and_rows
-from maskwright_builtin.methods.generalisation.losses import loss_of
-from maskwright_builtin.methods.generalisation.search import Evaluator, _best_of_beam, is_better
-from maskwright_builtin.methods.generalisation.sensitive_bounds import bounds_of
+from maskwright_builtin.methods.generalisation.hierarchy_levels import keys_and_rows, loss_of
+from maskwright_builtin.methods.generalisation.lattice_search import Evaluator, Lattice, _best_of_beam, is_better
 
 REFERENCE = Path(__file__).parents[3] / "reference"
 KEYS = ("sex", "age", "town", "edu", "marital")

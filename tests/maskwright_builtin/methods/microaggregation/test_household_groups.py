@@ -12,8 +12,8 @@ import maskwright as mw
 from maskwright.commands.protect import mask_request
 from maskwright.commands.requests import masking_request
 from maskwright.data.frames import dataset_from_frame
-from maskwright.data.households import with_households
-from maskwright_builtin.methods.microaggregation.household_groups import households_in, with_enough_households
+from maskwright.data.record_groups import with_households
+from maskwright_builtin.methods.microaggregation.microaggregation import households_in, with_enough_households
 
 
 @settings(max_examples=60)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from maskwright import InputError, Variable
 from maskwright_builtin.methods.post_randomisation import corrected_counts
-from maskwright_builtin.methods.post_randomisation.cells import Stratum, joined
 from maskwright_builtin.methods.post_randomisation.markov import (
     MarkovMatrix,
     Retaining,
@@ -23,7 +22,7 @@ from maskwright_builtin.methods.post_randomisation.markov import (
     neighbours,
 )
 from maskwright_builtin.methods.post_randomisation.pram import PramParams, transition
-from maskwright_builtin.methods.post_randomisation.randomising import Moves
+from maskwright_builtin.methods.post_randomisation.randomisation import Moves, Stratum, joined
 
 REFERENCE = Path(__file__).parents[3] / "reference" / "categorical_pram_matrices.csv"
 EDUCATION = np.array([1079, 688, 510, 234, 72, 39])

@@ -12,10 +12,9 @@ from pydantic import ValidationError
 import maskwright as mw
 from maskwright import InputError, Variable
 from maskwright.plugins.registry import find_method
-from maskwright_builtin.methods.post_randomisation.cells import Stratum
 from maskwright_builtin.methods.post_randomisation.markov import MarkovMatrix, made_invariant
 from maskwright_builtin.methods.post_randomisation.pram import PramParams, transition
-from maskwright_builtin.methods.post_randomisation.randomising import Moves
+from maskwright_builtin.methods.post_randomisation.randomisation import Moves, Stratum
 
 REGION = Variable("region", "nominal", categories=("north", "south", "east", "west"))
 GIVEN = {

@@ -125,7 +125,7 @@ def test_what_cannot_be_read_is_refused(office: Path, options: dict[str, Any], s
 
 
 def test_a_database_that_is_being_written_is_refused(office: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maskwright_builtin.sources.sql.sqlite_reading.SECONDS", 0.1)
+    monkeypatch.setattr("maskwright_builtin.sources.sql.sqlite.SECONDS", 0.1)
     with closing(sqlite3.connect(office, isolation_level=None)) as connection:
         connection.execute("BEGIN EXCLUSIVE")
         with pytest.raises(mw.DataError, match="in use by another program"):

@@ -11,13 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.commands.demo.files import BLOCKS, BLOCKS_ABOVE
+from maskwright.commands.demo.files import BLOCKS, BLOCKS_ABOVE, foreign_files, left_alone
 from maskwright.commands.demo.levels.model import CATEGORIES, DECIMALS, HOUSEHOLD, PERSON, survey
-from maskwright.commands.demo.own_files import foreign_files, left_alone
 from maskwright.data.number_text import cell_bytes, write_numbers
 from maskwright.foundation.errors import InputError
+from maskwright.foundation.files import write_text, write_whole
 from maskwright.foundation.progress import Progress, silent
-from maskwright.foundation.whole_files import write_text, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -22,8 +22,7 @@ from maskwright.edits.expression import (
     Or,
     VariableReference,
 )
-from maskwright.edits.languages.conversion.inexpressible import Inexpressible
-from maskwright.edits.languages.conversion.paths import PathReference
+from maskwright.edits.languages.conversion.converted import Inexpressible, PathReference
 from maskwright.edits.languages.conversion.yaml_text import decimal_text
 
 if TYPE_CHECKING:

@@ -1,11 +1,11 @@
-"""What a conversion gives, and what both directions share."""
+"""What a conversion gives, what stops it, and where XPath finds a value."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from maskwright.edits.languages.conversion.inexpressible import Inexpressible
+from maskwright.edits.expression import VariableReference
 from maskwright.foundation.errors import Problem
 
 if TYPE_CHECKING:
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
     from maskwright.edits.edit import Edit
     from maskwright.edits.expression import Expression
+
+
+class Inexpressible(Exception):  # noqa: N818 - the reason by its name; never leaves the conversion
+    """The target language cannot say this; the message is the reason, as the end of a sentence."""
 
 
 @dataclass(frozen=True)
@@ -57,3 +61,15 @@ def refusal(edit: Edit, language: str, reason: Inexpressible) -> Problem:
 def silent_rules_note(names: Sequence[str]) -> str:
     """Note about edits that never fire."""
     return f"left out, because an earlier rule of the pattern always fires first: {', '.join(names)}"
+
+
+@dataclass(frozen=True, slots=True)
+class PathReference(VariableReference):
+    """A path to cells of other records, or what they give together, in a tree of XPath's types.
+
+    `name`: the path as XPath writes it: ``../total``, ``sum(Person/income)``. `is_number`: whether it gives a number by
+    itself. `is_sum`: whether XPath adds in binary64 to find it, so that it may be off in its last digits.
+    """
+
+    is_number: bool = False
+    is_sum: bool = False

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from maskwright.data.number_text import XPATH_NUMBER
-from maskwright.edits.algebra.negation import interval_comparisons
+from maskwright.edits.algebra.conditions import interval_comparisons
 from maskwright.edits.expression import (
     NEGATED,
     And,
@@ -44,8 +44,8 @@ from maskwright.edits.expression import (
     rewritten,
 )
 from maskwright.edits.languages.conversion.binary_comparison import compared, whole
-from maskwright.edits.languages.conversion.dates_as_xpath import DateNumbers
-from maskwright.edits.languages.conversion.inexpressible import Inexpressible
+from maskwright.edits.languages.conversion.converted import Inexpressible
+from maskwright.edits.languages.conversion.xpath_text import DateNumbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from maskwright.edits.algebra.negation import all_of, any_of
+from maskwright.edits.algebra.conditions import all_of, any_of
 from maskwright.edits.expression import (
     And,
     Arithmetic,
@@ -31,7 +31,7 @@ from maskwright.edits.expression import (
     children,
     variable_names,
 )
-from maskwright.edits.languages.conversion.inexpressible import Inexpressible
+from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.xpath.conversions import number_of_text
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _truth(node: Expression) -> Expression:  # noqa: C901, PLR0911 - one case fo
             return _not(_truth(operand))
         case And(operands):
             pairs = [pair for operand in operands if (pair := _some_no_number(operand)) is not None]
-            return _joined(And, [_same_words(operand, pairs) or _truth(operand) for operand in operands])
+            return _joined(And, [_same_texts(operand, pairs) or _truth(operand) for operand in operands])
         case Or(operands):
             return _joined(Or, [_truth(operand) for operand in operands])
         case Comparison(operator, left, right):
@@ -101,11 +101,11 @@ def _some_no_number(node: Expression) -> frozenset[str] | None:
     return frozenset(names)
 
 
-def _same_words(node: Expression, pairs: Sequence[frozenset[str]]) -> Expression | None:
+def _same_texts(node: Expression, pairs: Sequence[frozenset[str]]) -> Expression | None:
     """``a = b`` where one of them is no number: then the YAML language compares texts, too."""
     match node:
         case Not(operand):
-            inner = _same_words(operand, pairs)
+            inner = _same_texts(operand, pairs)
             return None if inner is None else _not(inner)
         case Comparison("==", VariableReference(first) as one, VariableReference(second) as other) if {
             first,

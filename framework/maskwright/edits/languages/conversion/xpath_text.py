@@ -1,16 +1,29 @@
-"""Expression trees in XPath's types as text of XPath 1.0."""
+"""Expression trees as text of XPath 1.0, and dates as whole numbers there."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from maskwright.data.date_texts import ISO
+from maskwright.data.dates import CALENDAR, FUNCTIONS_OF_DATES, calendar, year_month_day
+from maskwright.edits.algebra.conditions import interval_comparisons
 from maskwright.edits.expression import (
     And,
     Arithmetic,
     Comparison,
+    Date,
     Expression,
     Function,
+    IfThen,
+    InInterval,
     InOriginal,
+    InSet,
+    IsInteger,
     Negative,
     Not,
     Number,
@@ -18,11 +31,16 @@ from maskwright.edits.expression import (
     Text,
     Truth,
     VariableReference,
+    nodes,
+    rewritten,
 )
-from maskwright.edits.languages.conversion.inexpressible import Inexpressible
-from maskwright.edits.languages.conversion.paths import PathReference
+from maskwright.edits.languages.conversion.converted import Inexpressible, PathReference
 from maskwright.edits.languages.conversion.yaml_text import decimal_text
-from maskwright.foundation.xml_names import NCNAME
+from maskwright.foundation.xml_syntax import NCNAME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
 
 LONGEST_TEST = 10_000
 ORIGINAL_FILE = "original.xml"
@@ -101,3 +119,203 @@ def _with_level(node: Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, PL
             raise Inexpressible("XPath 1.0 cannot look up a combination of variables in the original file")
         case _:
             raise Inexpressible("the test is outside XPath 1.0")
+
+
+DIGITS, SHAPE, LENGTH = Text("0123456789"), Text("0000-00-00"), 10
+ZERO = Number(Fraction(0))
+
+
+@dataclass
+class DateNumbers:
+    """Puts whole numbers, under names of their own, in the place of what a rule says of dates, and writes them at last.
+
+    `dates`: variables that are dates, and how they are written.
+    """
+
+    dates: Mapping[str, str]
+    _made: dict[str, Expression] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names that stand for whole numbers, after `__call__`."""
+        return tuple(self._made)
+
+    @property
+    def cells(self) -> dict[str, tuple[str, ...]]:
+        """Variables of whose cells each of the whole numbers is made."""
+        return {
+            name: tuple(dict.fromkeys(each.name for each in nodes(made) if isinstance(each, VariableReference)))
+            for name, made in self._made.items()
+        }
+
+    def __call__(self, node: Expression) -> Expression:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
+        """Condition or number without dates."""
+        if not any(self._is_date(each) or _is_function(each) for each in nodes(node)):
+            return node
+        match node:
+            case Comparison(operator, left, right) if self._is_date(left) or self._is_date(right):
+                simple = all(isinstance(each, VariableReference | Date) for each in (left, right))
+                if simple:
+                    return Comparison(operator, self._dated(left), self._dated(right))
+                return Comparison(operator, Arithmetic("-", self._days(left), self._days(right)), ZERO)
+            case InInterval() if bounds := interval_comparisons(node):
+                return self(bounds[0]) if len(bounds) == 1 else self(And(bounds))
+            case InSet(VariableReference() as operand, members) if all(isinstance(each, Date) for each in members):
+                # A text that is no date is none of them, as a text is none of some numbers.
+                return InSet(self._dated(operand), tuple(_ymd_of(each) for each in members if isinstance(each, Date)))
+            case InSet(operand, members):
+                found: tuple[Expression, ...] = tuple(self(Comparison("==", operand, each)) for each in members)
+                return found[0] if len(found) == 1 else Or(found)
+            case And(operands):
+                return And(tuple(map(self, operands)))
+            case Or(operands):
+                return Or(tuple(map(self, operands)))
+            case Not(operand):
+                return Not(self(operand))
+            case IfThen(condition, consequent, otherwise):
+                return IfThen(self(condition), self(consequent), None if otherwise is None else self(otherwise))
+            case Comparison(operator, left, right):
+                return Comparison(operator, self(left), self(right))
+            case Arithmetic("-", left, right) if self._is_date(left):
+                return Arithmetic("-", self._days(left), self._days(right))
+            case Arithmetic(sign, left, right):
+                return Arithmetic(sign, self(left), self(right))
+            case Negative(operand):
+                return Negative(self(operand))
+            case IsInteger(operand):
+                return IsInteger(self(operand))
+            case Function(name, arguments) if name in CALENDAR:
+                return self._function(name, arguments)
+            case Function(name, arguments) if name not in FUNCTIONS_OF_DATES and not any(map(self._is_date, arguments)):
+                return Function(name, tuple(map(self, arguments)))
+            case VariableReference() | Function() | Date():
+                raise Inexpressible("XPath 1.0 cannot say this of dates")
+            case _:
+                # Whether a cell is missing is asked of the cell itself.
+                return node
+
+    def written(self, test: Expression) -> Expression:
+        """Test in which the numbers are what XPath makes of the cells."""
+
+        def changed(node: Expression) -> Expression:
+            match node:
+                case Function("number", (VariableReference(name),)) if name in self._made:
+                    return self._made[name]
+                case _:
+                    return node
+
+        return rewritten(test, changed)
+
+    def _is_date(self, node: Expression) -> bool:
+        match node:
+            case VariableReference(name):
+                return name in self.dates
+            case Arithmetic("+" | "-", left, right):
+                return self._is_date(left) != self._is_date(right)
+            case _:
+                return isinstance(node, Date)
+
+    def _dated(self, node: Expression) -> Expression:
+        """Number yyyymmdd of a variable or a literal."""
+        if isinstance(node, Date):
+            return _ymd_of(node)
+        variable = self._variable(node)
+        return self._named(f"date of {variable}", _ymd(variable))
+
+    def _days(self, node: Expression) -> Expression:
+        match node:
+            case Date(value):
+                return Number(value)
+            case VariableReference():
+                variable = self._variable(node)
+                return self._named(f"days of {variable}", _day_number(_ymd(variable)))
+            case Arithmetic("+" | "-" as sign, left, right):
+                return Arithmetic(sign, *(self._days(each) if self._is_date(each) else self(each)
+                                          for each in (left, right)))  # fmt: skip
+            case _:
+                raise Inexpressible("XPath 1.0 cannot say this of dates")
+
+    def _function(self, name: str, arguments: tuple[Expression, ...]) -> Expression:
+        if all(isinstance(each, Date) for each in arguments):
+            days = [np.array([float(each.value)]) for each in arguments if isinstance(each, Date)]
+            return Number(Fraction(int(calendar(name, days)[0])))
+        if name == "age_at":
+            born, then = (_ymd_of(each) if isinstance(each, Date) else _ymd(self._variable(each)) for each in arguments)
+            # Completed years: of two numbers yyyymmdd the difference rounds down to them.
+            return self._named(f"age {len(self._made)}", _floor(Arithmetic("-", then, born), 10_000))
+        (argument,) = arguments
+        variable = self._variable(argument)
+        return self._named(f"{name} of {variable}", _PARTS[name](_ymd(variable)))
+
+    def _variable(self, node: Expression) -> str:
+        if not isinstance(node, VariableReference):
+            raise Inexpressible("XPath 1.0 cannot calculate with a date in the argument of a function")
+        form = self.dates.get(node.name)
+        if form is None:
+            raise Inexpressible(f"{node.name} is not known to be a date: give the data (--data)")
+        if form != ISO:
+            raise Inexpressible(
+                f"{node.name} is written as {form}, and only dates as 2005-12-31 are numbers to XPath 1.0"
+            )
+        return node.name
+
+    def _named(self, name: str, written: Expression) -> Expression:
+        self._made[name] = written
+        return VariableReference(name)
+
+
+def _is_function(node: Expression) -> bool:
+    return isinstance(node, Date) or (isinstance(node, Function) and node.name in FUNCTIONS_OF_DATES)
+
+
+def _ymd(variable: str) -> Expression:
+    """Number yyyymmdd of a cell; NaN where it is empty or of another form: nothing is left of its text then."""
+    text = Function("normalize-space", (VariableReference(variable),))
+    fits = Function("number", (Comparison("==", Function("translate", (text, DIGITS, Text("0" * 10))), SHAPE),))
+    whole = Function("substring", (text, Number(Fraction(1)), Arithmetic("*", Number(Fraction(LENGTH)), fits)))
+    return Function("number", (Function("translate", (whole, Text("-"), Text(""))),))
+
+
+def _ymd_of(day: Date) -> Number:
+    if day.value.denominator != 1:
+        raise Inexpressible("XPath 1.0 cannot compare a date with a time of day")
+    year, month, of_month = (int(each[0]) for each in year_month_day(np.array([int(day.value)])))
+    return Number(Fraction(10_000 * year + 100 * month + of_month))
+
+
+def _floor(node: Expression, divisor: int) -> Expression:
+    return Function("floor", (Arithmetic("/", node, Number(Fraction(divisor))),))
+
+
+def _mod(node: Expression, divisor: int) -> Expression:
+    return Arithmetic("mod", node, Number(Fraction(divisor)))
+
+
+def _plus(node: Expression, number: int) -> Expression:
+    return Arithmetic("+" if number >= 0 else "-", node, Number(Fraction(abs(number))))
+
+
+def _times(number: int, node: Expression) -> Expression:
+    return Arithmetic("*", Number(Fraction(number)), node)
+
+
+def _month(ymd: Expression) -> Expression:
+    return _mod(_floor(ymd, 100), 100)
+
+
+def _day_number(ymd: Expression) -> Expression:
+    """Days since 1970-01-01."""
+    year = _floor(_plus(_floor(ymd, 100), -3), 100)
+    month = _mod(_plus(_month(ymd), 9), 12)
+    days = Arithmetic("+", _times(365, year), _floor(year, 4))
+    days = Arithmetic("+", Arithmetic("-", days, _floor(year, 100)), _floor(year, 400))
+    days = Arithmetic("+", days, _floor(_plus(_times(153, month), 2), 5))
+    return _plus(Arithmetic("+", days, _mod(ymd, 100)), -719_469)
+
+
+_PARTS: dict[str, Callable[[Expression], Expression]] = {
+    "year": lambda ymd: _floor(ymd, 10_000),
+    "quarter": lambda ymd: _floor(_plus(_month(ymd), 2), 3),
+    "month": _month,
+    "day": lambda ymd: _mod(ymd, 100),
+}

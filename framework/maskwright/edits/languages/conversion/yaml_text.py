@@ -1,13 +1,16 @@
-"""Expression trees as text of the YAML language."""
+"""Expression trees as text of the YAML language, without double negations."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.data.date_texts import iso_text
 from maskwright.data.dates import FUNCTIONS_OF_DATES
+from maskwright.edits.algebra.conditions import all_of, any_of
 from maskwright.edits.expression import (
+    NEGATED,
     And,
     Arithmetic,
     Comparison,
@@ -32,12 +35,15 @@ from maskwright.edits.expression import (
     Truth,
     VariableRange,
     VariableReference,
+    nodes,
 )
-from maskwright.edits.languages.conversion.inexpressible import Inexpressible
+from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.rule_language.typed_tree import FUNCTIONS, KEYWORDS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from fractions import Fraction
+
 
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*(\.\w+)*")
 _RULE, _OR, _AND, _NOT, _CONDITION, _SUM, _PRODUCT, _SIGNED, _POWER, _ATOM = range(10)
@@ -174,3 +180,70 @@ def quoted_text(text: str) -> str:
         if quote not in text:
             return f"{quote}{text}{quote}"
     raise Inexpressible("a text holds both kinds of quotes")
+
+
+def simplified_rule(rule: Expression, *, holds: bool = True) -> Expression:  # noqa: PLR0911 - one case for each kind of node
+    """Rule, or its negation, that is violated by the same records.
+
+    `rule`: in the language of levels.
+    """
+    match rule:
+        case Not(operand):
+            return simplified_rule(operand, holds=not holds)
+        case And(operands) if holds:
+            return _all([simplified_rule(each) for each in operands])
+        case Or(operands) if not holds:
+            return _all([simplified_rule(each, holds=False) for each in operands])
+        case And(operands) | Or(operands):
+            return _any([simplified_rule(each, holds=holds) for each in operands])
+        case IfThen(condition, consequent, None) if not holds:
+            return _all([simplified_rule(condition), simplified_rule(consequent, holds=False)])
+        case IfThen(condition, consequent, None):
+            return IfThen(simplified_rule(condition), simplified_rule(consequent))
+        case Comparison(operator) if not holds:
+            return replace(rule, operator=NEGATED[operator])
+        case GroupFunction("any" | "no" as function, condition=asked) if asked is not None:
+            inner = simplified_rule(asked)
+            return replace(rule, function="any" if (function == "any") == holds else "no", condition=inner)
+        case GroupFunction("all", condition=asked) if asked is not None:
+            inner = simplified_rule(asked, holds=holds)
+            return replace(rule, function="all" if holds else "any", condition=inner)
+        case _:
+            return rule if holds else Not(rule)
+
+
+def _all(operands: Sequence[Expression]) -> Expression:
+    """Conjunction, in which `a <= b and a >= b` is `a == b`."""
+    flat = [one for each in operands for one in (each.operands if isinstance(each, And) else (each,))]
+    found: list[Expression] = []
+    for each in dict.fromkeys(flat):
+        last = found[-1] if found else None
+        match last, each:
+            case Comparison("<=" | ">=" as one), Comparison("<=" | ">=" as other) if one != other and (
+                (last.left, last.right) == (each.left, each.right)
+            ):
+                found[-1] = Comparison("==", each.left, each.right)
+            case _:
+                found.append(each)
+    return all_of(found)
+
+
+def _any(operands: Sequence[Expression]) -> Expression:
+    """Disjunction without the guards of the sums in its comparisons."""
+    flat = [one for each in operands for one in (each.operands if isinstance(each, Or) else (each,))]
+    guards = {guard for each in flat if isinstance(each, Comparison) for guard in _guards(each)}
+    kept = [each for each in dict.fromkeys(flat) if each not in guards]
+    return any_of(kept)
+
+
+def _guards(node: Comparison) -> list[Expression]:
+    """What is said of members where a sum of a comparison is not known."""
+    found: list[Expression] = []
+    for each in nodes(node):
+        if isinstance(each, GroupFunction) and each.function == "sum" and each.operand is not None:
+            lost: Expression = Not(IsNumber(each.operand))
+            if each.condition is not None:
+                meant, other = simplified_rule(each.condition), simplified_rule(each.condition, holds=False)
+                lost = _all([meant, _any([other, lost])])
+            found.append(GroupFunction("any", each.level, None, lost))
+    return found

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from maskwright.edits.algebra.negation import all_of
+from maskwright.edits.algebra.conditions import all_of
 from maskwright.edits.expression import (
     And,
     Arithmetic,
@@ -35,7 +35,7 @@ from maskwright.edits.expression import (
     Truth,
     VariableReference,
 )
-from maskwright.edits.languages.conversion.inexpressible import Inexpressible
+from maskwright.edits.languages.conversion.converted import Inexpressible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -1,8 +1,9 @@
-"""Rule files of the R package validate: YAML with ``rules:`` and ``expr:``, or R as free text, with a header."""
+"""Rule files of the R package validate: YAML with ``rules:``, or R as free text with a header."""
 
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -10,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from lark import Tree
 
+from maskwright.edits.algebra.conditions import with_tolerance
 from maskwright.edits.algebra.polynomial import polynomial_of
-from maskwright.edits.algebra.tolerance import with_tolerance
 from maskwright.edits.edit_set import read_items
 from maskwright.edits.expression import Comparison
-from maskwright.edits.languages.conversion.inexpressible import Inexpressible
+from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.edits.languages.r_validate.r_rules import (
     NotR,
@@ -24,9 +25,7 @@ from maskwright.edits.languages.r_validate.r_rules import (
     parse_statement,
     subtrees,
 )
-from maskwright.edits.languages.r_validate.r_text import header_and_statements
-from maskwright.edits.languages.yaml.documents import listed_nodes, load_rule_file, rule_text_of
-from maskwright.edits.languages.yaml.included_files import Inclusion
+from maskwright.edits.languages.yaml.documents import Inclusion, listed_nodes, load_rule_file, rule_text_of
 from maskwright.edits.rule_language.rules import RuleItem
 from maskwright.foundation.errors import EditError, Place, Problem
 from maskwright.foundation.yaml_document import Node, load_yaml
@@ -37,6 +36,46 @@ if TYPE_CHECKING:
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.expression import Expression
     from maskwright.edits.languages.r_validate import r_rules
+
+
+_COMMENT = re.compile(r"""("[^"\\]*"|'[^'\\]*'|`[^`]*`)|#.*""")
+_QUOTED = re.compile(r"""("[^"\\]*"|'[^'\\]*'|`[^`]*`)""")
+_GOES_ON = re.compile(r"(?:[-+*/^&|<>=!,~({]|:=|%[^%]*%|\belse)\s*$")
+
+
+def header_and_statements(text: str, file: str) -> tuple[str | None, list[tuple[str, Place]]]:
+    """Split a file of rules.
+
+    Returns YAML, with empty lines before it so that places in it are right; a statement goes on in the next line while
+    a bracket is open, or where an operator ends the line.
+    """
+    lines = text.splitlines()
+    header = None
+    first = next((number for number, line in enumerate(lines) if line.strip()), 0)
+    if lines and lines[first].rstrip() == "---":
+        end = next((n for n in range(first + 1, len(lines)) if lines[n].rstrip() == "---"), len(lines))
+        header = "\n" * (first + 1) + "\n".join(lines[first + 1 : end])
+        lines = [""] * (end + 1) + lines[end + 1 :]
+    found: list[tuple[str, Place]] = []
+    open_text, open_place, depth = "", Place(file), 0
+    for number, line in enumerate(lines, start=1):
+        code = _COMMENT.sub(lambda match: match[1] or "", line)
+        for piece in code.split(";") if not _QUOTED.search(code) else [code]:
+            if not piece.strip() and not open_text:
+                continue
+            if not open_text:
+                column = len(code) - len(code.lstrip()) + 1 if piece is code else line.find(piece.strip()) + 1
+                open_place = Place(file, number, column, line)
+            open_text = f"{open_text}\n{piece}" if open_text else piece.strip()
+            bare = _QUOTED.sub("", piece)
+            depth += sum(bare.count(bracket) for bracket in "({[") - sum(bare.count(bracket) for bracket in ")}]")
+            if depth <= 0 and not _GOES_ON.search(bare):
+                found.append((open_text.strip(), open_place))
+                open_text, depth = "", 0
+    if open_text.strip():
+        found.append((open_text.strip(), open_place))
+    return header, found
+
 
 MOST_COPIES = 1_000
 _UNDERSTOOD = ("expr", "name", "label", "description", "meta")

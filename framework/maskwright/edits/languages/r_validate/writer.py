@@ -33,8 +33,13 @@ from maskwright.edits.expression import (
     Truth,
     VariableReference,
 )
-from maskwright.edits.languages.conversion.converted import Converted, refusal, silent_rules_note, tree_of
-from maskwright.edits.languages.conversion.inexpressible import Inexpressible
+from maskwright.edits.languages.conversion.converted import (
+    Converted,
+    Inexpressible,
+    refusal,
+    silent_rules_note,
+    tree_of,
+)
 from maskwright.edits.languages.conversion.xpath_as_exact import calculates, exact_rule
 from maskwright.edits.languages.conversion.yaml_text import decimal_text
 from maskwright.foundation.errors import EditError, Problem

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NoReturn
 from xml.parsers import expat
 
 from maskwright.foundation.errors import EditError, Place, Problem
-from maskwright.foundation.file_identity import note_read
-from maskwright.foundation.xml_mistakes import marked_encoding, xml_problem
+from maskwright.foundation.files import note_read
+from maskwright.foundation.xml_syntax import marked_encoding, xml_problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 from maskwright.edits.languages.schematron.document import RAISE_LIMIT, Element, read_document
 from maskwright.foundation.errors import EditError, Place, Problem
 from maskwright.foundation.nearest_names import unknown_name
-from maskwright.foundation.xml_names import NCNAME
+from maskwright.foundation.xml_syntax import NCNAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

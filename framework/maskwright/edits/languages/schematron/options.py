@@ -1,10 +1,17 @@
-"""What a person may choose when a Schematron file is read: the phase, where included files may be, and the limits."""
+"""Options of reading Schematron files, the vocabulary understood, and names of nested levels."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from maskwright.data.levels.linked_data import LevelDeclaration
 
 
 class SchematronOptions(BaseModel, extra="forbid", frozen=True):
@@ -31,3 +38,71 @@ class SchematronOptions(BaseModel, extra="forbid", frozen=True):
     max_nesting: int = Field(
         default=200, ge=1, le=200, description="Deepest nesting of one test (default and most: 200)."
     )
+
+
+EVERYWHERE = frozenset({"id", "icon", "see", "fpi"})
+"""Attributes of every element."""
+
+ATTRIBUTES = {
+    "schema": {"schemaVersion", "defaultPhase", "queryBinding", "version", "ns"},
+    "pattern": {"name", "abstract", "is-a", "documents"},
+    "rule": {"context", "role", "flag", "severity", "subject", "abstract"},
+    "assert": {"test", "role", "flag", "severity", "subject", "diagnostics", "properties"},
+    "report": {"test", "role", "flag", "severity", "subject", "diagnostics", "properties"},
+    "let": {"name", "value", "as"},
+}
+"""Further attributes, by element."""
+
+WRITTEN_FROM = "urn:maskwright:rules"
+"""Namespace of the attributes ``rule`` and ``when`` of an assert: of the YAML language, which it was written from."""
+
+UNDERSTOOD = {
+    "schema": {"let", "pattern"},
+    "pattern": {"let", "rule"},
+    "rule": {"let", "assert", "report"},
+}
+"""Children that become edits or what they stand on, by element."""
+
+READ_ELSEWHERE = frozenset({"ns", "diagnostics", "properties"})
+"""Children of a schema that the reader looks for itself."""
+
+FOR_PEOPLE = frozenset({"title", "p"})
+
+NOT_USED = frozenset({"key"})
+"""Counted, and told in a note."""
+
+NOT_READ = {
+    "include": "it cannot stand here",
+    "extends": "it cannot stand here",
+    "library": "copy the rules into this file",
+    "group": "use pattern instead of group",
+}
+"""Refused, and what to do instead."""
+
+
+@dataclass(frozen=True)
+class NestedLevels:
+    """Two levels, and how a document calls their records.
+
+    `key`: variable that tells members of a group apart. `pointers`: variables that name another member by it.
+    """
+
+    group: str
+    member: str
+    group_element: str
+    member_element: str
+    key: str
+    pointers: tuple[str, ...]
+
+    @classmethod
+    def of(cls, declared: Mapping[str, LevelDeclaration]) -> NestedLevels:
+        """Levels as they are declared; an element that is not named is called as its level, with a capital."""
+        (group, upper), (member, lower) = declared.items()
+        return cls(
+            group, member, upper.record or group.capitalize(), lower.record or member.capitalize(), lower.key,
+            tuple(lower.pointers),
+        )  # fmt: skip
+
+    def named(self, element: str) -> str | None:
+        """Level whose records are called so."""
+        return {self.group_element: self.group, self.member_element: self.member}.get(element)

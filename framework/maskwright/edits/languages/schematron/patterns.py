@@ -8,18 +8,23 @@ from typing import TYPE_CHECKING
 
 from maskwright.edits.algebra.classify import classify
 from maskwright.edits.edit import Assertion, Edit, Severity
-from maskwright.edits.engines.processor_test import ENGINE_OF, EnginePattern, EngineRule, EngineTest
-from maskwright.edits.engines.screening import Screening, screen
+from maskwright.edits.engines.engine_tests import ENGINE_OF, EnginePattern, EngineRule, EngineTest, Screening, screen
 from maskwright.edits.expression import EngineCondition, Expression, Not, variable_names
-from maskwright.edits.languages.schematron.binding import reason_to_refuse
-from maskwright.edits.languages.schematron.lets import Let, Scope, lets_of, trees, with_lets
-from maskwright.edits.languages.schematron.messages import message_of
+from maskwright.edits.languages.schematron.expressions import (
+    Let,
+    Scope,
+    lets_of,
+    message_of,
+    reason_to_refuse,
+    trees,
+    with_lets,
+)
 from maskwright.edits.languages.schematron.state import Undecided, refusal
 from maskwright.edits.languages.xpath.conversions import as_condition
 from maskwright.edits.languages.xpath.parser import parse_xpath
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.nearest_names import unknown_name
-from maskwright.foundation.xml_names import NCNAME
+from maskwright.foundation.xml_syntax import NCNAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

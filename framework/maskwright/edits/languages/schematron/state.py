@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from maskwright.edits.engines.checker import reasons_of
-from maskwright.edits.engines.processor_test import ENGINE_OF, stylesheet_of
-from maskwright.edits.languages.schematron import vocabulary
+from maskwright.edits.engines.engine_tests import ENGINE_OF, stylesheet_of
+from maskwright.edits.languages.schematron import options
 from maskwright.foundation.errors import EditError, Place, Problem
 from maskwright.foundation.nearest_names import nearest_name, unknown_name
 
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from maskwright.edits.edit import Edit
-    from maskwright.edits.engines.processor_test import EnginePattern
-    from maskwright.edits.engines.screening import Version
+    from maskwright.edits.engines.engine_tests import EnginePattern, Version
     from maskwright.edits.languages.schematron.document import Element
     from maskwright.edits.languages.schematron.options import SchematronOptions
 
@@ -71,13 +70,13 @@ class Reading:
 
     def check_attributes(self, element: Element) -> None:
         """Refuse attributes that are not understood."""
-        known = vocabulary.ATTRIBUTES[element.name] | vocabulary.EVERYWHERE
+        known = options.ATTRIBUTES[element.name] | options.EVERYWHERE
         for name in element.attributes:
             if name not in known:
                 nearest = nearest_name(name, known)
                 hint = f"did you mean {nearest!r}?" if nearest else None
                 self.refuse(element, f"<{element.name}> has the attribute {name!r}, which is not understood", hint)
-        ours = {name for namespace, name in element.qualified if namespace == vocabulary.WRITTEN_FROM}
+        ours = {name for namespace, name in element.qualified if namespace == options.WRITTEN_FROM}
         for name in element.foreign_attributes:
             if name in ours:
                 continue
@@ -89,15 +88,15 @@ class Reading:
             if child.namespace != element.namespace:
                 where = f"the namespace {child.namespace}" if child.namespace else "no namespace"
                 self.refuse(child, f"<{child.name}> in {where} is refused: only Schematron elements are read")
-            elif child.name in vocabulary.UNDERSTOOD[element.name]:
+            elif child.name in options.UNDERSTOOD[element.name]:
                 self.check_attributes(child)
                 yield child
-            elif child.name in vocabulary.NOT_USED:
+            elif child.name in options.NOT_USED:
                 self.left_out.setdefault(child.name, child.line)
-            elif child.name in vocabulary.NOT_READ:
-                self.refuse(child, f"<{child.name}> is not read", vocabulary.NOT_READ[child.name])
-            elif child.name not in vocabulary.FOR_PEOPLE | vocabulary.READ_ELSEWHERE:
-                expected = vocabulary.UNDERSTOOD[element.name] | vocabulary.FOR_PEOPLE | vocabulary.NOT_USED
+            elif child.name in options.NOT_READ:
+                self.refuse(child, f"<{child.name}> is not read", options.NOT_READ[child.name])
+            elif child.name not in options.FOR_PEOPLE | options.READ_ELSEWHERE:
+                expected = options.UNDERSTOOD[element.name] | options.FOR_PEOPLE | options.NOT_USED
                 self.refuse(child, f"in <{element.name}>: {unknown_name('element', child.name, expected)}")
         if any(isinstance(part, str) and part.strip() for part in element.content):
             self.refuse(element, f"<{element.name}> holds text outside its elements")

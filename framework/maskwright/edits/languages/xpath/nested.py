@@ -1,8 +1,4 @@
-"""Tests and contexts of Schematron rules on records inside records, parsed into what the language of levels says.
-
-From a record of the upper level, ``sum(Person[p]/x)`` is ``sum(person.x where p)``; from a member, ``../x`` is
-``household.x``, and ``../Person[pno = current()/mother]/x`` is ``mother.x``.
-"""
+"""Tests and contexts on nested records, parsed into what the language of levels says."""
 
 from __future__ import annotations
 
@@ -12,13 +8,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeGuard, cast
 
 from maskwright.edits.expression import (
+    NEGATED,
     And,
+    Arithmetic,
     Comparison,
     ComparisonOperator,
     Expression,
     Function,
     GroupFunction,
     IsMissing,
+    Negative,
     Not,
     Number,
     VariableReference,
@@ -27,18 +26,52 @@ from maskwright.edits.expression import (
 )
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.xpath.conversions import as_condition
-from maskwright.edits.languages.xpath.nested_conditions import chooses_by_position, without_conversions
 from maskwright.edits.languages.xpath.parser import Grown, XPathParser
 from maskwright.foundation.errors import EditError, Problem
-from maskwright.foundation.xml_names import NCNAME
+from maskwright.foundation.xml_syntax import NCNAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from maskwright.edits.languages.xpath.nested_levels import NestedLevels
+    from maskwright.edits.languages.schematron.options import NestedLevels
     from maskwright.edits.languages.xpath.parser import OriginalNodes
     from maskwright.edits.languages.xpath.tokens import Token
     from maskwright.foundation.errors import Place
+
+
+def chooses_by_position(tree: Expression | OriginalNodes) -> bool:
+    """Whether a predicate would choose by position."""
+    match tree:
+        case Number() | Arithmetic() | Negative() | GroupFunction("sum" | "count"):
+            return True
+        case Function(name):
+            return name in ("number", "floor", "ceiling", "round")
+        case _:
+            return False
+
+
+def without_conversions(condition: Expression) -> Expression:
+    """Condition without XPath's conversions: in the language of levels a variable is a number or a text by itself."""
+
+    def change(node: Expression) -> Expression:  # noqa: PLR0911 - one for each kind of node
+        match node:
+            case Function("number" | "string", (VariableReference() | GroupFunction() as inner,)):
+                return inner
+            case Function("number", (Number() as inner,)):
+                return inner
+            case Negative(Number(value)):
+                return Number(-value)
+            case Not(Not(inner)):
+                return inner
+            case Not(GroupFunction("any", level, None, Comparison(operator) as condition)):
+                return GroupFunction("all", level, None, replace(condition, operator=NEGATED[operator]))
+            case Not(GroupFunction("any", level, None, condition)):
+                return GroupFunction("no", level, None, condition)
+            case _:
+                return node
+
+    return rewritten(condition, change)
+
 
 _CURRENT = "current()."
 _BEFORE = "before."

@@ -30,8 +30,7 @@ from maskwright.edits.expression import (
     children,
 )
 from maskwright.edits.languages.schematron.options import SchematronOptions
-from maskwright.edits.languages.xpath.refusals import DOMAIN_HINT, Refusals
-from maskwright.edits.languages.xpath.tokens import Token, tokens_of
+from maskwright.edits.languages.xpath.tokens import DOMAIN_HINT, Refusals, Token, tokens_of
 from maskwright.foundation.errors import EditError, Place, Problem
 from maskwright.foundation.nearest_names import unknown_name
 

@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING
 from maskwright.edits.edit_set import WrongRulesError, read_items
 from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.edits.languages.r_validate.reader import is_validate, read_validate
-from maskwright.edits.languages.yaml.documents import listed_nodes, load_rule_file
-from maskwright.edits.languages.yaml.file_model import FILE_KEYS
-from maskwright.edits.languages.yaml.included_files import Inclusion
-from maskwright.edits.rule_language.aliases import without_aliases
-from maskwright.edits.rule_language.grammar import parse_value
-from maskwright.edits.rule_language.rules import RuleItem
+from maskwright.edits.languages.yaml.documents import FILE_KEYS, Inclusion, listed_nodes, load_rule_file
+from maskwright.edits.rule_language.operands import without_aliases
+from maskwright.edits.rule_language.rules import RuleItem, parse_value
 from maskwright.foundation.errors import EditError, Place, Problem
 from maskwright.foundation.nearest_names import unknown_name
 

@@ -8,16 +8,19 @@ import numpy as np
 from pydantic import Field
 
 from maskwright import Comparison, InputError, Measure, Measurement, NamesVariables
-from maskwright_builtin.measures.key_variables.key_sets import key_set_names, listed, worst_of_sets
+from maskwright_builtin.measures.key_variables.key_classes import key_set_names, listed, worst_of_sets
 from maskwright_builtin.measures.record_linkage.mixed.agreement_levels import (
     MISSING,
     PATTERNS_AT_MOST,
+    SMALLEST,
+    LevelClasses,
     Levels,
     all_levels,
+    fit_levels,
     pattern_counts,
+    shares,
     true_levels,
 )
-from maskwright_builtin.measures.record_linkage.mixed.level_classes import SMALLEST, LevelClasses, fit_levels, shares
 from maskwright_builtin.measures.record_linkage.mixed.mixed_record_linkage import (
     MixedFiles,
     MixedKeysParams,

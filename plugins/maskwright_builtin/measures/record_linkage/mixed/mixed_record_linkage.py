@@ -9,8 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from maskwright import Comparison, InputError, Measure, Measurement, MeasurePart, NamesVariables
-from maskwright_builtin.measures.common.uncertainty import interval_of_mean
-from maskwright_builtin.measures.key_variables.key_sets import (
+from maskwright_builtin.measures.key_variables.key_classes import (
     KeySetsParams,
     key_set_mistakes,
     key_set_names,
@@ -18,9 +17,10 @@ from maskwright_builtin.measures.key_variables.key_sets import (
     set_parts,
     worst_of_sets,
 )
+from maskwright_builtin.measures.record_linkage.linkage import HOUSEHOLD_DESCRIPTION, Household, reached
 from maskwright_builtin.measures.record_linkage.mixed.mixed_keys import mixed_keys, rows_of
 from maskwright_builtin.measures.record_linkage.mixed.nearest_rows import link
-from maskwright_builtin.measures.record_linkage.relatives import HOUSEHOLD_DESCRIPTION, Household, reached
+from maskwright_builtin.measures.uncertainty import interval_of_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.measures.record_linkage.relatives import large_households, relatives
+from maskwright_builtin.measures.record_linkage.linkage import large_households, relatives
 from maskwright_builtin.numerics.threads import in_order
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from maskwright_builtin.numerics.compilation import compiled
-from maskwright_builtin.numerics.kd import select, widest_column
+from maskwright_builtin.numerics.spatial import select, widest_column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Fuzzy c-means and entropy-based fuzzy c-means, with centroids that satisfy constraints."""
+"""Fuzzy c-means and entropy-based fuzzy c-means with constrained centroids, and memberships."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright import InputError
-from maskwright_builtin.methods.microaggregation.fuzzy_clustering.constraint import (
-    everywhere,
-    onto_equalities,
-    onto_set,
-)
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering.geometry import (
     Fuzziness,
     Geometry,
     chunks_of,
+    everywhere,
     fuzziness_of,
     geometry_of,
+    onto_equalities,
+    onto_set,
     scratch_of,
     transposed,
 )
@@ -30,7 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright import Progress
-    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.constraint import Projection
+    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.geometry import Projection
+
 
 MOST_DIGITS = {"float64": 280.0, "float32": 12.0}
 """Decimal digits that weights of two records may be apart: m * log10(c) at most."""
@@ -292,3 +291,26 @@ def _best(
     old = ((current - wanted) ** 2).sum(axis=1)
     stays = feasible & (~found | (old < new))
     return np.where(stays[:, None], current, projected)
+
+
+def memberships_in(
+    values: NDArray[np.float64],
+    centroids: NDArray[np.float64],
+    *,
+    m: float | None = None,
+    lambda_: float | None = None,
+    scale: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return how far each record belongs to each centroid.
+
+    `values`: shape (n, p). `centroids`: shape (c, p). Returns rows sum to 1; shape (n, c).
+    """
+    away = (values[:, None, :] - centroids) / scale
+    distances = np.einsum("ncp,ncp->nc", away, away)
+    if m is not None:
+        powers = -np.log(np.maximum(distances, 1e-300)) / (m - 1.0)
+    else:
+        assert lambda_ is not None
+        powers = -lambda_ * distances
+    shares = np.exp(powers - powers.max(axis=1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))

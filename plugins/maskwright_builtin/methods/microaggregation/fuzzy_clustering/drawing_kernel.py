@@ -9,7 +9,7 @@ import numpy as np
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering.distances_kernel import squares
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering.memberships_kernel import BLOCK, LANES, share
 from maskwright_builtin.numerics.compilation import compiled
-from maskwright_builtin.numerics.distances import squared_distance
+from maskwright_builtin.numerics.spatial import squared_distance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,9 +15,9 @@ from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.edit import GoverningPart, LinearPart, RangePart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check import Checker, evaluate
-from maskwright.edits.languages.yaml.file_model import edits_schema
+from maskwright.edits.languages.yaml.documents import edits_schema
 from maskwright.edits.languages.yaml.files import read_edits_yaml
-from maskwright.edits.variable_ranges import refuse_ranges, written_out
+from maskwright.edits.normalisation import refuse_ranges, written_out
 from maskwright.foundation.errors import EditError
 
 

@@ -1,0 +1,80 @@
+"""What commands share: options for reading data, JSON on standard output, progress and refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    import argparse
+
+    from maskwright.commands.options import ReadingOptions
+    from maskwright.foundation.progress import Reporter
+
+
+FORMAT_OPTIONS = {
+    "record": ("NAME", "XML: element that holds one record"),
+    "encoding": ("NAME", "CSV: character encoding, such as latin-1 (utf-8)"),
+    "delimiter": ("C", "CSV: what separates cells (found out)"),
+    "decimal": ("C", "CSV, XML: decimal mark, . or , (.)"),
+}
+"""Options of formats that have a flag of their own."""
+
+
+def add_reading_options(command: argparse.ArgumentParser) -> None:
+    """Add the options to a command."""
+    group = command.add_argument_group("reading data files")
+    group.add_argument("--pipeline", type=Path, metavar="FILE",
+                       help="read as this pipeline's data section says; what is said here is put over it")  # fmt: skip
+    group.add_argument("--format", dest="file_format", metavar="NAME", help="file format, where names do not tell")
+    for name, (metavar, text) in FORMAT_OPTIONS.items():
+        group.add_argument(f"--{name}", metavar=metavar, help=text)
+    group.add_argument("--option", action="append", default=[], dest="format_options", metavar="name=v",
+                       help="any option of the format or of the rule language, such as max_text=5000000")  # fmt: skip
+    group.add_argument("--variable", action="append", default=[], dest="declared", metavar="name={...}",
+                       help="declare a variable, such as 'income={role: confidential, missing: [NA]}'")  # fmt: skip
+    group.add_argument("--codebook", type=Path, metavar="FILE",
+                       help="table (.csv) or DDI Codebook (.xml) that declares variables")  # fmt: skip
+    group.add_argument("--cluster", metavar="NAME", help="variable that identifies households")
+
+
+def reading_options(chosen: argparse.Namespace) -> ReadingOptions:
+    """What was said about reading."""
+    from maskwright.commands.options import ReadingOptions, stated_texts, stated_values, stated_variables
+
+    flags = {name: getattr(chosen, name) for name in FORMAT_OPTIONS}
+    flags |= {"phase": getattr(chosen, "phase", None)}
+    include = getattr(chosen, "include", None)
+    flags |= {"include_folder": None if include is None else str(include.absolute())}
+    weight = getattr(chosen, "weight", None)
+    declared = [*chosen.declared, *([] if weight is None else [f"{weight}={{role: weight}}"])]
+    return ReadingOptions(
+        {**stated_values(chosen.format_options), **stated_texts(flags)},
+        stated_variables(declared), chosen.cluster, chosen.file_format, chosen.pipeline, chosen.codebook,
+    )  # fmt: skip
+
+
+def print_json(content: Any) -> None:
+    """Print on standard output; NaN and infinity are no JSON and raise ValueError."""
+    import json
+
+    print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def refuse(message: str) -> NoReturn:
+    """Raise InputError: what was said on the command line does not go together."""
+    # A command's parser is made for every help text; the errors are not needed before one is made.
+    from maskwright.foundation.errors import InputError
+
+    raise InputError(message) from None
+
+
+def reporter(*, quiet: bool = False) -> Reporter:
+    """Progress and notices on standard error, or nowhere."""
+    if quiet:
+        from maskwright.foundation.progress import Quiet
+
+        return Quiet()
+    from maskwright.cli.show.screen import Terminal
+
+    return Terminal()

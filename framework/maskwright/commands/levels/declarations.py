@@ -1,0 +1,264 @@
+"""Variables declared on levels: compositions of groups, identifiers in rules, and variables probably left out."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from maskwright.commands.levels.steps import maskable
+from maskwright.data.levels.consistency import constant_within_groups
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.expression import (
+    Comparison,
+    GroupFunction,
+    InSet,
+    VariableReference,
+    nodes,
+    variable_names,
+)
+from maskwright.edits.levels.binding import bind
+from maskwright.edits.levels.column_values import with_linked_columns
+from maskwright.edits.levels.structure import MembersColumn, Structure
+from maskwright.edits.rule_language.rules import parse_expression
+from maskwright.foundation.doubts import Doubt
+from maskwright.foundation.errors import EditError, InputError, Problem
+from maskwright.foundation.release_outcomes import EditViolation
+from maskwright.pipeline.variable_names import names_in, names_of_files, with_nearest_names, wrong_level_names
+from maskwright.planning.step_variables import default_variables
+from maskwright.release.release_decision import flow_text
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from maskwright.data.dataset import Column
+    from maskwright.data.levels.linked_data import Level, LinkedData
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.expression import Expression
+    from maskwright.pipeline.file_model import Waiver
+    from maskwright.pipeline.resolved import LevelSources, Pipeline
+    from maskwright.planning.model import Step
+
+
+_NUMBERS = ("count", "sum", "min", "max")
+
+
+def is_composition(name: str) -> bool:
+    """Whether a name in a pipeline is what members say together, as a number: ``count(person)``."""
+    if "(" not in name:
+        return False
+    try:
+        rule = parse_expression(f"{name} >= 0")
+    except EditError:
+        return False
+    return isinstance(rule, Comparison) and isinstance(rule.left, GroupFunction) and rule.left.function in _NUMBERS
+
+
+def composition_columns(names: Iterable[str], linked: LinkedData) -> tuple[Column, ...]:
+    """Columns of the top level that say what members say together.
+
+    `names`: others than those that `is_composition` knows are left out. Returns called as they were written.
+    """
+    top = linked.levels[0]
+    found = []
+    for name in dict.fromkeys(names):
+        if name in top.data or not is_composition(name):
+            continue
+        bound = bind(EditSet.parse([f"{name} >= 0"]), Structure.of(linked))
+        (column,) = [
+            each for each in bound.columns[top.name] if isinstance(each, MembersColumn) and each.end == "exact"
+        ]
+        computed = with_linked_columns(linked, bound, top.name, [column.name])[column.name]
+        found.append(replace(computed, variable=replace(computed.variable, name=name)))
+    return tuple(found)
+
+
+def identifiers(levels: LevelSources) -> frozenset[str]:
+    """Variables that are not published, and not even read into levels."""
+    return frozenset(
+        name
+        for source in levels.sources.values()
+        for name, declared in source.variables.items()
+        if declared.role == "identifier"
+    )
+
+
+def dropped_identifiers(levels: LevelSources) -> tuple[str, ...]:
+    """Identifiers that the files hold and that are not published; keys, which get new values, are none of them."""
+    keys = {name for each in levels.declared.values() for name in (each.key, *each.pointers)}
+    found: dict[str, None] = {}
+    for source in levels.sources.values():
+        own = [name for name, each in source.variables.items() if each.role == "identifier" and name not in keys]
+        if not source.described_only.isdisjoint(own):
+            there = names_in(source) or own
+            own = [name for name in own if name not in source.described_only or name in there]
+        found |= dict.fromkeys(own)
+    return tuple(found)
+
+
+def without_dropped(levels: LevelSources, names: Mapping[str, Collection[str]]) -> LevelSources:
+    """Copy whose levels do not name the identifiers that a file lacks: they are dropped from a release of the file.
+
+    `names`: of the variables that its file is found to have.
+    """
+    hidden, declared = identifiers(levels), {}
+    for name, level in levels.declared.items():
+        dropped = hidden.difference(names[name])
+        stated = level.variables
+        kept = None if stated is None else tuple(each for each in stated if each not in dropped)
+        declared[name] = level.model_copy(update={"variables": kept})
+    return replace(levels, declared=declared)
+
+
+def refuse_rules_on_identifiers(edits: EditSet, levels: LevelSources) -> None:
+    """Stop when an edit reads an identifier, or the value of a key that is published with new ones.
+
+    `edits`: as they are stated, before they are bound to levels.
+    """
+    problems = _refused(edits, levels)
+    if not problems:
+        return
+    names = names_of_files(levels)
+    wrong = [] if names is None else wrong_level_names(levels, names)
+    if names is not None and wrong:
+        # A misspelt pointer is told where it is declared, not in every edit that names it rightly.
+        meant = with_nearest_names(levels, names)
+        raise InputError([*wrong, *(() if wrong_level_names(meant, names) else _refused(edits, meant))])
+    raise EditError(problems)
+
+
+def _refused(edits: EditSet, levels: LevelSources) -> list[Problem]:
+    leave = "or leave the edit to `maskwright validate`, which judges it on the original."
+    return [Problem(said, edit.place, f"{way}, {leave}") for edit, said, way in _refused_edits(edits, levels)]
+
+
+def notices_on_identifiers(edits: EditSet, levels: LevelSources) -> list[str]:
+    """The same sentence for who validates: these edits are judged, and a run would refuse them."""
+    return [f"{said}: a run would refuse the edit" for _, said, _ in _refused_edits(edits, levels)]
+
+
+def _refused_edits(edits: EditSet, levels: LevelSources) -> Iterator[tuple[Edit, str, str]]:
+    """Edits that a run refuses, why, and what to do."""
+    hidden = identifiers(levels)
+    renewed = {each.key: level for level, each in levels.declared.items() if not each.keep_key}
+    naming = {*renewed, *(pointer for each in levels.declared.values() for pointer in each.pointers)}
+    for edit in edits:
+        for name in dict.fromkeys(_names(edit.expression)):
+            said = f"edit {edit.name!r} reads {name!r}, which"
+            if name in hidden and name not in renewed:
+                yield edit, f"{said} is an identifier and will not be published", "Give the variable another role"
+        # XPath reads keys in forms of its own: what does not hold of new ones stops the release.
+        for name in dict.fromkeys(() if edit.assertion is not None else _values_read(edit.expression, naming)):
+            if name in renewed:
+                said = f"edit {edit.name!r} reads the value of {name!r}, a key that is published with new values"
+                yield edit, said, f"Declare `keep_key: true` in the level {renewed[name]}"
+
+
+def _values_read(expression: Expression, naming: Collection[str]) -> Iterator[str]:
+    """Names that are equal to something, but for keys and pointers that name the same record.
+
+    New keys count the members of a group as well: an order, as ``pno <= size`` says, may hold of them.
+    """
+    for node in nodes(expression):
+        match node:
+            case Comparison("==" | "!=", left, right):
+                sides = [_last(each.name) if isinstance(each, VariableReference) else None for each in (left, right)]
+                if not all(each in naming for each in sides):
+                    yield from (each for each in sides if each is not None)
+            case InSet(VariableReference(name)):
+                yield _last(name)
+            case GroupFunction(_, _, operand, condition):
+                for inner in (operand, condition):
+                    yield from () if inner is None else _values_read(inner, naming)
+            case _:
+                pass
+
+
+def _last(name: str) -> str:
+    """Name of a variable without what is before the dot."""
+    return name.rpartition(".")[2]
+
+
+def _names(expression: Expression) -> Iterator[str]:
+    """Names of variables of any level: those that members and others say among them, without what is before the dot."""
+    yield from (_last(name) for name in variable_names(expression))
+    for node in nodes(expression):
+        if isinstance(node, GroupFunction):
+            for inner in (node.operand, node.condition):
+                yield from () if inner is None else _names(inner)
+
+
+KIND = "constant-within-groups"
+
+
+def forgotten_variables(described: Pipeline, linked: LinkedData) -> tuple[tuple[Doubt, ...], tuple[str, ...]]:
+    """Doubts about variables that steps name and that are probably those of the groups; a notice of the others.
+
+    `described`: nothing is said where the levels have files of their own, or stand inside each other: their places say
+    it.
+    """
+    if described.levels is None or described.levels.form != "flat":
+        return (), ()
+    top, low = linked.levels
+    known = {each.name: each for each in maskable(low)}
+    # A weight is often that of the group, and belongs to each member all the same.
+    found = {name: each for name, each in constant_within_groups(linked).items() if known[name].role != "weight"}
+    named = {name for step in described.steps for name in _named(step)}
+    named |= {
+        name for step in described.steps if not _named(step)
+        for name in default_variables(step, known)
+    }  # fmt: skip
+    doubts = []
+    for name, (alike, several) in found.items():
+        if name in named:
+            groups = f"each {top.name}" if alike == several else f"{alike:,} of the {several:,} of {top.name}"
+            message = (
+                f"it is declared of {low.name}, differs from {top.name} to {top.name}, and is the same in all rows of "
+                f"{groups} with two or more: it is probably a variable of {top.name}"
+            )
+            doubts.append(Doubt(KIND, name, message, alike, several, hint=_what_to_write(top, low, [name])))
+    others = [name for name in found if name not in named]
+    if not others:
+        return tuple(doubts), ()
+    notice = (
+        f"declared of {low.name}, and the same in all rows of nearly every {top.name}: {', '.join(others)}. "
+        f"{_what_to_write(top, low, others)}"
+    )
+    return tuple(doubts), (notice,)
+
+
+@contextmanager
+def report_forgotten_first(doubts: Iterable[Doubt], waivers: Sequence[Waiver]) -> Iterator[None]:
+    """Tell before a mistake, or a refusal, which variables were probably forgotten: often that is its real reason.
+
+    `doubts`: on arrival; only those of `forgotten_variables` are told. `waivers`: of the pipeline; what they waive is
+    not told.
+    """
+    try:
+        yield
+    except (InputError, EditViolation) as error:
+        reasons = [
+            Problem(str(each), each.place, each.remedy) for each in doubts
+            if each.kind == KIND and not any(waiver.covers(each) for waiver in waivers)
+        ]  # fmt: skip
+        if not reasons or type(error) not in (InputError, EditError, EditViolation):
+            raise  # an engine that is out of memory, say
+        raise type(error)([*reasons, *error.problems]) from error
+
+
+def _named(step: Step) -> set[str]:
+    """Variables that a step names: to mask, or to look at while it masks others."""
+    return {*(step.variables or ()), *step.keys, *step.dependents, *(name for group in step.groups for name in group)}
+
+
+def _what_to_write(top: Level, low: Level, names: Sequence[str]) -> str:
+    """How a pipeline says that variables are the upper level's."""
+    those = ", ".join(map(flow_text, names))
+    says, them = ("it says", "it") if len(names) == 1 else ("they say", "them")
+    if top.declared.variables is None:
+        return f"If {says} something of the whole {top.name}, take {them} out of the variables of {low.name}: {those}."
+    written = ", ".join((*(["..."] if top.declared.variables else []), those))
+    return (
+        f"If {says} something of the whole {top.name}, write "
+        f"`levels: {{{flow_text(top.name)}: {{variables: [{written}]}}}}`."
+    )

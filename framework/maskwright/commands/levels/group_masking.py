@@ -1,0 +1,299 @@
+"""``unit: household``: groups masked as one record each, composition by composition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.commands.levels.loading import outcomes
+from maskwright.commands.levels.plan_checks import has_missing, rare_by_missing, rare_by_strata
+from maskwright.commands.running.preparation import prepare
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.levels.joint_rules import (
+    JoinedGroups,
+    LevelColumns,
+    cells_of,
+    joined_groups,
+    joint_rules,
+    put_back,
+)
+from maskwright.edits.levels.joint_writing import JointWriter
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.nearest_names import unknown_name
+from maskwright.foundation.progress import Quiet
+from maskwright.foundation.randomness import generator
+from maskwright.masking.adjusting.adjustment_loss import cost_of_level
+from maskwright.masking.context import Execution
+from maskwright.masking.guarantees import guarantee_doubts, smallest_classes
+from maskwright.masking.mask import mask
+from maskwright.masking.masking_result import MaskingResult
+from maskwright.masking.suppressing.suppression_steps import Removal
+from maskwright.pipeline.file_model import ReleaseSection
+from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
+from maskwright.planning.keepers import LEAST_CERTAIN
+from maskwright.planning.levels.cross_level_edits import AcrossLevels
+from maskwright.planning.model import Keeper
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.commands.levels.loading import LoadedLevels
+    from maskwright.commands.running.loading import Clock
+    from maskwright.commands.running.preparation import ReadyRun
+    from maskwright.data.dataset import Column
+    from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.edits.levels.joint_rules import JointRules
+    from maskwright.edits.levels.joint_writing import JointEdits
+    from maskwright.foundation.progress import Reporter
+    from maskwright.masking.adjusting.adjustment_loss import Cost
+    from maskwright.pipeline.resolved import Pipeline
+    from maskwright.planning.model import KeptBy, Step
+
+
+@dataclass(frozen=True, eq=False)
+class GroupMasking:
+    """Groups that are masked with all their members as one record.
+
+    `parts`: one for each composition; its data are joined records.
+    """
+
+    rules: JointRules
+    parts: tuple[tuple[JoinedGroups, JointEdits, ReadyRun], ...]
+    left_out: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedGroups:
+    """What masking whole groups made.
+
+    `adjusted`: records of its level that were moved because of each edit: of members, those of a group by themselves.
+    `infeasible`: those for which no values were found that satisfy it. `costs`: the groups of each composition, and
+    what their joined records lost.
+    """
+
+    linked: LinkedData
+    adjusted: Mapping[str, int]
+    infeasible: Mapping[str, int]
+    costs: tuple[tuple[NDArray[np.int64], Cost], ...] = ()
+
+
+def masks_as_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
+    """Whether the steps mask whole groups."""
+    asked = [(number, step) for number, step in enumerate(steps, 1) if step.unit is not None]
+    if not asked:
+        return False
+    top = linked.levels[0].name
+    problems = []
+    for number, step in asked:
+        if step.unit != top:
+            message = f"step {number}: unit: {unknown_name('level with members', step.unit or '', [top])}"
+            problems.append(Problem(message, step.place))
+        if step.planning.totals:
+            message = f"step {number}: totals: a {top} is masked with its members, and its totals with them"
+            problems.append(Problem(message, step.place, "Leave `totals` out, or `unit`."))
+        if step.keys or step.dependents or step.companions or step.method.removes:
+            message = f"step {number}: {step.method.name} cannot mask a {top} with its members as one record"
+            hint = "Take a method that changes the variables of the step, as microaggregation."
+            problems.append(Problem(message, step.place, hint))
+        elif not step.method.within_strata:
+            message = (
+                f"step {number}: {step.method.name} needs all records at once, and a {top} is masked with those of "
+                "its composition"
+            )
+            problems.append(Problem(message, step.place, "Take a method that masks clusters, as microaggregation."))
+    if len(asked) < len(steps):
+        number, other = next((number, step) for number, step in enumerate(steps, 1) if step.unit is None)
+        message = f"step {number} masks each level by itself, and step {asked[0][0]} a {top} with its members"
+        hint = f"Say `unit: {top}` in each step, or in none."
+        if other.method.removes or other.keys or other.dependents or other.companions:
+            hint = (
+                f"{other.method.name} goes with no step with `unit`: run it on what a run with these steps released, "
+                "or leave `unit` out."
+            )
+        problems.append(Problem(message, other.place, hint))
+    if problems:
+        raise InputError(problems)
+    return True
+
+
+def plan_group_masking(
+    described: Pipeline, arrived: LoadedLevels, masked: Mapping[str, Sequence[str]], clock: Clock
+) -> tuple[LoadedLevels, GroupMasking]:
+    """Plan the masking of whole groups, composition by composition.
+
+    `masked`: variables that the steps mask. Returns the data without groups that are left out.
+    """
+    top, low = arrived.linked.names
+    rules = joint_rules(arrived.bound, (top, low), masked)
+    first = next((name for step in described.steps for name in step.variables or masked[low] if name in masked[low]
+                  and arrived.linked[low].data[name].variable.is_numeric), None)  # fmt: skip
+    k = max((step.k or 1 for step in described.steps), default=1)
+    writer = JointWriter(rules)
+    numeric = {each.name for level in arrived.linked for each in level.data.variables if each.is_numeric}
+
+    def part(each: JoinedGroups) -> tuple[JoinedGroups, JointEdits, ReadyRun]:
+        written = writer.edits(each.composition)
+        cells = {
+            name: cells_of(name, None if level == top else len(each.composition))
+            for level in (top, low) for name in masked[level]
+        }  # fmt: skip
+        names = {name: tuple(cell.name for cell in own) for name, own in cells.items()}
+        data = columns.joined(each, (*(cell for own in cells.values() for cell in own), *written.cells))
+        request = MaskingRequest(
+            data=DataInMemory(data), edits=EditSet(written.edits), on_input_violation="mask",
+            steps=tuple(_joined_steps(described.steps, names, masked, numeric)), seed=described.seed,
+            execution=described.execution, waivers=described.waivers, release=ReleaseSection(order="kept"),
+            file=described.file,
+        )  # fmt: skip
+        return each, written, prepare(request, Quiet(), clock)
+
+    columns = LevelColumns.of(arrived.linked, arrived.bound, rules)
+    found = joined_groups(columns, first)
+    told: list[JoinedGroups] = []
+    strict = all(step.planning.k_guarantee == "require" for step in described.steps if step.k is not None)
+    if strict and has_missing(arrived.linked, masked):
+        found, told = rare_by_missing(arrived.linked, found, masked, k)
+        told += rare_by_strata([each for each in found if len(each) >= k], lambda each: part(each)[2], k)
+    rare = [*(each for each in found if len(each) < k), *told]
+    left_out = sum(map(len, rare))
+    if rare:
+        arrived = _without_rare(described, arrived, rare, k, with_missing=bool(told))
+        columns = LevelColumns.of(arrived.linked, arrived.bound, rules)
+        found = joined_groups(columns, first)
+    return arrived, GroupMasking(rules, tuple(map(part, found)), left_out)
+
+
+def _joined_steps(
+    steps: Sequence[Step],
+    names: Mapping[str, tuple[str, ...]],
+    masked: Mapping[str, Sequence[str]],
+    numeric: Collection[str],
+) -> Iterator[Step]:
+    """Steps on joined records; zeros keep apart who has something and who has nothing."""
+    every = [name for own in masked.values() for name in own]
+    for step in steps:
+        taken = [name for name in every if step.variables is None or name in step.variables]
+        own = tuple(cell for name in taken for cell in names[name])
+        if not own:
+            continue
+        asked = step.planning.structural_zeros
+        apart = asked or [name for name in taken if name in numeric]
+        zeros = tuple(cell for name in apart for cell in names.get(name, ()))
+        weights = {
+            cell: weight for name, weight in step.planning.adjustment_weights.items() for cell in names.get(name, ())
+        }
+        planning = step.planning.model_copy(update={"structural_zeros": zeros, "adjustment_weights": weights})
+        yield replace(step, variables=own, groups=(own,), planning=planning, unit=None)
+
+
+def _without_rare(
+    described: Pipeline, arrived: LoadedLevels, rare: Sequence[JoinedGroups], k: int, *, with_missing: bool
+) -> LoadedLevels:
+    top, low = arrived.linked.levels
+    lost = sum(map(len, rare))
+    if any(step.planning.rare == "fail" for step in described.steps if step.k is not None):
+        what = "what edits ask of them, and which cells are missing" if with_missing else "and what edits ask of them"
+        message = (
+            f"{lost} {top.name} records have a composition (number of {low.name}, {what}) that "
+            f"fewer than k = {k} have: whole {top.name} records cannot be alike"
+        )
+        hint = "`params: {rare: drop}` leaves them out"
+        if with_missing:
+            hint += "; impute missing cells before, or set 'k_guarantee: report', and fewer are lost"
+        raise InputError(Problem(message, described.steps[0].place, hint))
+    kept = np.ones(len(top), dtype=np.bool_)
+    for each in rare:
+        kept[each.groups] = False
+    if not kept.any():
+        raise InputError(f"every composition has fewer than k = {k} {top.name} records: none would be left")
+    linked = arrived.linked.taken(np.flatnonzero(kept).astype(np.int64))
+    members = len(low) - len(linked[low.name])
+    what = "composition and missing cells" if with_missing else "composition"
+    said = f"left out, since fewer than k = {k} {top.name} have their {what}: {lost} {top.name}, {members} "
+    return replace(
+        arrived,
+        linked=linked,
+        standing=outcomes(linked, arrived.bound),
+        notices=(*arrived.notices, said + low.name),
+    )
+
+
+def across_of_groups(arrived: LoadedLevels, whole: GroupMasking) -> AcrossLevels:
+    """Who keeps each edit where whole groups are masked."""
+    touched = {edit.name for edit, _ in whole.rules.edits}
+    kept: dict[str, KeptBy] = {}
+    for _, written, ready in whole.parts:
+        for keeper in ready.plan.keepers:
+            stated = written.stated.get(keeper.edit)
+            if stated is not None:
+                found = (kept.get(stated, "construction"), keeper.kept_by)
+                kept[stated] = min(found, key=LEAST_CERTAIN.index)
+        kept |= dict.fromkeys(written.open, "checked")
+    keepers, structure = [], []
+    top = arrived.linked.levels[0].name
+    for edits in arrived.bound.edits.values():
+        for edit in edits:
+            if edit.name in touched:
+                how = f"a {top} is masked with all its members, and what it reads of them is adjusted where it must be"
+                keepers.append(Keeper(edit.name, kept.get(edit.name, "construction"), how))
+            else:
+                structure.append(edit.name)
+                keepers.append(Keeper(edit.name, "construction", "no step masks a variable that it reads"))
+    inside = {name: EditSet() for name in arrived.linked.names}
+    return AcrossLevels(inside, structure=tuple(structure), changed=whole.rules.changed, keepers=tuple(keepers))
+
+
+def mask_grouped(
+    described: Pipeline, arrived: LoadedLevels, whole: GroupMasking, seed: int, reporter: Reporter
+) -> MaskedGroups:
+    """Mask the groups of each composition."""
+    execution = Execution.of(described.execution)
+    parts: list[tuple[JoinedGroups, Mapping[str, Column]]] = []
+    adjusted: dict[str, int] = {}
+    infeasible: dict[str, int] = {}
+    costs = []
+    with_progress = reporter.stage("Masking whole groups")
+    for number, (found, written, ready) in enumerate(whole.parts):
+        own = int(generator(seed, "levels", "whole groups", number).integers(2**31))
+        result = mask(ready.original, ready.edits, ready.plan, own, execution, Quiet())
+        parts.append((found, {column.name: column for column in result.masked}))
+        costs.append((found.groups, result.cost))
+        for counts, told in ((result.adjusted, adjusted), (result.infeasible, infeasible)):
+            for name, count in counts.items():
+                stated = written.stated.get(name)
+                if stated is not None and count:
+                    told[stated] = told.get(stated, 0) + count
+        with_progress((number + 1) / len(whole.parts))
+    return MaskedGroups(put_back(arrived.linked, whole.rules, parts), adjusted, infeasible, tuple(costs))
+
+
+def results_of_levels(whole: MaskedGroups, ready: Mapping[str, ReadyRun]) -> dict[str, MaskingResult]:
+    """What was made of each level, as if it had been masked by itself."""
+    results = {}
+    linked = whole.linked
+    for name, each in ready.items():
+        changed = {column.name: column for column in linked[name].data if column.name in each.original}
+        data = each.original.with_columns(changed)
+        results[name] = MaskingResult(
+            masked=data,
+            adjusted={},
+            infeasible={},
+            adjustment=(),
+            moved=(),
+            k=smallest_classes(data, each.plan),
+            cost=cost_of_level(
+                each.original,
+                data,
+                [name for name in each.plan.masked if data[name].variable.is_numeric],
+                linked[name].groups,
+                whole.costs,
+            ),
+            notes=tuple({"step": group.step, "variables": list(group.variables)} for group in each.plan.groups),
+            doubts=tuple(guarantee_doubts(each.plan, each.original, data, {})),
+            removal=Removal(data, (), np.arange(len(data)), EditSet(), data),
+        )
+    return results

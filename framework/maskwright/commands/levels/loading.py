@@ -1,0 +1,298 @@
+"""Data of several levels loaded: read, linked, and every edit evaluated on the level that it is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from maskwright.commands.levels.declarations import (
+    dropped_identifiers,
+    forgotten_variables,
+    is_composition,
+    refuse_rules_on_identifiers,
+    report_forgotten_first,
+    without_dropped,
+)
+from maskwright.commands.levels.edit_violations import FalseOnMissing, false_on_missing, on_violation
+from maskwright.commands.levels.engine_validation import binary_sum_notices, engine_rules
+from maskwright.commands.levels.error_localization import CorrectedLevels, corrected_levels
+from maskwright.commands.reading import load
+from maskwright.commands.running.loading import Clock, identifier_notices, read_rules
+from maskwright.data.levels.linking import levels_of_flat, linked_levels
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.evaluation.check import Outcome
+from maskwright.edits.evaluation.check_data import check_dataset
+from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.edits.levels.as_schematron import as_stated
+from maskwright.edits.levels.binding import BoundEdits, bind
+from maskwright.edits.levels.column_values import with_linked_columns
+from maskwright.edits.levels.structure import Structure, refuse_conditions, refuse_texts
+from maskwright.edits.levels.structure_edits import with_structure_edits
+from maskwright.edits.normalisation import written_out
+from maskwright.edits.type_resolution import with_dates
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.progress import silent, stage
+from maskwright.pipeline.execution_section import choice_notices
+from maskwright.pipeline.variable_names import (
+    further_level_problems,
+    in_order,
+    names_in,
+    unknown_uses,
+    wrong_level_names,
+)
+from maskwright.planning.applicable_edits import declared_bounds
+from maskwright.planning.warnings.publication_warnings import refuse_arithmetic_on_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.foundation.doubts import Doubt
+    from maskwright.foundation.progress import Reporter
+    from maskwright.pipeline.resolved import LevelSources, Pipeline, VariableUse
+
+
+def encoding_notices(levels: LevelSources, files: Mapping[str, Dataset]) -> Iterator[str]:
+    """Files whose letters beyond ASCII are all UTF-8, and that are read in another encoding, which takes any bytes."""
+    for name, data in files.items():
+        encoding = getattr(levels.sources[name].params, "encoding", None)
+        if not isinstance(encoding, str) or encoding.lower().replace("_", "-") in ("utf-8", "utf8", "auto"):
+            continue
+        texts = {text for each in data.variables for text in each.categories if not text.isascii()}
+        if texts and all(_is_utf8(text, encoding) for text in texts):
+            yield (
+                f"{levels.sources[name].name} is read as {encoding}, and its letters beyond ASCII are UTF-8: they are "
+                f"taken for others (an umlaut for two signs). One `encoding` holds for the files of all levels: save "
+                f"this one as {encoding}, or all as UTF-8"
+            )
+
+
+def _is_utf8(text: str, encoding: str) -> bool:
+    try:
+        text.encode(encoding).decode("utf-8")
+    except (UnicodeError, LookupError):
+        return False
+    return True
+
+
+AnyItem = TypeVar("AnyItem")
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedLevels:
+    """Data of several levels as they are before any step.
+
+    `linked`: of the groups that are masked. `arrival`: verdicts on the files as they came: before groups were dropped,
+    and before fields were mended. `standing`: verdicts on these as they are masked. `files`: as they were read, for how
+    they are written; of a flat file the same twice. `rules`: as they are stated, before they are bound to levels.
+    `records`: before groups that break edits were dropped. `mended`: under ``on_input_violation: localize``: which
+    fields of which groups were adjusted. Confidential. `dropped`: records of groups that break edits and were dropped.
+    """
+
+    linked: LinkedData
+    bound: BoundEdits
+    arrival: Mapping[str, Outcome]
+    standing: Mapping[str, Outcome]
+    files: dict[str, Dataset]
+    rules: EditSet
+    records: Mapping[str, int]
+    notices: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = field(default=())
+    mended: CorrectedLevels | None = None
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+    def forget_cells_of_files(self) -> None:
+        """Let go of the cells of the files as they were read, wherever these data are held.
+
+        They are copied where cells are published as they were; when the masked data are written, only names, order and
+        form of the files are needed any more, and a large run is at its peak of memory after that.
+        """
+        for name, file in self.files.items():
+            self.files[name] = file.taken(np.zeros(0, dtype=np.int64))
+
+
+def load_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> LoadedLevels:
+    """Read and link the levels, bind the edits to them, and do with groups that break edits what the pipeline says."""
+    assert described.levels is not None
+    try:
+        rules = read_rules(described)
+        refuse_rules_on_identifiers(rules, described.levels)
+    except InputError as error:
+        if described.levels.form == "nested":
+            # Rules that name elements are about none where the records are called otherwise: that is told first.
+            for each in described.levels.sources.values():
+                each.source.open(each.path, each.params, silent)
+        further = further_level_problems(described.levels, described.edits, described.uses)
+        raise InputError(in_order([*error.problems, *further], described.file)) from error
+    with clock("read"):
+        files = _read_files(described, reporter)
+        _refuse_unknown(described, files)
+        linked = linked_as(described.levels, files)
+    doubts, notices = forgotten_variables(described, linked)
+    with report_forgotten_first(doubts, described.waivers):
+        arrived = _checked(described, linked, rules, files, reporter, clock)
+    return replace(arrived, doubts=(*doubts, *arrived.doubts), notices=(*arrived.notices, *notices))
+
+
+def _checked(
+    described: Pipeline,
+    linked: LinkedData,
+    rules: EditSet,
+    files: dict[str, Dataset],
+    reporter: Reporter,
+    clock: Clock,
+) -> LoadedLevels:
+    """Linked levels with their edits, after what the pipeline says is done with groups that break them."""
+    assert described.levels is not None
+    with clock("check"), stage(reporter, "Checking the original"):
+        rules = as_stated(rules, linked)
+        bound = edits_of_levels(rules, linked)
+        arrival = outcomes(linked, bound)
+    for level in linked:
+        refuse_arithmetic_on_text(bound.edits[level.name], with_linked_columns(linked, bound, level.name))
+    sums = binary_sum_notices(linked, bound) if described.levels.form == "nested" else ()
+    found = _as_an_engine_finds(described, linked, bound, arrival, reporter)
+    arrival = dict(found.arrival)
+    told = (
+        *identifier_notices(dropped_identifiers(described.levels)),
+        *linked.notes,
+        *sums,
+        *found.notices,
+        *encoding_notices(described.levels, files),
+        *_once(note for each in files.values() for note in each.notes),
+    )
+    records = {level.name: len(level) for level in linked}
+    done = on_violation(described, linked, files, bound, found)
+    linked, said = done.linked, done.notices
+    if said:
+        bound = edits_of_levels(rules, linked)
+    standing = outcomes(linked, bound) if said else arrival
+    mended = None
+    if described.on_input_violation == "localize":
+        with clock("localize"), stage(reporter, "Locating errors"):
+            trusted = _trust(described.levels, linked)
+            mended = corrected_levels(linked, bound, trusted, described.execution.workers)
+        linked, said = mended.linked, (*said, *mended.notices)
+        bound = edits_of_levels(rules, linked)
+        standing = outcomes(linked, bound)
+    doubts = _once((*(doubt for each in files.values() for doubt in each.doubts), *done.doubts))
+    notices = (*choice_notices(described), *told, *rules.notes, *said)
+    return LoadedLevels(linked, bound, arrival, standing, files, rules, records, notices, doubts, mended, done.dropped)
+
+
+def _read_files(described: Pipeline, reporter: Reporter) -> dict[str, Dataset]:
+    """The file of each level."""
+    assert described.levels is not None
+    files: dict[str, Dataset] = {}
+    try:
+        for name, source in described.levels.sources.items():
+            if described.levels.form == "flat" and files:
+                files[name] = next(iter(files.values()))
+                continue
+            with stage(reporter, f"Reading {source.name}") as progress:
+                files[name] = load(source, progress, may_lack="anything")
+    except InputError as error:
+        # A misspelt declaration is often the reason why cells are not understood.
+        further = further_level_problems(described.levels, described.edits, described.uses)
+        raise InputError(in_order([*error.problems, *further], described.file)) from error
+    return files
+
+
+def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:
+    """Levels of files in one of the three forms."""
+    names = {name: source.name for name, source in levels.sources.items()}
+    levels = without_dropped(levels, {name: file.names for name, file in files.items()})
+    problems = _unknown(levels, files, levels.uses)
+    if problems:
+        raise InputError(problems)
+    if levels.form == "flat":
+        lowest = list(files)[-1]
+        return levels_of_flat(files[lowest], levels.declared, names[lowest])
+    return linked_levels(files, levels.declared, names)
+
+
+def edits_of_levels(rules: EditSet, linked: LinkedData) -> BoundEdits:
+    """Edits by level: those that are stated, declared bounds, and those that linking rests on."""
+    refuse_conditions(linked)
+    rules = as_stated(rules, linked)
+    bound = bind(rules, Structure.of(linked))
+    refuse_texts(linked, bound.columns, rules)
+    bound = with_structure_edits(bound, linked)
+    edits = {}
+    for level in linked:
+        data = with_linked_columns(linked, bound, level.name)
+        stated = written_out(bound.edits[level.name], level.data.names, ())
+        bounds = declared_bounds(level.data.variables, stated)
+        stated += EditSet(tuple(replace(edit, level=level.name) for edit in bounds))
+        edits[level.name] = with_dates(stated, data.variables)
+    return replace(bound, edits=edits)
+
+
+def outcomes(linked: LinkedData, bound: BoundEdits, original: LinkedData | None = None) -> dict[str, Outcome]:
+    """Verdict of every edit on the records that it is about, by level.
+
+    `original`: whose values edits on what exists in the original are about; by default `linked`.
+    """
+    found = {}
+    for name in linked.names:
+        data = with_linked_columns(linked, bound, name)
+        asked = domain_tuples(bound.edits[name])
+        reference = data if original is None or not asked else with_linked_columns(original, bound, name)
+        found[name] = check_dataset(data, bound.edits[name], Domain.from_dataset(reference, asked))
+    return found
+
+
+def check_linked(linked: LinkedData, bound: BoundEdits, original: LinkedData | None = None) -> Outcome:
+    """Verdict of every edit on the records of its level, all levels together."""
+    found = outcomes(linked, bound, original)
+    named = tuple(replace(each, level=name) for name, outcome in found.items() for each in outcome.edits)
+    return Outcome(sum(map(len, linked)), named, levels={level.name: len(level) for level in linked})
+
+
+def _unknown(levels: LevelSources, files: Mapping[str, Dataset], uses: Sequence[VariableUse]) -> list[Problem]:
+    """A problem for each name, of the levels or used, that no file has; identifiers are in a file, and not read."""
+
+    def wrong(names: Mapping[str, tuple[str, ...]]) -> list[Problem]:
+        every = list(dict.fromkeys(name for own in names.values() for name in own))
+        return [*wrong_level_names(levels, names), *unknown_uses(uses, every)]
+
+    names = {name: file.names for name, file in files.items()}
+    # A file is looked at a second time only for a name that was not read: the names of an XML file take a whole pass.
+    if wrong(names):
+        for level, source in levels.sources.items():
+            named = names_in(source) or ()
+            hidden = (name for name, each in source.variables.items() if each.role == "identifier" and name in named)
+            names[level] = tuple(dict.fromkeys((*names[level], *hidden)))
+    return wrong(names)
+
+
+def _refuse_unknown(described: Pipeline, files: Mapping[str, Dataset]) -> None:
+    assert described.levels is not None
+    problems = _unknown(described.levels, files, [use for use in described.uses if not is_composition(use.name)])
+    if problems:
+        raise InputError(in_order(problems, described.file))
+
+
+def _as_an_engine_finds(
+    described: Pipeline, linked: LinkedData, bound: BoundEdits, arrival: Mapping[str, Outcome], reporter: Reporter
+) -> FalseOnMissing:
+    """Verdicts on arrival, with the tests of Schematron that are false where cells are missing."""
+    assert described.levels is not None
+    rules = engine_rules(described)
+    if rules is None:
+        return FalseOnMissing(arrival)
+    with stage(reporter, "Asking the engine about missing cells") as progress:
+        return false_on_missing(described.levels, rules.edits, rules.limits, linked, bound, arrival, progress)
+
+
+def _trust(levels: LevelSources, linked: LinkedData) -> dict[str, float]:
+    """How much each variable of a level is trusted."""
+    declared = {name: each for source in levels.sources.values() for name, each in source.variables.items()}
+    return {name: declared[name].reliability for level in linked for name in level.data.names if name in declared}
+
+
+def _once(items: Iterable[AnyItem]) -> tuple[AnyItem, ...]:
+    return tuple(dict.fromkeys(items))

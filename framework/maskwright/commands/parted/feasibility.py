@@ -1,0 +1,237 @@
+"""What a run over parts cannot do, refused by name, and what it will cost."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from maskwright.commands.parted.measuring import refused_measure, unmeasurable
+from maskwright.commands.parted.planning import sample_size
+from maskwright.commands.parted.support import is_by_record, refused_method
+from maskwright.commands.parted.task_run import BLOCK_SIZE
+from maskwright.commands.running.cost_estimates import limit_of, masked_by_steps
+from maskwright.data.parts.addresses import is_remote
+from maskwright.edits.evaluation.domain import domain_tuples
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.nearest_names import unknown_name
+from maskwright.planning.costs import BASE, READ, Shape, StageCost, costs_over_parts
+from maskwright.plugins.engines.local import LOCAL, PROCESSES
+from maskwright.release.part_layout import RECORDS_OF_PART
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from maskwright.data.parts.model import Parts
+    from maskwright.pipeline.resolved import Pipeline
+    from maskwright.planning.costs import Costs
+    from maskwright.planning.plan import Plan
+
+
+IN_MEMORY = "leave out `execution: engine`: the whole file is in memory then"
+
+
+def refuse_request(pipeline: Pipeline) -> None:
+    """Refuse what the pipeline asks for and a run over parts cannot do."""
+    asked = [each for each in pipeline.measures if each.asked]
+    problems = [*_of_settings(pipeline), *_of_steps(pipeline), *unmeasurable(asked)]
+    if problems:
+        raise InputError(problems)
+
+
+def _of_settings(pipeline: Pipeline) -> Iterator[Problem]:
+    engine = "a run over parts"
+    if pipeline.data.cluster is not None:
+        yield Problem(f"{engine} does not keep households together yet", pipeline.data.place, IN_MEMORY)
+    if pipeline.on_input_violation in ("drop", "localize"):
+        what = f"on_input_violation: {pipeline.on_input_violation}"
+        yield Problem(f"{what}: {engine} masks records that violate edits, or stops", hint="'mask' or 'fail'")
+    if pipeline.release.order == "random" or pipeline.release.ids is not None:
+        yield Problem(f"{engine} keeps the order and the keys of the records", hint=IN_MEMORY)
+    output = pipeline.output
+    if is_remote(str(output.data)) and (pipeline.engine is None or pipeline.engine.scratch is None):
+        hint = "execution: {scratch: DIR} names a folder here that all workers see"
+        yield Problem(f"output data: {engine} writes into a folder first, and sends it when all is well", hint=hint)
+    if output.key_map is not None:
+        yield Problem(f"output key_map: {engine} does not write it", hint=f"leave it out, or {IN_MEMORY}")
+    if output.escapes_formulas:
+        yield Problem(f"output formulas: {engine} does not escape them", hint=IN_MEMORY)
+
+
+def _of_steps(pipeline: Pipeline) -> Iterator[Problem]:
+    size = pipeline.execution.block_size
+    for number, step in enumerate(pipeline.steps, 1):
+        if size is not None and step.k is not None and size < step.k and not is_by_record(step.method):
+            message = f"step {number}: k = {step.k} is larger than a block, which has {size} records (block_size)"
+            yield Problem(message, step.place, "execution: {block_size: 50000} is usual")
+        why = refused_method(step.method)
+        if why:
+            yield Problem(
+                f"step {number}: {step.method.name} {why}", step.place, f"take another method, or {IN_MEMORY}"
+            )
+
+
+def refuse_output(pipeline: Pipeline, parts: Parts) -> None:
+    """Refuse an output that does not fit the parts."""
+    output = pipeline.output
+    if parts.records == 0:
+        raise InputError("the data have no records")
+    if not output.is_folder and len(parts) > 1:
+        raise InputError(
+            Problem(
+                f"output data: {output.data.name} is one file, and the data have {len(parts)} parts",
+                hint="name a folder (output: {data: masked/}), which gets a masked file for each part",
+            )
+        )
+    if output.source.name != pipeline.data.source.name:
+        raise InputError(
+            Problem(f"a run over parts writes them in the format they came in, {pipeline.data.source.name}")
+        )
+
+
+def refuse_plan(pipeline: Pipeline, plan: Plan) -> Pipeline:
+    """Refuse measures and edits that cannot be had over parts; the pipeline without those that nobody asked for."""
+    problems = [*_of_categories(plan)]
+    problems += [
+        Problem(f"edit {edit.name!r} is for another engine, or reads more than one record", hint=IN_MEMORY)
+        for edit in plan.edits
+        if edit.engine is not None
+    ]
+    problems += [
+        Problem(
+            f"edit {edit.name!r} ties masked variables to unmasked ones by the values that occur together, and a run "
+            "over parts does not cut along these",
+            hint=IN_MEMORY,
+        )
+        for edit in plan.edits
+        if any(0 < sum(name in plan.masked for name in names) < len(names) for names in domain_tuples((edit,)))
+    ]
+    folders = pipeline.output.parts if isinstance(pipeline.output.parts, tuple) else ()
+    problems += [
+        Problem(f"output parts: {unknown_name('variable', name, plan.variables)}")
+        for name in folders
+        if name not in plan.variables
+    ]
+    if problems:
+        raise InputError(problems)
+    return replace(pipeline, measures=tuple(each for each in pipeline.measures if refused_measure(each) is None))
+
+
+def _of_categories(plan: Plan) -> Iterator[Problem]:
+    """What is asked of categories, and of variables that become some, and needs all records at once."""
+    coarse: set[str] = set()
+    for group in plan.groups:
+        step = plan.steps[group.step - 1]
+        if is_by_record(step.method):
+            coarse |= set(group.variables) if "detail" in step.method.removes else set()
+            continue
+        for name in group.variables:
+            if name in coarse or not plan.variables[name].is_numeric:
+                why = f"step {group.step}: {step.method.name} masks in blocks of near records"
+                yield Problem(f"{why}, and {name} holds categories", step.place, IN_MEMORY)
+    for edit in plan.edits:
+        if plan.coarse.read_by(edit) and domain_tuples((edit,)):
+            why = f"edit {edit.name!r} reads which values occur together, and one of its variables is recoded"
+            yield Problem(why, edit.place, IN_MEMORY)
+
+
+def dropped_notices(before: Pipeline, after: Pipeline) -> tuple[str, ...]:
+    """Say which of the usual measures, that nobody asked for, are not computed.
+
+    `before`, `after`: as `refuse_plan` was given it, and as it gave it back.
+    """
+    kept = {each.label for each in after.measures}
+    return tuple(
+        f"{each.label} is not computed, which nobody asked for: {refused_measure(each)}"
+        for each in before.measures
+        if each.label not in kept
+    )
+
+
+HINT = (
+    "Take a larger memory_limit, fewer workers, parts of fewer records, or a smaller block_size; `maskwright plan` "
+    "says what each stage needs."
+)
+
+
+def costs_of_parted_plan(request: Pipeline, plan: Plan, variables: int, records: int, part: int | None = None) -> Costs:
+    """Expected costs of a run over parts.
+
+    `part`: records of the largest part; left out, as many as a block has.
+    """
+    block = request.execution.block_size or BLOCK_SIZE
+    largest = min(max(part or block, _records_of_file(request)), records)
+    shape = Shape(records, variables, largest, block, sample_size(request, records), request.execution.at_once)
+    return costs_over_parts(shape, masked_by_steps(plan), plan.steps, request.measures)
+
+
+def _records_of_file(request: Pipeline) -> int:
+    """Most records of a file that is made of several parts; 0 where each part is written as it came."""
+    asked = request.output.parts
+    return RECORDS_OF_PART if isinstance(asked, tuple) else asked or 0
+
+
+def worker_limit(request: Pipeline, costs: Costs) -> int | None:
+    """Bytes that a worker may take: what the pipeline says, else what its machine leaves; None where nobody knows."""
+    limit = limit_of(request)
+    assert request.engine is not None
+    engine = request.engine.plugin
+    if limit is None:
+        return None
+    if engine is LOCAL:
+        # All workers are threads of the process that leads; what the program takes, it takes once.
+        return int((limit - costs.leader - BASE) / costs.workers + BASE)
+    if request.execution.memory_limit is not None:
+        return limit
+    return int((limit - costs.leader) / costs.workers) if engine is PROCESSES else None
+
+
+def refuse_unscannable(request: Pipeline, parts: Parts) -> None:
+    """Refuse parts of which a worker cannot hold the largest one, before they are read."""
+    largest = max(parts, key=lambda each: each.records)
+    variables = len(parts.schema or ())
+    shape = Shape(parts.records, variables, largest.records, max(1, largest.records), 1, request.execution.at_once)
+    costs = costs_over_parts(shape, [])
+    need = StageCost("scan", BASE + READ.memory * largest.records * variables, 0.0)
+    _refuse(need, worker_limit(request, costs), request, largest.name)
+
+
+def refuse_too_large_parts(request: Pipeline, plan: Plan, parts: Parts, scratch: Path) -> None:
+    """Refuse a run that is expected to need more memory than its workers have, or more room on the way than is left.
+
+    `scratch`: what is there already counts as room.
+    """
+    largest = max(parts, key=lambda each: each.records)
+    costs = costs_of_parted_plan(request, plan, len(parts.schema or ()), parts.records, largest.records)
+    _refuse(costs.peak, worker_limit(request, costs), request, largest.name)
+    used = sum(each.stat().st_size for each in scratch.rglob("*") if each.is_file())
+    free = shutil.disk_usage(scratch).free + used
+    if costs.scratch > free:
+        raise InputError(
+            Problem(
+                f"the run is expected to write {_gigabytes(costs.scratch)} on the way, and {scratch.parent} has room "
+                f"for {_gigabytes(free)}",
+                hint="Name a folder with more room: execution: {scratch: DIR}.",
+            )
+        )
+
+
+def _refuse(peak: StageCost, limit: int | None, request: Pipeline, part: str) -> None:
+    if limit is None or peak.bytes <= limit:
+        return
+    said = request.execution.memory_limit
+    there = f"this machine leaves {_gigabytes(limit)} for each" if said is None else f"memory_limit is {said}"
+    workers = request.execution.at_once
+    shared = f" for {workers} workers in one process" if said is not None and limit < (limit_of(request) or 0) else ""
+    raise InputError(
+        Problem(
+            f"each worker is expected to need {_gigabytes(peak.bytes)} (stage: {peak.stage}; the largest part is "
+            f"{part}), and {there}{shared}",
+            hint=HINT,
+        )
+    )
+
+
+def _gigabytes(size: float) -> str:
+    return f"{max(size, 0.0) / 1e9:.3g} GB"

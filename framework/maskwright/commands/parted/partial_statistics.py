@@ -1,0 +1,341 @@
+"""Statistics of parts that add up: of masking and adjusting, drift of moments, and class sizes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright.commands.parted.shuffling import spill, spilled, together
+from maskwright.data.record_groups import varying
+from maskwright.data.sketches.record_hashes import class_hashes
+from maskwright.foundation.doubts import Doubt
+from maskwright.masking.adjusting.adjustment_loss import Cost, Drift
+from maskwright.masking.category_adjustment import CategoryCounts
+from maskwright.masking.masked_value_checks import NEARLY_ALL, same_values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.masking.category_adjustment import AdjustedCategories
+    from maskwright.masking.context import Standardisation
+    from maskwright.masking.unit_adjustment import AdjustedUnit
+    from maskwright.planning.model import AdjustmentUnit, Step
+    from maskwright.planning.plan import Plan
+    from maskwright.plugins.engine import Receipt
+
+
+Facts = dict[str, Any]
+
+
+def unit_facts(number: int, found: AdjustedUnit) -> Facts:
+    """What adjusting did to one unit in some records; `number` is its position in the plan."""
+    adjustment, cost = found.adjustment, found.cost
+    return {
+        "unit": number,
+        "clusters": found.members is not None,
+        "rows": len(adjustment.values),
+        "moved": int(adjustment.moved.sum()),
+        "fallback": int(adjustment.fallback.sum()),
+        "infeasible": int(adjustment.infeasible.sum()),
+        "conflicts": [list(names) for names in adjustment.conflicts],
+        "dependents": list(adjustment.derivations.dependents),
+        "squares": [float(each) ** 2 * len(adjustment.values) for each in adjustment.cost],
+        "loss": [cost.method, cost.adjustment, cost.rounding, cost.several_edits],
+        "edits": {name: float(value) for name, value in (cost.edits or {}).items()},
+        "touched": {name: int(found.by_record(rows).sum()) for name, rows in adjustment.touched.items()},
+        "failing": dict(adjustment.failing),
+    }
+
+
+def moved_facts(found: Sequence[AdjustedUnit], categories: Sequence[AdjustedCategories] = ()) -> Facts:
+    """Rows that adjusting moved, each counted once however many of these units it is in."""
+    moved = [each.adjustment.moved for each in found if each.unit.edits] + [each.moved for each in categories]
+    together: NDArray[np.bool_] = np.logical_or.reduce(moved) if moved else np.zeros(0, dtype=np.bool_)
+    return {"rows": len(together), "moved": int(together.sum())}
+
+
+def category_facts(number: int, found: AdjustedCategories) -> Facts:
+    """What adjusting did to one unit of categories in some records; `number` is its position in the plan."""
+    counts = found.counts
+    return {
+        "unit": number,
+        "names": list(counts.names),
+        "counts": [counts.rows, counts.moved, counts.infeasible, counts.changed, counts.restored],
+        "touched": {name: int(rows.sum()) for name, rows in found.touched.items()},
+        "failing": dict(found.failing),
+    }
+
+
+class CategoryTotals:
+    """One unit of categories over all tasks."""
+
+    def __init__(self, unit: AdjustmentUnit) -> None:
+        self.counts = CategoryCounts(unit)
+        self.touched: dict[str, int] = {}
+        self.failing: dict[str, int] = {}
+
+    def add(self, facts: Mapping[str, Any]) -> None:
+        """Add what one task told."""
+        before = self.counts
+        rows, moved, infeasible, changed, restored = facts["counts"]
+        self.counts = CategoryCounts(
+            before.unit, tuple(dict.fromkeys([*before.names, *facts["names"]])), before.rows + rows,
+            before.moved + moved, before.infeasible + infeasible, before.changed + changed, before.restored + restored,
+        )  # fmt: skip
+        for known, more in ((self.touched, facts["touched"]), (self.failing, facts["failing"])):
+            for name, count in more.items():
+                known[name] = known.get(name, 0) + int(count)
+
+
+class UnitTotals:
+    """One adjustment unit over all tasks, which are added in the order of their keys."""
+
+    def __init__(self, unit: AdjustmentUnit) -> None:
+        self.unit = unit
+        self.clusters = False
+        self.counts = {"rows": 0, "moved": 0, "fallback": 0, "infeasible": 0}
+        self.conflicts: dict[tuple[str, ...], None] = {}
+        self.dependents: list[str] = []
+        self.squares = [0.0] * len(unit.variables)
+        self.cost = Cost(edits={})
+        self.touched: dict[str, int] = {}
+        self.failing: dict[str, int] = {}
+
+    def add(self, facts: Mapping[str, Any]) -> None:
+        """Add what one task told."""
+        self.clusters = bool(facts["clusters"])
+        for name in self.counts:
+            self.counts[name] += int(facts[name])
+        self.conflicts |= dict.fromkeys(tuple(each) for each in facts["conflicts"])
+        self.dependents = list(facts["dependents"])
+        self.squares = [one + other for one, other in zip(self.squares, facts["squares"], strict=True)]
+        method, adjustment, rounding, several = facts["loss"]
+        self.cost += Cost(method, adjustment, rounding, facts["edits"], several)
+        for name, count in facts["touched"].items():
+            self.touched[name] = self.touched.get(name, 0) + int(count)
+        for name, count in facts["failing"].items():
+            self.failing[name] = self.failing.get(name, 0) + int(count)
+
+    @property
+    def acting_on(self) -> str:
+        """What was adjusted."""
+        return "representatives" if self.clusters else "records"
+
+    def to_json(self) -> Facts:
+        """As `maskwright.masking.unit_adjustment.unit_json` has it."""
+        rows = max(self.counts["rows"], 1)
+        return {
+            "variables": list(self.unit.variables),
+            "edits": list(self.unit.edits),
+            "acting_on": self.acting_on,
+            **self.counts,
+            "conflicts": [list(names) for names in self.conflicts],
+            "dependents": self.dependents,
+            "cost_sd": {
+                name: float(np.sqrt(total / rows))
+                for name, total in zip(self.unit.variables, self.squares, strict=True)
+            },
+            "loss": {
+                "method": self.cost.method,
+                "adjustment": self.cost.adjustment,
+                "rounding": self.cost.rounding,
+            },
+        }
+
+
+def unchanged_facts(
+    step: Step,
+    names: Sequence[str],
+    before: Dataset,
+    after: Dataset,
+    clusters: NDArray[np.int64] | None,
+) -> dict[str, list[Any]]:
+    """Cells of each variable that could have changed in a step, those that did not, and the extremes they had.
+
+    As `maskwright.masking.masked_value_checks.unchanged_doubts` counts them.
+
+    `clusters`: shape (n,).
+    """
+    found: dict[str, list[Any]] = {}
+    for name in names:
+        old, new = before[name], after[name]
+        relevant = ~old.missing & ~new.missing
+        if old.variable.is_numeric:
+            relevant &= old.values != 0
+        if clusters is not None and step.k is not None:
+            relevant &= varying(np.where(old.missing, 0, old.values), clusters)
+        values = old.values[relevant]
+        extremes = [float(values.min()), float(values.max())] if len(values) else None
+        found[name] = [len(values), int(np.sum(same_values(old, new)[relevant])), extremes]
+    return found
+
+
+def unchanged_doubts(plan: Plan, group: int, told: Iterable[Mapping[str, list[Any]]]) -> Iterator[Doubt]:
+    """Doubts about the variables of a group that its step left as they were.
+
+    `told`: what `unchanged_facts` gave, task by task.
+    """
+    counted: dict[str, list[Any]] = {}
+    for facts in told:
+        for name, (total, same, extremes) in facts.items():
+            known = counted.setdefault(name, [0, 0, []])
+            known[0], known[1] = known[0] + total, known[1] + same
+            known[2] += extremes or []
+    number = plan.groups[group].step
+    step = plan.steps[number - 1]
+    least = 1.0 if step.method.changes_few else NEARLY_ALL
+    for name, (total, same, extremes) in counted.items():
+        if total and min(extremes) < max(extremes) and same >= least * total:
+            how = "as it was" if same == total else f"nearly as it was: {same} of {total} values are the same"
+            yield Doubt(
+                "step-changed-nothing", name, f"step {number} ({step.method.name}) left it {how}",
+                count=same, total=total, place=step.place,
+            )  # fmt: skip
+
+
+CHUNK = 65_536
+
+NAME = "drift"
+"""What a task tells of them."""
+
+Sums = dict[str, Any]
+
+
+def drift_sums(data: Dataset, names: Sequence[str], standardisation: Standardisation) -> Sums:
+    """Sums of standardised values and of their products over the records that have both."""
+    center = np.array([standardisation.center[name] for name in names])
+    scale = np.array([standardisation.scale[name] for name in names])
+    p = len(names)
+    both, first, product = (np.zeros((p, p)) for _ in range(3))
+    values = data.matrix(names)
+    for start in range(0, len(data), CHUNK):
+        rows = (values[start : start + CHUNK] - center) / scale
+        gone = np.isnan(rows)
+        # Not a product of matrices: what a linear algebra library sums differs between machines.
+        if gone.any():
+            there, rows = (~gone).astype(np.float64), np.nan_to_num(rows)
+            both += np.einsum("ni,nj->ij", there, there)
+            first += np.einsum("ni,nj->ij", rows, there)
+        else:
+            both += len(rows)
+            first += rows.sum(axis=0)[:, None]
+        product += np.einsum("ni,nj->ij", rows, rows)
+    return {"both": both.tolist(), "first": first.tolist(), "product": product.tolist()}
+
+
+class DriftTotals:
+    """Sums of both files, added in the order of the parts as they come.
+
+    `before`, `after`: of the file before and after adjusting; empty, or with one.
+    """
+
+    def __init__(self) -> None:
+        self.before: list[Sums] = []
+        self.after: list[Sums] = []
+
+    def taken(self, receipt: Receipt) -> Receipt:
+        """Take what a finished part tells of its sums; its receipt without that."""
+        for total, own in zip((self.before, self.after), receipt.facts.get(NAME, ()), strict=False):
+            total[:] = [dict(zip(own, _added([*total, own]), strict=True))]
+        return replace(receipt, facts={name: each for name, each in receipt.facts.items() if name != NAME})
+
+
+def drift_of_sums(before: Iterable[Sums], after: Iterable[Sums], names: Sequence[str], records: int) -> Drift | None:
+    """Largest shift of a mean and of a covariance, as `maskwright.masking.adjusting.adjustment_loss.drift_of` has it.
+
+    `before`, `after`: as `drift_sums` gives them, in the order of the parts.
+    """
+    if not names or not records:
+        return None
+    old, new = _added(before), _added(after)
+    # A missing cell counts as the mean of its variable before.
+    there = np.diag(old[0])
+    middle = np.divide(np.diag(old[1]), there, out=np.zeros(len(names)), where=there > 0)
+    (mean_before, covariance_before), (mean_after, covariance_after) = (
+        _moments(sums, middle, records) for sums in (old, new)
+    )
+    means, covariances = np.abs(mean_after - mean_before), np.abs(covariance_after - covariance_before)
+    one, other = np.unravel_index(int(np.argmax(covariances)), covariances.shape)
+    return Drift(
+        float(means.max()), names[int(np.argmax(means))],
+        float(covariances.max()), (names[int(one)], names[int(other)]),
+    )  # fmt: skip
+
+
+def _added(parts: Iterable[Sums]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    total: list[NDArray[np.float64]] = []
+    for each in parts:
+        own = [np.array(each[name]) for name in ("both", "first", "product")]
+        total = own if not total else [one + other for one, other in zip(total, own, strict=True)]
+    return total[0], total[1], total[2]
+
+
+def _moments(
+    sums: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    middle: NDArray[np.float64],
+    records: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    both, first, product = sums
+    centred = np.diag(first) - np.diag(both) * middle
+    products = product - first * middle[None, :] - (first * middle[None, :]).T + both * np.outer(middle, middle)
+    mean = centred / records
+    return mean, (products - records * np.outer(mean, mean)) / max(records - 1, 1)
+
+
+DISTINCT_AT_ONCE = 250_000
+"""Classes that one task counts: about 30 MB."""
+
+
+def spill_classes(path: Path, data: Dataset, names: Sequence[str], tasks: int) -> None:
+    """Write the classes of one part and how many of its records are in each, sorted by the task that counts them."""
+    one, other, counts = _distinct(*class_hashes(data, names), np.ones(len(data), dtype=np.int64))
+    spill(path, {"one": one, "other": other, "records": counts}, (one % np.uint64(tasks)).astype(np.int64), tasks)
+
+
+def _distinct(
+    one: NDArray[np.uint64], other: NDArray[np.uint64], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.int64]]:
+    order = np.argsort(one)
+    ordered = one[order], other[order]
+    if ((ordered[0][1:] == ordered[0][:-1]) & (ordered[1][1:] != ordered[1][:-1])).any():
+        # Next to never: sorting by one number alone is twenty times as fast.
+        order = np.lexsort((other, one))
+        ordered = one[order], other[order]
+    one, other, counts = *ordered, counts[order]
+    new = np.ones(len(one), dtype=np.bool_)
+    new[1:] = (one[1:] != one[:-1]) | (other[1:] != other[:-1])
+    starts = np.flatnonzero(new)
+    return one[starts], other[starts], np.add.reduceat(counts, starts) if len(starts) else counts
+
+
+def count_classes(
+    folders: tuple[str, ...],
+    least: tuple[int, ...],
+    tasks: int,
+    folder: Path,  # noqa: ARG001
+    key: str,
+) -> Mapping[str, object]:
+    """Count the classes of one share of the hashes; a task.
+
+    `folders`: of the finished parts; "" for one without records. `least`: for each set of variables, the size that its
+    classes should have. `key`: set of variables, and share: ``2-17``. Returns ``smallest`` class, null without any, and
+    records ``below`` the size.
+    """
+    from pathlib import Path as FilePath
+
+    which, share = (int(each) for each in key.split("-"))
+    assert share < tasks
+    pieces = [spilled(FilePath(each) / f"k{which}", share, share + 1) for each in folders if each]
+    found = together(pieces)
+    _, _, counts = _distinct(
+        found["one"].astype(np.uint64), found["other"].astype(np.uint64), found["records"].astype(np.int64)
+    )
+    if not len(counts):
+        return {"smallest": None, "below": 0}
+    return {"smallest": int(counts.min()), "below": int(counts[counts < least[which]].sum())}

@@ -1,0 +1,136 @@
+"""Costs of a run, estimated from the beginning of a file, and refused where limits are exceeded."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from maskwright.foundation.errors import InputError, Problem, ReadAgain
+from maskwright.foundation.processes.resources import bytes_of, memory
+from maskwright.pipeline.resolved import DataSource, Pipeline
+from maskwright.planning.costs import MEGABYTE, Costs, costs_of, reading_costs
+from maskwright.plugins.source import written_batches_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from maskwright.foundation.progress import Progress
+    from maskwright.pipeline.resolved import MaskingRequest
+    from maskwright.planning.plan import Plan
+    from maskwright.plugins.source import Reading
+
+
+MOST_GROWTH = 100
+"""A file of which each byte became so many would still fit: its records need not be counted."""
+
+
+def costs_of_plan(request: Pipeline, plan: Plan, variables: int, records: int) -> Costs:
+    """Expected costs of a run in memory."""
+    masked = masked_by_steps(plan)
+    return costs_of(records, variables, masked, plan.steps, request.measures, request.execution.block_size)
+
+
+def masked_by_steps(plan: Plan) -> list[int]:
+    """How many variables each step masks."""
+    return [
+        len({name for group in plan.groups if group.step == number for name in group.variables})
+        for number in range(1, len(plan.steps) + 1)
+    ]
+
+
+def costs_json(costs: Costs, limit: int | None) -> dict[str, Any]:
+    """Costs and whether they fit, as ``maskwright plan --json`` prints them.
+
+    `limit`: bytes that the process, or each worker, may take; None: nobody knows.
+    """
+    stages = [
+        {"stage": each.stage, "megabytes": round(each.bytes / MEGABYTE, 1), "seconds": round(each.seconds, 2)}
+        for each in costs.stages
+    ]
+    found: dict[str, Any] = {
+        "records": costs.records, "stages": stages, "peak_megabytes": round(costs.peak.bytes / MEGABYTE, 1),
+        "seconds": round(costs.seconds, 2), "memory_megabytes": None if limit is None else limit / MEGABYTE,
+        "fits": limit is None or costs.peak.bytes <= limit,
+    }  # fmt: skip
+    if costs.workers:
+        found["workers"] = costs.workers
+        found["leader_megabytes"] = round(costs.leader / MEGABYTE, 1)
+        found["scratch_megabytes"] = round(costs.scratch / MEGABYTE, 1)
+    return {"costs": found}
+
+
+def limit_of(request: Pipeline) -> int | None:
+    """Bytes that a run may need: what the pipeline says, else what the machine has; None where nothing says so."""
+    said = request.execution.memory_limit
+    return memory() if said is None else bytes_of(said)
+
+
+def refuse_unreadable(request: MaskingRequest) -> None:
+    """Refuse a file that cannot be held in memory, whatever is done with it, before it is read."""
+    if not isinstance(request, Pipeline) or not isinstance(request.data, DataSource):
+        return
+    limit = limit_of(request)
+    if limit is None or request.data.held is not None or _size(request.data) * MOST_GROWTH < limit:
+        return
+    records, variables = shape_of(request.data)
+    _refuse(reading_costs(records, variables), limit, request)
+
+
+def refuse_too_large(request: MaskingRequest, plan: Plan, variables: int) -> None:
+    """Refuse a run that is expected to need more memory than there is."""
+    if isinstance(request, Pipeline) and plan.records is not None:
+        limit = limit_of(request)
+        if limit is not None:
+            _refuse(costs_of_plan(request, plan, variables, plan.records), limit, request)
+
+
+def shape_of(data: DataSource) -> tuple[int, int]:
+    """Records and columns of a file: those of its first batches, and the share of the file that these are."""
+    # Once opened for good a file may have been looked at from end to end, and its share says less.
+    if data.source.open_once is not None:
+        with contextlib.suppress(ReadAgain):
+            return _shape_of(data, data.source.open_once)
+    return _shape_of(data, data.source.open)
+
+
+def _shape_of(data: DataSource, open_file: Callable[[Path, Any, Progress], Reading]) -> tuple[int, int]:
+    shares = [0.0]
+    rows = columns = 0
+    with written_batches_of(open_file(data.path, data.params, shares.append)) as batches:
+        for batch in batches:
+            # What is told of the file is told between two batches: of the records before this one.
+            if shares[-1] > 0.0 and rows:
+                return round(rows / min(shares[-1], 1.0)), columns
+            rows, columns = rows + batch.cells.num_rows, batch.cells.num_columns
+    return rows, columns
+
+
+def _size(data: DataSource) -> int:
+    """Bytes of a file, or of the files of a folder; 0 of what is no file."""
+    try:
+        if data.path.is_dir():
+            return sum(each.stat().st_size for each in data.path.rglob("*") if each.is_file())
+        return data.path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _refuse(costs: Costs, limit: int, request: Pipeline) -> None:
+    peak = costs.peak
+    if peak.bytes <= limit:
+        return
+    said = request.execution.memory_limit
+    there = f"this machine has {_gigabytes(limit)}" if said is None else f"memory_limit is {said}"
+    raise InputError(
+        Problem(
+            f"the run in memory is expected to need {_gigabytes(peak.bytes)} for {costs.records:,} records (stage: "
+            f"{peak.stage}), and {there}",
+            hint="Take `execution: {engine: processes, block_size: 50000}`, a sample of the records, fewer variables, "
+            "or more memory; `maskwright plan PIPELINE --no-data --assume-records N` says what N records need.",
+        )
+    )
+
+
+def _gigabytes(size: float) -> str:
+    return f"{size / 1e9:.3g} GB"

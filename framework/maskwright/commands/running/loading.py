@@ -1,0 +1,271 @@
+"""Data and edits loaded: read, checked against each other, and found fit for a plan. Every run begins here."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from maskwright.commands.reading import load
+from maskwright.commands.running.input_checks import (
+    about_unpublished,
+    check_unpublished,
+    dropped_doubts,
+    left_of,
+    read_by_rules,
+    refuse_xpath_on_commas,
+)
+from maskwright.data.dataset import Dataset
+from maskwright.data.variable import Variable
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.evaluation.check_data import check_dataset
+from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.edits.normalisation import written_out
+from maskwright.edits.type_resolution import with_category_equalities, with_dates
+from maskwright.foundation.errors import EditError, InputError, Problem
+from maskwright.foundation.processes.resources import give_back_memory
+from maskwright.foundation.progress import Reporter, stage
+from maskwright.foundation.release_outcomes import EditViolation
+from maskwright.pipeline.edits_section import read_edits_of
+from maskwright.pipeline.resolved import DataInMemory, DataSource, Pipeline
+from maskwright.pipeline.steps import declared_keys
+from maskwright.pipeline.variable_names import further_problems, in_order, names_in, unknown_uses, unpublished_uses
+from maskwright.planning.applicable_edits import (
+    applicable,
+    declared_bounds,
+    identifiers_of,
+    refuse_contradictions,
+    refuse_identifiers,
+    without_violations,
+)
+from maskwright.planning.warnings.publication_warnings import (
+    refuse_arithmetic_on_text,
+    suspicious_edit_notices,
+    undecided_doubts,
+)
+from maskwright.release.pseudonymisation import Keys, key_names
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from maskwright.edits.evaluation.check import Outcome
+    from maskwright.foundation.doubts import Doubt
+    from maskwright.pipeline.resolved import MaskingRequest
+
+
+@dataclass(eq=False)
+class Clock:
+    """Seconds spent in each stage."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        """Add the time that the work inside takes to the stage `name`."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            give_back_memory()
+            self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 4)
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedInput:
+    """Data and edits as they are before any step: several pipelines that differ in their steps share them.
+
+    `edits`: that fire on these data. `outcome`: verdicts on the original, without records that were dropped, before
+    fields were mended. `broken`: records that violate it, after what `on_input_violation` did. `identifiers`: declared,
+    and not among the variables of `original`. `keys`: those of them, and the variable that names households, that are
+    published with new values. `doubts`: what was not surely understood. `as_it_came`: verdicts on all records, those
+    that were dropped among them; None: `outcome` has them. `dropped`: records that were left out since they violate an
+    edit.
+    """
+
+    original: Dataset
+    edits: EditSet
+    outcome: Outcome
+    broken: Mapping[str, int]
+    identifiers: tuple[Variable, ...] = ()
+    notices: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    localisation: Mapping[str, Any] | None = None
+    keys: Keys = field(default_factory=lambda: Keys(Dataset(())))
+    as_it_came: Outcome | None = None
+    dropped: int = 0
+
+
+def load_input(
+    request: MaskingRequest, reporter: Reporter, clock: Clock | None = None, *, thorough: bool = True
+) -> CheckedInput:
+    """Read data and edits, and check the original: all that does not depend on the steps.
+
+    `request`: of a pipeline file or of a call. `thorough`: whether the edits are analysed for what is worth a notice,
+    besides what stops a run.
+    """
+    timed = clock or Clock()
+    original, rules, identifiers, keys, whole = _read(request, reporter, timed)
+    came = len(original)
+    checks = tuple(name for name in whole.names if name not in original)
+    hidden = [variable.name for variable in identifiers]
+    cluster = request.data.cluster
+    known = [*original.names, *hidden, *([] if cluster is None else [cluster])]
+    problems = [*unknown_uses(request.uses, known), *unpublished_uses(request.uses, known[len(original.names) :])]
+    try:
+        stated = written_out(rules, original.names, hidden)
+        stated += declared_bounds(original.variables, stated)
+        stated, checking = about_unpublished(stated, checks)
+        refuse_identifiers(checking, (), keys.names)
+        refuse_identifiers(stated, hidden, keys.names)
+        with explained_by(whole.doubts):
+            rows, unpublished, broken_there = check_unpublished(request, whole, checking, checks)
+        if rows is not None:
+            original, keys = left_of(original, rows), replace(keys, old=keys.old.taken(rows))
+        with explained_by(original.doubts):
+            stated = with_category_equalities(with_dates(stated, original.variables), original.variables)
+        with timed("check"), stage(reporter, "Checking the original"):
+            domain = Domain.from_dataset(original, domain_tuples(stated))
+            arrival = check_dataset(original, stated, domain)
+    except InputError as error:
+        raise InputError(in_order([*problems, *error.problems], request.file)) from error
+    if problems:
+        raise InputError(in_order(problems, request.file))
+    edits, silent_notices = applicable(stated, arrival, original)
+    with timed("analyse"), stage(reporter, "Analysing the edits"), explained_by(original.doubts):
+        rule_notices = refuse_contradictions(edits, original.variables, thorough=thorough)
+        refuse_arithmetic_on_text(edits, original)
+    located: dict[str, Any] | None = None
+    left = arrival
+    if request.on_input_violation == "localize":
+        original, located, more = _with_errors_located(request, original, edits, domain, reporter, timed)
+        broken = {each.name: each.violations for each in check_dataset(original, edits, domain).edits}
+    else:
+        kept, left, more = _on_violation(request, original, edits, arrival)
+        if kept is not None:
+            original, keys = kept[0], replace(keys, old=keys.old.taken(kept[1]))
+        broken = {each.name: each.violations for each in left.edits}
+    dropped = came - len(original)
+    violated = (*broken_there, *(each for each in arrival.edits if each.violations and each.severity == "error"))
+    doubts = (*original.doubts, *undecided_doubts(left), *dropped_doubts(dropped, came, "records", violated))
+    gone = identifier_notices(each.name for each in identifiers if not each.renewed)
+    suspicious = suspicious_edit_notices(left)
+    notices = (*gone, *unpublished, *original.notes, *stated.notes, *silent_notices, *more, *rule_notices, *suspicious)
+    return CheckedInput(original, edits, left, broken, identifiers, notices, doubts, located, keys, arrival, dropped)
+
+
+def _with_errors_located(
+    request: MaskingRequest, original: Dataset, edits: EditSet, domain: Domain, reporter: Reporter, timed: Clock
+) -> tuple[Dataset, dict[str, Any], tuple[str, ...]]:
+    """Original with the fewest fields adjusted, which they are, and notices."""
+    from maskwright.masking.field_adjustment import with_errors_located  # with all that adjusts values
+
+    trusted = {name: each.reliability for name, each in request.data.variables.items() if name in original}
+    with timed("localize"), stage(reporter, "Locating errors") as progress:
+        return with_errors_located(original, edits, trusted, domain, progress, request.execution.workers)
+
+
+@contextmanager
+def explained_by(doubts: Iterable[Doubt]) -> Iterator[None]:
+    """Name with a mistake the columns not understood: a number that was read as text is often its real reason."""
+    try:
+        yield
+    except InputError as error:
+        reasons = [
+            Problem(str(each), each.place, each.remedy) for each in doubts if each.kind == "column-not-understood"
+        ]
+        if not reasons:
+            raise
+        kind = EditError if isinstance(error, EditError) else InputError
+        raise kind([*error.problems, *reasons]) from error
+
+
+def read_rules(request: MaskingRequest) -> EditSet:
+    """Edits of a request: rules and rule files, in order."""
+    if isinstance(request.edits, EditSet):
+        return request.edits
+    levels = request.levels if isinstance(request, Pipeline) else None
+    edits, problems = read_edits_of(request.edits, None if levels is None else levels.declared)
+    if problems:
+        raise InputError(problems)
+    sources = [request.data] if levels is None else levels.sources.values()
+    refuse_xpath_on_commas(edits, (each for each in sources if isinstance(each, DataSource)))
+    return edits
+
+
+def _read(
+    request: MaskingRequest, reporter: Reporter, timed: Clock
+) -> tuple[Dataset, EditSet, tuple[Variable, ...], Keys, Dataset]:
+    """Data without identifiers, edits, the identifiers, the keys, and the data with identifiers that edits read.
+
+    Mistakes of data and edits are told together.
+    """
+    in_memory = isinstance(request.data, DataInMemory)
+    try:
+        rules = read_rules(request)
+        with timed("read"), stage(reporter, f"Reading {request.data.name}") as progress:
+            found = declared_keys(request.release, request.data.variables)
+            declared = [name for name in identifiers_of(request.data.variables) if name not in found]
+            wanted = in_memory or bool(read_by_rules(rules, declared))
+            read = load(request.data, progress, identifiers=wanted, keys=found)
+    except InputError as error:
+        edits = () if isinstance(request.edits, EditSet) else request.edits
+        further = further_problems(names_in(request.data), edits, request.uses)
+        raise InputError(in_order([*error.problems, *further], request.file)) from error
+    names = key_names(request.release, read.variables, read.cluster)
+    keys = Keys(read.without([name for name in read.names if name not in names]), read.names)
+    original, identifiers = _without_identifiers(read, names)
+    asked = read_by_rules(rules, [each.name for each in identifiers if each.name not in names])
+    whole = read.without([each.name for each in identifiers if each.name not in asked])
+    if isinstance(request.data, DataSource):
+        declared = [name for name in identifiers_of(request.data.variables) if name not in read]
+        if not request.data.described_only.isdisjoint(declared):
+            there = names_in(request.data) or declared
+            declared = [name for name in declared if name not in request.data.described_only or name in there]
+        identifiers += tuple(Variable(name, "nominal", "identifier") for name in declared)
+    return original, rules, identifiers, keys, whole
+
+
+def _without_identifiers(read: Dataset, keys: Collection[str]) -> tuple[Dataset, tuple[Variable, ...]]:
+    """Data without identifiers, in which a key that names households is only marked, and the identifiers."""
+    marked = {name: replace(read[name].variable, renewed=True) for name in keys}
+    if read.cluster in marked:
+        # What households give away is looked for as long as a key tells them, whatever its values.
+        marked[read.cluster] = replace(marked[read.cluster], role="other", inferred_role=False)
+    read = read.with_columns({name: replace(read[name], variable=each) for name, each in marked.items()})
+    identifiers = tuple(each for each in read.variables if each.role == "identifier")
+    return read.without([each.name for each in identifiers]), identifiers
+
+
+def identifier_notices(dropped: Iterable[str]) -> tuple[str, ...]:
+    """One line on all identifiers that are dropped."""
+    names = tuple(dropped)
+    what = "are identifiers: they are" if len(names) > 1 else "is an identifier: it is"
+    return (f"{', '.join(names)} {what} not published",) if names else ()
+
+
+def _on_violation(
+    request: MaskingRequest, original: Dataset, edits: EditSet, arrival: Outcome
+) -> tuple[tuple[Dataset, NDArray[np.int64]] | None, Outcome, tuple[str, ...]]:
+    """Do what the pipeline says with records that violate an edit: those kept, and where they stood; None: all are."""
+    broken = [each for each in arrival.edits if each.violations and each.severity == "error"]
+    if not broken or request.on_input_violation == "mask":
+        return None, arrival, ()
+    shown = ", ".join(f"{each.name}: {each.violations}" for each in broken)
+    if request.on_input_violation == "fail":
+        raise EditViolation(
+            Problem(
+                f"records of the original violate edits ({shown})",
+                hint="on_input_violation is 'fail'; 'mask' masks and mends them, 'drop' leaves them out, 'localize' "
+                "adjusts as few fields as possible first",
+            )
+        )
+    kept, rows = without_violations(original, edits)
+    if len(kept) == 0:
+        raise InputError(f"every record violates an edit ({shown}), so on_input_violation: drop leaves none")
+    outcome = check_dataset(kept, edits, Domain.from_dataset(kept, domain_tuples(edits)))
+    dropped = len(original) - len(kept)
+    return (kept, rows), outcome, (f"{dropped} record(s) that violate an edit on arrival were dropped ({shown})",)

@@ -1,0 +1,358 @@
+"""A run prepared: refused steps, the plan, and the checks of the plan. Nothing is masked or written."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from maskwright.commands.running.cost_estimates import refuse_too_large, refuse_unreadable
+from maskwright.commands.running.loading import CheckedInput, Clock, explained_by, load_input
+from maskwright.data.dataset import Dataset
+from maskwright.edits.edit_set import EditSet
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.progress import Reporter, stage
+from maskwright.foundation.release_outcomes import PlanRefused
+from maskwright.masking.protecting.processes import refuse_unsendable
+from maskwright.masking.suppressing.inference_findings import order_doubts
+from maskwright.pipeline.execution_section import choice_notices
+from maskwright.pipeline.file_model import kind_called
+from maskwright.pipeline.resolved import DataInMemory, Pipeline
+from maskwright.pipeline.variable_names import in_order
+from maskwright.planning.applicable_edits import refuse_contradictions
+from maskwright.planning.make_plan import make_plan
+from maskwright.planning.recoded_edits import (
+    published_before_data,
+    recoded_edit_notices,
+    recoded_variables,
+    settled,
+)
+from maskwright.planning.warnings.attribute_inference import sorted_file_doubts
+from maskwright.planning.warnings.publication_warnings import publication_notices
+from maskwright.plugins.guarding.frozen import frozen
+from maskwright.release.data_file import data_facts
+from maskwright.release.measures.variable_selection import measure_doubts, measure_problems, to_be_measured
+from maskwright.release.output_format import label_notices, missing_code_notices
+from maskwright.release.pseudonymisation import Arranged, Keys, arranged
+from maskwright.release.reference_validation import no_reference_doubts
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from maskwright.data.variable import Variable
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.evaluation.check import Outcome
+    from maskwright.foundation.doubts import Doubt
+    from maskwright.masking.masking_result import MaskingResult
+    from maskwright.pipeline.resolved import MaskingRequest
+    from maskwright.planning.model import Step
+    from maskwright.planning.plan import Plan
+    from maskwright.plugins.run_extensions import PlanFinding
+
+
+def refuse_steps(request: MaskingRequest) -> None:
+    """Refuse steps that households, the block size or processes rule out, before any data are read."""
+    _refuse_units(request)
+    _refuse_methods_that_count_records(request)
+    _refuse_small_blocks(request)
+    if request.execution.processes:
+        refuse_unsendable(request.steps)
+
+
+def _refuse_units(request: MaskingRequest) -> None:
+    """Only data of several levels have groups that can be masked as one record."""
+    problems = [
+        Problem(f"step {number}: unit: {step.unit!r} is a level, and the data have none", step.place,
+                "Declare `data: levels:`; `maskwright explain levels` says how.")
+        for number, step in enumerate(request.steps, 1) if step.unit is not None
+    ]  # fmt: skip
+    if problems:
+        raise InputError(problems)
+
+
+def _refuse_methods_that_count_records(request: MaskingRequest) -> None:
+    """With households declared, k is a number of households; a method that promises k has to count them."""
+    cluster = request.data.cluster
+    held = request.data.data if isinstance(request.data, DataInMemory) else None
+    if cluster is None and not (isinstance(held, Dataset) and held.households is not None):
+        return
+    named = "" if cluster is None else f" ({cluster})"
+    said = held.groups_said if isinstance(held, Dataset) else "households"
+    hint = f"use a method that counts {said}" + (
+        "" if cluster is None else ", or remove 'cluster', knowing that k then counts single records"
+    )
+    problems = [
+        Problem(
+            f"step {number}: {step.method.name} counts k in single records, and {said} are declared{named}",
+            step.place,
+            hint,
+        )
+        for number, step in enumerate(request.steps, 1)
+        if step.promised is not None and not step.method.counts_households
+    ]
+    if problems:
+        raise InputError(problems)
+
+
+def _refuse_small_blocks(request: MaskingRequest) -> None:
+    """A block has to hold two clusters, or a file just above the block size would be cut below k."""
+    size = request.execution.block_size
+    problems = [
+        Problem(
+            f"block_size is {size}, but step {number} needs blocks of at least 2 k = {2 * step.k} records", step.place
+        )
+        for number, step in enumerate(request.steps, 1)
+        if size is not None and step.k is not None and size < 2 * step.k
+    ]
+    if problems:
+        raise InputError(problems)
+
+
+@dataclass(frozen=True, eq=False)
+class ReadyRun:
+    """A request with its data and edits read, and the plan made.
+
+    `edits`: that fire on these data. `localisation`: under ``on_input_violation: localize``: which fields of which
+    records were adjusted. Confidential. `dropped`: those that steps drop, because what they read is published as
+    categories. `keys`: published with new values; they are put back when all else is done. `as_it_came`: verdicts on
+    all records of the original, those that were dropped among them; None: `arrival` has them. `left_out`: records of
+    the original that were dropped since they violate an edit.
+    """
+
+    request: MaskingRequest
+    original: Dataset
+    edits: EditSet
+    arrival: Outcome
+    plan: Plan
+    notices: tuple[str, ...]
+    doubts: tuple[Doubt, ...] = ()
+    localisation: Mapping[str, Any] | None = None
+    dropped: tuple[Edit, ...] = ()
+    keys: Keys = field(default_factory=lambda: Keys(Dataset(())))
+    as_it_came: Outcome | None = None
+    left_out: int = 0
+
+    @property
+    def is_shuffled(self) -> bool:
+        """Whether the records are released in random order."""
+        asked = self.request.release.order
+        return asked == "random" or (asked is None and bool(self.keys.names))
+
+    def order_doubts(self, result: MaskingResult) -> tuple[Doubt, ...]:
+        """Doubts about what the order of the records says, where it is that of the original."""
+        if self.is_shuffled or result.removal is None:
+            return ()
+        return tuple(order_doubts(result.removal.shown, result.removal.data))
+
+    def arranged(self, masked: Dataset, seed: int) -> Arranged:
+        """Masked data with their new keys, in the order of the release."""
+        return arranged(
+            masked, self.original, self.keys, seed, is_shuffled=self.is_shuffled, untouched=self.plan.untouched
+        )
+
+
+def prepare(
+    request: MaskingRequest,
+    reporter: Reporter,
+    clock: Clock | None = None,
+    *,
+    thorough: bool = True,
+    computed: Collection[str] = (),
+) -> ReadyRun:
+    """Read data and edits, check the original, make the plan.
+
+    `computed`: columns that edits read and that are not published.
+    """
+    timed = clock or Clock()
+    refuse_steps(request)
+    refuse_unreadable(request)
+    arrived = load_input(request, reporter, timed, thorough=thorough)
+    with timed("plan"), stage(reporter, "Planning"):
+        plan = plan_of(request, arrived, computed)
+        refuse_too_large(request, plan, len(arrived.original.names))
+        _refuse_unwritable(request, arrived)
+    doubts = (*arrived.doubts, *plan.doubts, *doubts_of_measures(request, plan))
+    dropped = dropped_edits(arrived.edits, plan)
+    written = no_reference_doubts(request.output.source) if isinstance(request, Pipeline) else ()
+    notices = (
+        *arrived.notices,
+        *recoded_edit_notices(plan.translations, dropped),
+        *_earlier_release_notices(request),
+        *_idle_workers_notices(request, plan),
+        *_notices_of_format(request, arrived.original, plan.recoded),
+        *plan.warnings,
+        *publication_notices(arrived.original, plan, arrived.broken, computed),
+    )
+    ready = ReadyRun(
+        request,
+        arrived.original,
+        plan.edits,
+        arrived.outcome,
+        plan,
+        notices,
+        (*doubts, *written),
+        arrived.localisation,
+        dropped,
+        arrived.keys,
+        arrived.as_it_came,
+        arrived.dropped,
+    )
+    sorted_by = () if ready.is_shuffled else sorted_file_doubts(plan.groups, plan.steps, ready.original)
+    return replace(ready, doubts=(*ready.doubts, *sorted_by))
+
+
+def plan_of(request: MaskingRequest, arrived: CheckedInput, computed: Collection[str] = ()) -> Plan:
+    """Plan of a request's steps on data that have been read; its edits are those that the steps do not drop."""
+    variables = [*arrived.identifiers, *arrived.original.variables]
+    with explained_by(arrived.doubts):
+        plan = plan_of_steps(request.steps, variables, arrived.edits, arrived.original, arrived.broken, computed)
+        refuse_impossible_limits(plan)
+    return plan
+
+
+def plan_of_steps(
+    steps: Sequence[Step],
+    variables: Sequence[Variable],
+    edits: EditSet,
+    data: Dataset | None = None,
+    broken: Mapping[str, int] | None = None,
+    computed: Collection[str] = (),
+) -> Plan:
+    """Plan with what becomes of the edits on recoded variables, as far as that is known before masking."""
+    coarse = recoded_variables(edits, steps, variables, broken or {})
+    known = published_before_data(steps, variables, coarse)
+    coarse = replace(coarse, foreseen=frozenset(known))
+    found = settled(edits, coarse, known, lambda _: None, coarse.steps.keys() - known.keys())
+    gone = {edit.name for edit in found.dropped}
+    kept = EditSet(tuple(edit for edit in edits if edit.name not in gone), edits.notes)
+    return make_plan(
+        steps, variables, kept, data, broken, coarse=coarse, translations=found.translations, elsewhere=computed
+    )
+
+
+def refuse_impossible_limits(plan: Plan) -> None:
+    """Stop when no record could satisfy the edits within the limits that the steps set."""
+    if len(plan.limits):
+        refuse_contradictions(plan.edits + plan.limits, tuple(plan.variables.values()), thorough=False)
+
+
+def doubts_of_measures(request: MaskingRequest, plan: Plan) -> tuple[Doubt, ...]:
+    """Doubts about what a pipeline measures; mistakes in it are refused here, before anything is masked."""
+    if not isinstance(request, Pipeline):
+        return ()
+    given = to_be_measured(plan)
+    problems = measure_problems(request.measures, given)
+    if problems:
+        raise InputError(in_order(problems, request.file))
+    return tuple(measure_doubts(request.measures, request.thresholds, given, plan.masked))
+
+
+def dropped_edits(edits: EditSet, plan: Plan) -> tuple[Edit, ...]:
+    """Edits that the steps of a plan drop."""
+    kept = {edit.name for edit in plan.edits}
+    return tuple(edit for edit in edits if edit.name not in kept)
+
+
+def _earlier_release_notices(request: MaskingRequest) -> tuple[str, ...]:
+    """Notice when the record to be replaced says that these data were released before, with other random numbers.
+
+    Two releases of one file that were masked at random can be averaged, which takes noise away.
+    """
+    if not isinstance(request, Pipeline):
+        return ()
+    path = request.output.record
+    if path is None or not path.is_file() or all(step.is_deterministic for step in request.steps):
+        return ()
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        before = {entry["sha256"] for entry in record["inputs"] if entry["role"] == "data"}
+        seed = record["seed"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return (f"{path.name} exists and is no run record: it will be replaced",)
+    if data_facts(request.data)["sha256"] not in before or seed == request.seed:
+        return ()
+    danger = "whoever gets both releases can average them and so remove noise"
+    return (f"{path.name} says that these data were masked before with another seed: {danger}",)
+
+
+def _idle_workers_notices(request: MaskingRequest, plan: Plan) -> tuple[str, ...]:
+    """Notice where workers are asked for, and nothing makes the blocks that they would share."""
+    workers = request.execution.workers
+    strata = [1 if group.strata is None else group.strata.count for group in plan.groups]
+    if workers in (None, 1) or request.execution.block_size is not None or max(strata, default=1) > 1:
+        return ()
+    said = f"execution: workers: {workers} mask blocks at the same time, and there is one for each variable group"
+    return (f"{said}: add `block_size: 50000` for blocks, or `engine: processes` for a run over parts",)
+
+
+def _notices_of_format(request: MaskingRequest, original: Dataset, recoded: Collection[str]) -> tuple[str, ...]:
+    """Who else claims the files, and what the format of the masked file cannot say.
+
+    Of codes of recoded variables that is seen when they are.
+    """
+    if not isinstance(request, Pipeline):
+        return ()
+    has_codebook = request.output.codebook is not None
+    target = request.output.source
+    return (
+        *choice_notices(request),
+        *missing_code_notices(original.without(tuple(recoded)), target, has_codebook=has_codebook),
+        *label_notices(original, target, has_codebook=has_codebook),
+    )
+
+
+def _refuse_unwritable(request: MaskingRequest, arrived: CheckedInput) -> None:
+    """Refuse what the format of the masked file cannot hold, before anything is masked."""
+    if not isinstance(request, Pipeline) or request.output.source.refuse_unwritable is None:
+        return
+    original = arrived.original
+    variables = {each.name: each for each in (*original.variables, *arrived.keys.old.variables)}
+    names = arrived.keys.order or original.names
+    request.output.source.refuse_unwritable(
+        request.output.data, tuple(variables[name] for name in names), original.layout
+    )
+
+
+def apply_plan_checks(described: Pipeline, plan: Mapping[str, Any], reporter: Reporter) -> None:
+    """Tell what the checks of a pipeline warn of, and stop where one refuses.
+
+    `plan`: as ``maskwright plan --json`` prints it.
+    """
+    found = list(_findings(described, plan))
+    for name, each in found:
+        if not each.refuses:
+            reporter.notice(f"{name}: {each.message}")
+    refused = [Problem(f"{name}: {each.message}", hint=each.hint) for name, each in found if each.refuses]
+    if refused:
+        raise PlanRefused(refused)
+
+
+def plan_findings(described: Pipeline, plan: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What the checks say, as ``maskwright plan --json`` prints it."""
+    return [
+        {"check": name, "refuses": each.refuses, "message": each.message, "hint": each.hint}
+        for name, each in _findings(described, plan)
+    ]
+
+
+def plan_for_checks(described: Pipeline, plan: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a check is given: the plan, and of the pipeline what is no part of it; nothing in it can be changed.
+
+    `plan`: as ``maskwright plan --json`` prints it.
+    """
+    settings = {
+        "measure": [each.label for each in described.measures],
+        "thresholds": dict(described.thresholds),
+        "waived": [kind.name for waiver in described.waivers if (kind := kind_called(waiver.doubt)) is not None],
+        "output": list(described.output.paths),
+    }
+    return frozen({**plan, "pipeline": settings})
+
+
+def _findings(described: Pipeline, plan: Mapping[str, Any]) -> Iterator[tuple[str, PlanFinding]]:
+    if not described.checks:
+        return
+    shown = plan_for_checks(described, plan)
+    for each in described.checks:
+        for finding in each.plugin.check(shown, each.params):
+            yield each.plugin.name, finding

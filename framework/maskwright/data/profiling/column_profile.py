@@ -1,0 +1,238 @@
+"""The profile of one column: counts, guesses, kinds of its cells, and what its name probably means."""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import yaml
+
+from maskwright.data.column_doubts import DATE, DECIMAL_COMMA, THREE_AFTER_COMMA, is_missing_text
+from maskwright.data.number_text import read_many_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from maskwright.data.variable import Role, VariableType
+
+
+LikelyType = Literal["number", "code", "category", "identifier", "date", "free text", "constant", "empty"]
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """One variable as it looks.
+
+    `type`: as it would be declared: ``continuous``, ``integer``, ``nominal``, . `looks_like`: ``code``: few whole
+    numbers that are probably categories. `role`: declared, or the likely one; None: nothing says what the variable is.
+    `release`: as it would be declared: ``new`` for a key that gets new random values. `why`: what the role was seen by.
+    `cells`, `missing`, `distinct`: cells with a value, cells without one, and different values. `missing_codes`: texts
+    and numbers that mean or probably mean 'no value', and in how many cells; counted in `missing`. `date_format`: of
+    texts that are dates and have to be declared as such. `unsure`: what a person should decide. Never holds a value of
+    a record. `lowest`, `highest`: of numbers; only where values are shown. `categories`: the most frequent ones, with
+    their counts; only where values are shown.
+    """
+
+    name: str
+    type: VariableType
+    looks_like: LikelyType
+    role: Role | None
+    why: str
+    meaning: Meaning | None
+    cells: int
+    missing: int
+    distinct: int
+    missing_codes: Mapping[str, int] = field(default_factory=dict)
+    decimals: int | None = None
+    date_format: str | None = None
+    unsure: tuple[str, ...] = ()
+    lowest: float | None = None
+    highest: float | None = None
+    release: Literal["new"] | None = None
+    categories: Mapping[str, int] | None = None
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether it is to be declared a number."""
+        return self.type in ("continuous", "integer")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; without values of records unless they were asked for."""
+        values: dict[str, Any] = {}
+        if self.lowest is not None:
+            values = {"lowest": self.lowest, "highest": self.highest}
+        if self.categories is not None:
+            values = {"categories": dict(self.categories)}
+        return {
+            "name": self.name,
+            "type": self.type,
+            "looks_like": self.looks_like,
+            "role": self.role,
+            "why": self.why,
+            "meaning": self.meaning,
+            "cells": self.cells,
+            "missing": self.missing,
+            "missing_codes": dict(self.missing_codes),
+            "distinct": self.distinct,
+            "decimals": self.decimals,
+            "date_format": self.date_format,
+            "unsure": list(self.unsure),
+            **values,
+        }
+
+
+MAY_BE_CATEGORIES = frozenset({"none", "unknown", "nil", "x", "*", "missing", "nan", "null", "not available"})
+"""Words that say 'no value' among numbers, and may be a category among texts."""
+
+
+@dataclass(frozen=True)
+class CellKinds:
+    """What the cells of a text column look like, counted.
+
+    `numbers`: numbers with a decimal point or without decimals. `commas`: numbers with a decimal comma; grouped
+    thousands are counted in `grouped`. `grouped`: ``1,234``: thousands, or three decimals. `words`: words that say 'no
+    value', as they are written, and in how many cells.
+    """
+
+    numbers: int = 0
+    commas: int = 0
+    grouped: int = 0
+    dates: int = 0
+    others: int = 0
+    words: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def are_numbers(self) -> bool:
+        """Whether every cell that says something is a number."""
+        return self.numbers > 0 and not self.commas + self.grouped + self.dates + self.others
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether some cells are numbers and some are not, whatever the decimal mark."""
+        return bool(self.numbers and self.commas + self.grouped + self.dates + self.others)
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """Words that probably mean 'no value' in this column; a column of words alone has none."""
+        if self.numbers or self.commas or self.grouped or self.dates:
+            return dict(self.words)
+        plain = {word: count for word, count in self.words.items() if word.lower() not in MAY_BE_CATEGORIES}
+        return plain if self.others else {}
+
+
+def cell_kinds(cells: Any) -> CellKinds:
+    """Count what the cells of a text column look like.
+
+    `cells`: shape (n,).
+    """
+    numbers, left = 0, []
+    for chunk in cells.chunks:
+        spoken = read_many_numbers(chunk)
+        numbers += int(np.count_nonzero(spoken.is_number))
+        other = ~spoken.is_blank & ~spoken.is_number
+        if np.any(other):
+            left.append(chunk if np.all(other) else chunk.filter(pa.array(other)))
+    # What is no number is mostly little, or repeats: each different text is looked at closely once.
+    counted = pc.value_counts(pa.chunked_array(left, cells.type))
+    texts, counts = pc.cast(counted.field("values"), pa.string()), np.array(counted.field("counts"))
+    words = is_missing_text(texts)
+    three = ~words & _having(texts, THREE_AFTER_COMMA)
+    commas = ~words & ~three & _having(texts, DECIMAL_COMMA)
+    dates = ~words & ~three & ~commas & _having(texts, DATE)
+    others = ~words & ~three & ~commas & ~dates
+    found: dict[str, int] = {}
+    for position in np.flatnonzero(words).tolist():
+        word = texts[position].as_py().strip()
+        found[word] = found.get(word, 0) + int(counts[position])
+    return CellKinds(
+        numbers=numbers,
+        commas=int(counts[commas].sum()),
+        grouped=int(counts[three].sum()),
+        dates=int(counts[dates].sum()),
+        others=int(counts[others].sum()),
+        words=found,
+    )
+
+
+def uses_decimal_comma(columns: Iterable[CellKinds]) -> bool:
+    """Whether a column of numbers writes decimals with a comma.
+
+    `columns`: of the text columns of a file.
+    """
+    return any(each.commas and not each.others + each.dates for each in columns)
+
+
+def _having(texts: Any, pattern: str) -> Any:
+    return np.array(pc.fill_null(pc.match_substring_regex(texts, pattern), False), dtype=np.bool_)
+
+
+Meaning = Literal[
+    "household size", "birth", "weight", "identifier", "money", "age", "sex", "region", "occupation", "education",
+    "nationality", "marital status", "industry", "household", "a person's name",
+]  # fmt: skip
+
+KEYS: tuple[Meaning, ...] = (
+    "household size", "birth", "age", "sex", "region", "occupation", "education", "nationality", "marital status",
+    "industry",
+)  # fmt: skip
+"""What others may know of a person or a firm: quasi-identifiers."""
+
+NO_IDENTIFIER = ("paid", "valid", "covid", "grid", "bid", "void", "raid", "mid", "lid", "acid", "fluid", "rapid")
+"""Endings of words that end with the letters of an identifier and are none."""
+
+SIZES = frozenset({"size", "tamano", "taille", "grosse", "groesse", "dimensione"})
+
+
+@dataclass(frozen=True)
+class _Words:
+    """Words of one meaning: as whole words, and as parts of words."""
+
+    whole: frozenset[str]
+    parts: tuple[str, ...]
+
+    def are_in(self, words: tuple[str, ...]) -> bool:
+        """Whether a name of these words has the meaning."""
+        joined = "".join(words)
+        return not self.whole.isdisjoint((*words, joined)) or any(part in joined for part in self.parts)
+
+
+@functools.cache
+def _listed() -> dict[Meaning, _Words]:
+    text = files("maskwright.data.looking").joinpath("name_meanings.yaml").read_text(encoding="utf-8")
+    return {
+        meaning: _Words(frozenset(each["words"].split()), tuple(each["parts"].split()))
+        for meaning, each in yaml.safe_load(text).items()
+    }
+
+
+def meaning_of(name: str) -> Meaning | None:
+    """Return what a variable's name means; None where it says nothing."""
+    words = _cut(name)
+    found: list[Meaning] = [meaning for meaning, listed in _listed().items() if listed.are_in(words)]
+    if "identifier" not in found and words and words[-1].endswith("id") and not words[-1].endswith(NO_IDENTIFIER):
+        found.insert(0, "identifier")
+    if "household" in found and not SIZES.isdisjoint(words):
+        return "household size"
+    if {"household", "identifier"} <= set(found):
+        return "household"
+    if {"birth", "region"} <= set(found):  # the country of birth
+        return "nationality"
+    if found[:1] == ["identifier"]:
+        # The code of a region is a region.
+        keys: list[Meaning] = [each for each in found if each in KEYS]
+        return keys[0] if keys else "identifier"
+    return found[0] if found else None
+
+
+def _cut(name: str) -> tuple[str, ...]:
+    plain = unicodedata.normalize("NFKD", name.replace("ß", "ss"))
+    bare = "".join(character for character in plain if not unicodedata.combining(character))
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", bare)
+    return tuple(re.findall(r"[a-z]+[0-9]*[a-z]?|[0-9]+", spaced.lower()))

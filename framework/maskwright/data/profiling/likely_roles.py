@@ -1,0 +1,213 @@
+"""Likely roles of variables, by their names and their cells, and the likely household key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.data.dependencies import ValueCodes, determines
+from maskwright.data.profiling.column_profile import KEYS, Meaning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.profiling.profile import Facts
+    from maskwright.data.variable import Role
+
+
+MOST_KEY_VALUES = 100
+COUNTED: tuple[Meaning, ...] = ("age", "household size", "birth", "money", "weight")
+OFTEN = 15
+"""Cells of each value, on average, from which means of similar records are mostly means of equal ones."""
+
+MOST_MEMBERS = 12
+"""Mean of records of one household, at most."""
+
+BODY = (30.0, 150.0)
+"""Means of weights in kilograms."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A likely role.
+
+    `unsure`: what a person should decide. `counts`: whether few whole numbers are numbers all the same: ages, sizes,
+    amounts.
+    """
+
+    role: Role | None
+    why: str
+    unsure: tuple[str, ...] = ()
+    counts: bool = False
+
+
+def likely_role(facts: Facts, meaning: Meaning | None) -> Guess:
+    """Return what a variable probably is."""
+    if facts.looks_like in ("empty", "constant"):
+        return Guess("other", "no cell has a value" if facts.looks_like == "empty" else "all cells are the same")
+    if meaning == "weight" and _may_weigh(facts):
+        return _weight(facts)
+    if meaning in ("identifier", "a person's name", "household"):
+        return _identifier(facts, meaning)
+    if meaning in KEYS:
+        return _key(facts, meaning)
+    if meaning == "money" and facts.column.variable.is_numeric and facts.looks_like != "date":
+        return _amount(facts, "its name is of money")
+    return _by_cells(facts)
+
+
+def _may_weigh(facts: Facts) -> bool:
+    return facts.column.variable.is_numeric and bool(facts.values.min() >= 0) and facts.looks_like != "identifier"
+
+
+def _weight(facts: Facts) -> Guess:
+    mean = float(np.mean(facts.values))
+    unsure = []
+    if facts.values.min() == 0:
+        unsure.append("a weight by its name, and some cells are 0")
+    if facts.missing:
+        unsure.append(f"a weight by its name, and {facts.missing} cells have no value")
+    if BODY[0] <= mean <= BODY[1] and facts.values.max() < 3 * BODY[1]:
+        unsure.append("a sampling weight by its name; if it is the weight of a body, it is confidential")
+    sums = "they sum to more than the records" if mean > 1.5 else "their mean is about 1"
+    return Guess("weight", f"its name; none is negative, and {sums}", tuple(unsure), counts=True)
+
+
+def _identifier(facts: Facts, meaning: Meaning) -> Guess:
+    if facts.distinct == facts.cells:
+        return Guess("identifier", "its name, and every cell differs", counts=True)
+    if meaning == "identifier" and facts.looks_like != "code":
+        said = f"an identifier by its name, and its {facts.distinct} values repeat: the key of something else?"
+        return Guess("identifier", "its name", (said,), counts=True)
+    whole = not facts.column.variable.is_numeric or facts.column.variable.decimals == 0
+    if meaning == "household" and whole and facts.cells <= MOST_MEMBERS * facts.distinct:
+        said = (
+            "the key of households by its name, though no variable is the same within them; if it is: `cluster` in the "
+            "data section names it"
+        )
+        return Guess("identifier", "its name, and its values repeat", (said,), counts=True)
+    if meaning == "a person's name" and 2 * facts.distinct > facts.cells and not facts.column.variable.is_numeric:
+        return Guess("identifier", "its name, and most cells differ")
+    return _by_cells(facts)
+
+
+def _key(facts: Facts, meaning: Meaning) -> Guess:
+    numeric = facts.column.variable.is_numeric
+    if facts.looks_like in ("date", "identifier", "free text") and not (numeric and facts.looks_like == "identifier"):
+        what = "days" if facts.looks_like == "date" else "nearly all different texts"
+        said = f"others know it ({meaning}), and it holds {what}: it is dropped unless you publish it more coarsely"
+        return Guess("identifier", f"its name says {meaning}, and it tells persons apart", (said,))
+    unsure = []
+    if not numeric and facts.distinct > MOST_KEY_VALUES:
+        unsure.append(f"{facts.distinct} categories tell many records apart: join them first (method recoding)")
+    if meaning in ("occupation", "region", "industry") and numeric and facts.looks_like != "code":
+        unsure.append(f"numbers that are probably codes ({meaning}): `type: nominal` keeps them as they are")
+    return Guess("quasi_identifier", f"its name says {meaning}", tuple(unsure), counts=meaning in COUNTED)
+
+
+def _amount(facts: Facts, why: str) -> Guess:
+    unsure = []
+    if facts.cells >= OFTEN * facts.distinct and facts.distinct <= MOST_KEY_VALUES:
+        unsure.append(
+            f"only {facts.distinct} different values: means of equal ones change nothing (perhaps rank_swapping, or "
+            "`role: other` if it may be published as it is)"
+        )
+    return Guess("confidential", why, tuple(unsure), counts=True)
+
+
+def _by_cells(facts: Facts) -> Guess:
+    match facts.looks_like:
+        case "identifier":
+            return Guess(
+                "identifier", "every cell differs, or nearly every one",
+                ("an identifier? it is dropped unless you declare another role",), counts=True,
+            )  # fmt: skip
+        case "free text":
+            return Guess(
+                "identifier", "most cells are different texts",
+                ("free text? it is dropped unless you declare another role",),
+            )  # fmt: skip
+        case "date":
+            return Guess(None, "days", ("a date of which nothing says what it is: " + DECIDE,))
+        case "code":
+            said = "few whole numbers, codes or counts (a count: `type: integer`), and nothing says what they are: "
+            return Guess(None, "few whole numbers", (said + DECIDE,))
+        case "category":
+            return Guess(None, "categories", ("categories of which nothing says what they are: " + DECIDE,))
+        case _:
+            return _amount(facts, "a number of which nothing is said")
+
+
+DECIDE = (
+    "`role: quasi_identifier` if others know it (add it to the step), `role: other` if it may be published as it is, "
+    "`role: identifier` drops it"
+)
+
+
+LARGEST_HOUSEHOLD = 60
+MEMBERS = (1.05, 12.0)
+"""Means of records of one household."""
+
+MOST_TRIED = 5
+SCATTERED = 1.05
+"""Runs of equal values, for each value, up to which they stand together."""
+
+FoundKey = tuple[str | None, str, tuple[str, ...]]
+
+
+def household_key(data: Dataset, facts: Sequence[Facts], meanings: Mapping[str, Meaning | None]) -> FoundKey:
+    """Name of the variable that probably names the household, what it was seen by, and what is unsure.
+
+    Its cells are whole numbers or texts, one or a few records share each, and at least one other variable is the same
+    within them though not by chance. Where its name says nothing, two variables have to be, and the records of each
+    have to follow each other in the file: amounts that depend on each other do not.
+    """
+    codes = ValueCodes(data)
+    named = [each for each in _candidates(facts, codes) if meanings[each.column.name] == "household"]
+    others = [
+        each for each in _candidates(facts, codes)
+        if meanings[each.column.name] in (None, "identifier") and _are_together(codes.of(each.column.name))
+    ]  # fmt: skip
+    found: list[tuple[bool, int, str]] = []
+    for each in [*named, *others][:MOST_TRIED]:
+        name, is_named = each.column.name, each in named
+        alike = _constant_within(name, facts, codes)
+        if alike >= (1 if is_named else 2):
+            found.append((is_named, alike, name))
+    if not found:
+        return None, "", ()
+    is_named, alike, name = max(found)
+    why = f"its values repeat, and {alike} variables are the same within them"
+    unsure = () if is_named else ("perhaps the key of households or groups, though its name does not say so",)
+    if len(found) > 1:
+        rest = ", ".join(repr(other) for *_, other in found if other != name)
+        unsure = (*unsure, f"{rest} would do for the key of households as well")
+    return name, f"its name, and {why}" if is_named else why, unsure
+
+
+def _candidates(facts: Sequence[Facts], codes: ValueCodes) -> Iterator[Facts]:
+    for each in facts:
+        variable = each.column.variable
+        whole = not variable.is_numeric or variable.decimals == 0
+        if not whole or each.missing or not each.distinct or each.looks_like in ("date", "constant", "code"):
+            continue
+        if not MEMBERS[0] <= each.cells / each.distinct <= MEMBERS[1]:
+            continue
+        if int(np.bincount(codes.of(variable.name)).max()) <= LARGEST_HOUSEHOLD:
+            yield each
+
+
+def _are_together(codes: NDArray[np.int64]) -> bool:
+    """Whether equal values follow each other in the file."""
+    return int(np.count_nonzero(np.diff(codes))) + 1 <= SCATTERED * (int(codes.max(initial=0)) + 1)
+
+
+def _constant_within(name: str, facts: Sequence[Facts], codes: ValueCodes) -> int:
+    given = codes.of(name)
+    others = [each for each in facts if each.column.name != name and 1 < each.distinct < 0.95 * max(each.cells, 1)]
+    return sum(determines(given, codes.of(each.column.name), 2 * len(others)) for each in others)

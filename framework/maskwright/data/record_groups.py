@@ -1,0 +1,190 @@
+"""Records that belong together: equal values under shared codes, classes, households, pairs of two files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.number_text import read_numbers
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.nearest_names import unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Column, Dataset
+
+
+def shared_codes(columns: Sequence[Column]) -> tuple[NDArray[np.int64], ...]:
+    """Whole numbers that are equal where the values are equal, whatever the file.
+
+    Numbers are equal by value, categories by text; a category equals a number when its text says that number.
+
+    `columns`: of one variable, in several files; lengths may differ. Returns one for each column: 0, 1, ... without
+    gaps over all columns, -1 where missing; shape (n,).
+    """
+    numeric = any(column.variable.is_numeric for column in columns)
+    numbered: dict[float | str, int] = {}
+    found = []
+    for column in columns:
+        positions, values = _numeric_table(column) if column.variable.is_numeric else _category_table(column, numeric)
+        table = [numbered.setdefault(value, len(numbered)) for value in values]
+        found.append(np.where(column.missing, -1, np.array([*table, -1], dtype=np.int64)[positions]))
+    together = np.concatenate(found)
+    used = np.unique(together[together >= 0])
+    without_gaps = np.full(len(numbered) + 1, -1, dtype=np.int64)
+    without_gaps[used] = np.arange(len(used))
+    return tuple(without_gaps[codes] for codes in found)
+
+
+def published_codes(column: Column) -> NDArray[np.int64]:
+    """Codes of one file, where missing codes that are published apart are values of their own.
+
+    Returns 0, 1, ... Missing cells have -1 where all are published alike; otherwise those that are published as
+    suppressed cells are have -1, and the other kinds the numbers after the last value; shape (n,).
+    """
+    (codes,) = shared_codes([column])
+    kinds = column.missing_kinds()
+    if len(np.unique(kinds[column.missing])) < 2:
+        return codes
+    return np.where(kinds > 0, int(codes.max(initial=-1)) + kinds, codes)
+
+
+def _numeric_table(column: Column) -> tuple[NDArray[np.int64], list[float]]:
+    import pandas as pd  # heavy: `maskwright validate` does without
+
+    positions, values = pd.factorize(np.where(column.missing, np.nan, column.values).astype(np.float64))
+    return positions.astype(np.int64), np.asarray(values, dtype=np.float64).tolist()
+
+
+def _category_table(column: Column, numeric: bool) -> tuple[NDArray[np.int64], list[float | str]]:
+    texts: list[float | str] = list(column.variable.categories)
+    if numeric:
+        spoken = read_numbers(pa.array(column.variable.categories, pa.string()))
+        said = zip(spoken.values.tolist(), spoken.is_number.tolist(), texts, strict=True)
+        texts = [number if is_number else text for number, is_number, text in said]
+    return column.values.astype(np.int64), texts
+
+
+def class_codes(data: Dataset, names: Sequence[str]) -> NDArray[np.int64]:
+    """Class of each record, 0 to c - 1: its records are equal in the named variables; shape (n,).
+
+    Missing cells are values too: one where all are published alike, else one for each text that stands in them.
+    """
+    import pandas as pd  # heavy: `maskwright validate` does without
+
+    codes = np.zeros(len(data), dtype=np.int64)
+    for name in names:
+        column = data[name]
+        values = np.where(column.missing, 0, column.values).astype(np.float64)
+        code, found = pd.factorize(values)
+        kinds = column.missing_kinds()
+        code = np.where(column.missing, len(found) + kinds, code)
+        codes, _ = pd.factorize(codes * (len(found) + int(kinds.max(initial=0)) + 1) + code)
+    return np.asarray(codes, dtype=np.int64)
+
+
+def varying(values: NDArray[Any], classes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Records whose class has several values of a variable; shape (n,).
+
+    `values`: numbers or codes; no NaN; shape (n,). `classes`: 0 to c - 1; shape (n,).
+    """
+    if not len(values):
+        return np.zeros(0, dtype=np.bool_)
+    count = int(classes.max()) + 1
+    low, high = np.full(count, values.max()), np.full(count, values.min())
+    np.minimum.at(low, classes, values)
+    np.maximum.at(high, classes, values)
+    return np.asarray((high > low)[classes], dtype=np.bool_)
+
+
+def with_households(data: Dataset, name: str) -> Dataset:
+    """Copy whose records with the same value of a variable are one household."""
+    column = data[name]
+    if column.missing.any():
+        raise InputError(
+            f"cluster {name!r} is missing in {int(column.missing.sum())} record(s): every record needs a household"
+        )
+    (codes,) = shared_codes([column])
+    codes.setflags(write=False)
+    return replace(data, households=codes, cluster=name)
+
+
+def household_columns(data: Dataset, names: Collection[str]) -> tuple[str, ...]:
+    """Variables that tell which records are of one household, the declared one and any that says the same.
+
+    None where households are not declared, or none of their variables is published.
+
+    `names`: variables that are published as they are.
+    """
+    homes = data.households
+    if homes is None:
+        return ()
+    found = []
+    for column in data:
+        if column.name in names and not column.missing.any():
+            (codes,) = shared_codes([column])
+            # The same partition: as many values as households, and as many pairs of both.
+            if codes.max(initial=-1) == homes.max(initial=-1):
+                first = np.zeros(int(homes.max(initial=-1)) + 1, dtype=np.int64)
+                first[homes] = codes
+                if np.array_equal(first[homes], codes):
+                    found.append(column.name)
+    return tuple(found)
+
+
+def with_household_role(declared: Mapping[str, VariableDeclaration], name: str) -> dict[str, VariableDeclaration]:
+    """Declarations in which the variable that names the household is `other` unless a role is declared.
+
+    Numbers are confidential by default, and a number that names a household must not be masked like an amount.
+    """
+    stated = declared.get(name, VariableDeclaration())
+    return {**declared, name: stated.model_copy(update={"role": stated.role or "other"})}
+
+
+def paired(original: Dataset, masked: Dataset, key: str) -> tuple[Dataset, Dataset]:
+    """Pair records by a key: the masked file gets the origin of each record; the key is left out of both.
+
+    Numbers pair by value and texts by text, also when one file holds numbers and the other texts that say them.
+
+    `original`, `masked`: both with the variable `key`. `key`: its values name each record once.
+    """
+    files = (("original", original), ("masked file", masked))
+    for what, data in files:
+        if key not in data:
+            raise InputError(f"the key is not in the {what}: {unknown_name('variable', key, data.names)}")
+    codes = shared_codes([original[key], masked[key]])
+    for (what, _), found in zip(files, codes, strict=True):
+        _refuse_ambiguous(what, key, found)
+    position = np.full(int(max(found.max(initial=-1) for found in codes)) + 1, -1, dtype=np.int64)
+    position[codes[0]] = np.arange(len(original))
+    origin = position[codes[1]]
+    lost = int((origin < 0).sum())
+    if lost:
+        raise InputError(
+            Problem(
+                f"{lost} of {len(masked)} masked record(s) have a {key!r} that no original record has",
+                hint="a key must be published unmasked; or is this the masked version of another file?",
+            )
+        )
+    return original.without([key]), replace(masked.without([key]), origin=origin)
+
+
+def _refuse_ambiguous(what: str, key: str, codes: NDArray[np.int64]) -> None:
+    missing = int((codes < 0).sum())
+    if missing:
+        raise InputError(f"key {key!r} is missing in {missing} record(s) of the {what}")
+    repeats = len(codes) - len(np.unique(codes))
+    if repeats:
+        raise InputError(
+            Problem(
+                f"key {key!r} is not unique: {repeats} repeats in the {what}",
+                hint="name a variable that identifies each record",
+            )
+        )

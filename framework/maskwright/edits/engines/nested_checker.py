@@ -1,0 +1,237 @@
+"""Engines on files with nested records, in documents of whole groups, and their answers counted."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Self
+
+import numpy as np
+
+from maskwright.edits.engines.checker import EngineProcess
+from maskwright.edits.engines.engine_tests import screen
+from maskwright.edits.engines.nested_stylesheet import (
+    BETWEEN,
+    context_stays,
+    fired_mark,
+    is_about_records,
+    names_of,
+    nested_stylesheet,
+    places_of,
+    stays_in_group,
+)
+from maskwright.foundation.errors import EditError, InputError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from types import TracebackType
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.levels.linked_data import NestedDocument, NestedElements
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.engines.engine_tests import Engine, EnginePattern
+    from maskwright.edits.languages.schematron.options import SchematronOptions
+
+
+SECONDS_TO_ANSWER = 60.0
+SECONDS_A_MEGABYTE = 60.0
+MEGABYTE = 1 << 20
+MOST_WHOLE = 100 * MEGABYTE
+"""Characters of a file that an engine gets as a whole."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node that a rule fired on, or that a test failed on.
+
+    `group`, `member`: its place among all groups of the file and among the members of its group, from 1; member 0 is
+    the group's own, group 0 above all groups. `messages`: filled in, where they were asked for.
+    """
+
+    group: int
+    member: int
+    messages: tuple[str, ...] = ()
+
+
+@dataclass
+class Found:
+    """What one edit said of a document.
+
+    `fired_on`: where it was asked for. `on_members`: whether it fired on records of the lower level, or inside them.
+    """
+
+    fired: int = 0
+    failed: list[Node] = field(default_factory=list)
+    fired_on: list[Node] = field(default_factory=list)
+    on_members: bool = False
+
+
+class NestedChecker:
+    """Asks engines about edits with an `EngineTest`, document after document.
+
+    `edits`: all of them have one. `placed`: whether it is told on which nodes rules fire. `messages`: what is to be
+    filled in where it fails.
+    """
+
+    def __init__(
+        self,
+        edits: Iterable[Edit],
+        elements: NestedElements,
+        limits: SchematronOptions,
+        *,
+        placed: bool = False,
+        messages: dict[str, tuple[str, ...]] | None = None,
+    ) -> None:
+        self._edits = tuple(edits)
+        self._elements, self._names = elements, names_of(elements)
+        self._limits = limits
+        self._placed, self._messages = placed, messages or {}
+        self._patterns: dict[Engine, list[EnginePattern]] = {}
+        for edit in self._edits:
+            assert edit.engine is not None
+            patterns = self._patterns.setdefault(edit.engine.pattern.engine, [])
+            if edit.engine.pattern not in patterns:
+                patterns.append(edit.engine.pattern)
+        self._running: dict[Engine, EngineProcess] = {}
+        self._groups = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for process in self._running.values():
+            process.end()
+        self._running.clear()
+
+    @property
+    def needs_whole(self) -> list[str]:
+        """Names of the edits that look beyond a group."""
+        return [edit.name for edit in self._edits if not self._stays(edit)]
+
+    def is_about_members(self, edit: Edit) -> bool:
+        """Whether an edit is about records of the lower level, as far as its context tells."""
+        return edit.context is not None and places_of(edit.context, self._names) == {"member"}
+
+    def _stays(self, edit: Edit) -> bool:
+        assert edit.engine is not None
+        pattern = edit.engine.pattern
+        for rule in pattern.rules:
+            if not context_stays(rule.context, self._names):
+                return False
+            texts = [*rule.tests, *(value for _, value in rule.lets)]
+            places = places_of(rule.context, self._names)
+            if not all(stays_in_group(text, place, self._names) for text in texts for place in places):
+                return False
+        # Variables of schema and pattern are computed at the document.
+        spaces = dict(pattern.namespaces)
+        return all(screen(value, pattern.version, spaces, self._limits).is_constant for _, value in pattern.lets)
+
+    def check(self, document: NestedDocument) -> list[Found]:
+        """What every edit says of the next groups of the file."""
+        megabytes = len(document.text) / MEGABYTE
+        found = [Found() for _ in self._edits]
+        for engine, patterns in self._patterns.items():
+            process = self._process(engine, patterns)
+            answer = process.ask({"apply": document.text}, SECONDS_TO_ANSWER + SECONDS_A_MEGABYTE * megabytes)
+            if "error" in answer:
+                where = f"at or after record {self._groups + 1} of <{self._elements.group}>"
+                raise EditError(f"the engine {engine} stopped {where}: {answer['error']}")
+            for pattern, text in zip(patterns, answer["texts"], strict=True):
+                self._take(pattern, text, found)
+        self._groups += len(document.sizes)
+        return found
+
+    def _process(self, engine: Engine, patterns: Sequence[EnginePattern]) -> EngineProcess:
+        if engine not in self._running:
+            process = self._running[engine] = EngineProcess(engine)
+            reasons = process.reasons([self._stylesheet(pattern, told=True) for pattern in patterns])
+            if any(reasons) and self._messages:
+                # An expression in a message is for people: it must not keep a rule from being checked.
+                self._messages = {}
+                reasons = process.reasons([self._stylesheet(pattern, told=False) for pattern in patterns])
+            if any(reasons):
+                raise EditError(f"the engine {engine} refuses the rules: {next(filter(None, reasons))}")
+        return self._running[engine]
+
+    def _stylesheet(self, pattern: EnginePattern, *, told: bool) -> str:
+        messages: dict[tuple[int, int], Sequence[str]] = {}
+        for edit in self._edits:
+            if told and edit.engine is not None and edit.engine.pattern == pattern and edit.name in self._messages:
+                messages[edit.engine.rule, edit.engine.test] = self._messages[edit.name]
+        fired: Literal["placed", "counted"] = "placed" if self._is_placed(pattern) else "counted"
+        return nested_stylesheet(pattern, self._elements, fired, messages, self._limits)
+
+    def _is_placed(self, pattern: EnginePattern) -> bool:
+        """Whether nodes are counted by their records: a rule may fire on several elements of one."""
+        return self._placed or not is_about_records(pattern, self._names)
+
+    def _take(self, pattern: EnginePattern, text: str, found: list[Found]) -> None:
+        fired: dict[int, list[Node]] = defaultdict(list)
+        failed: dict[tuple[int, int], list[Node]] = defaultdict(list)
+        marks: list[str] = []
+        for line in text.split("\n"):
+            if line.startswith("v "):
+                words, *messages = line[2:].split(BETWEEN)
+                rule, test, group, member = map(int, words.split(" "))
+                failed[rule, test].append(self._node(group, member, tuple(messages)))
+            elif line.startswith("f "):
+                rule, group, member = map(int, line[2:].split(" "))
+                fired[rule].append(self._node(group, member))
+            elif line.startswith("e "):
+                self._refuse(pattern, line)
+            else:
+                marks.append(line)
+        all_marks = "".join(marks)
+        for edit, of_edit in zip(self._edits, found, strict=True):
+            test_of = edit.engine
+            assert test_of is not None
+            if test_of.pattern != pattern:
+                continue
+            nodes = list({(node.group, node.member): node for node in fired[test_of.rule]}.values())
+            of_edit.fired = len(nodes) or all_marks.count(fired_mark(test_of.rule))
+            of_edit.fired_on = nodes if self._placed else []
+            of_edit.on_members = any(node.member for node in nodes)
+            of_edit.failed = failed[test_of.rule, test_of.test]
+
+    def _node(self, group: int, member: int, messages: tuple[str, ...] = ()) -> Node:
+        return Node(group + self._groups if group else 0, member, messages)
+
+    def _refuse(self, pattern: EnginePattern, line: str) -> None:
+        """Stop where a processor stops. The error's code says what happened without any value."""
+        _, rule, test, group, member, code = line.split(" ")
+        for edit in self._edits:
+            own = edit.engine
+            if own is not None and own.pattern == pattern and (str(own.rule), str(own.test)) == (rule, test):
+                where = place_of(self._elements, self._node(int(group), int(member)))
+                hint = "compare numbers as number(NAME), and say what is to hold where a value is missing"
+                wrong = f"edit {edit.name}: its test cannot be evaluated on {where} ({code})"
+                raise InputError(Problem(wrong, edit.place, hint))
+
+
+def place_of(elements: NestedElements, node: Node) -> str:
+    """Location of a node's record: ``/Survey/Household[3]/Person[2]``."""
+    above = "".join(f"/{tag}" for tag in elements.path)
+    if not node.group:
+        return above
+    own = f"{above}/{elements.group}[{node.group}]"
+    return f"{own}/{elements.member}[{node.member}]" if node.member else own
+
+
+def messages_of(edit: Edit) -> tuple[str, ...]:
+    """Texts that a report shows where an edit fails: its own, and of what it refers to."""
+    stated = edit.assertion
+    referred = () if stated is None else (*stated.diagnostics, *stated.properties)
+    return (edit.message or edit.name, *(text for _, text in referred))
+
+
+def numbers_of(nodes: Sequence[Node], before: NDArray[np.int64], *, member: bool) -> NDArray[np.int64]:
+    """Numbers of the records that nodes belong to, from 1, on their level; each once, ascending.
+
+    `before`: members of all groups before each group; shape (groups,).
+    """
+    if not member:
+        return np.unique(np.array([node.group for node in nodes], dtype=np.int64))
+    return np.unique(np.array([before[node.group - 1] + node.member for node in nodes], dtype=np.int64))

@@ -1,0 +1,295 @@
+"""Outcomes of edits: verdicts on a chunk, why they are unknown, where they fail, and their counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maskwright.edits.expression import (
+    Arithmetic,
+    Comparison,
+    Expression,
+    Function,
+    InInterval,
+    InSet,
+    IsInteger,
+    KindCondition,
+    Negative,
+    Number,
+    VariableReference,
+    children,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.parts.model import Places
+    from maskwright.data.record_chunk import Cells, RecordChunk
+    from maskwright.edits.edit import Edit, EditKind, Severity
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What one edit says of each of n records.
+
+    `holds`: the record does not violate the edit; shape (n,). `unknown`: the answer rests on a missing cell. Exact
+    arithmetic (YAML): neither true nor false, `holds` is True there so that a missing cell is no violation. XPath: the
+    record passes, and an operand is missing, or is a text where a number is needed; shape (n,).
+    """
+
+    holds: NDArray[np.bool_]
+    unknown: NDArray[np.bool_]
+    fired: NDArray[np.bool_] | None = None
+
+
+Cause = Literal["missing", "text", "comma", "date", "no value"]
+Causes = Counter[tuple[str, Cause]]
+
+COMMA_NUMBER = r"^[ \t\r\n]*-?[0-9]+(,[0-9]+)+[ \t\r\n]*$"
+DATE = r"^[ \t\r\n]*(?:[0-9]{4}[-./][0-9]{1,2}[-./][0-9]{1,2}|[0-9]{1,2}[-./][0-9]{1,2}[-./][0-9]{4})"
+
+_SAID: dict[Cause, str] = {
+    "missing": "missing",
+    "text": "text, not a number,",
+    "comma": "text, not a number (it has a comma),",
+    "date": "text, not a number (it looks like a date),",
+    "no value": "a result without a value, as of a division by zero,",
+}
+_REMEDIES: dict[Cause, str] = {
+    "missing": "where a cell may be missing, the rule has to say so (`if x is not missing then ...`)",
+    "text": "declare the texts that mean 'no value' (`missing: [NA]`), or compare with texts",
+    "comma": "declare the decimal sign of the file (`decimal: ','`), or remove signs between thousands",
+    "date": "declare how its dates are written (`type: date, format: '%d.%m.%Y'`, with times of day `type: datetime`)",
+    "no value": "say in the rule which records it is for",
+}
+
+
+@dataclass(frozen=True)
+class UnknownBecause:
+    """Why an edit is unknown in some records.
+
+    `variable`: empty where a result has no value although every operand has one. `records`: in which the verdict is
+    unknown and the variable's cell is so.
+    """
+
+    variable: str
+    cause: Cause
+    records: int
+
+
+def unknown_because(reasons: Sequence[UnknownBecause], total: int) -> list[str]:
+    """Sentences on why verdicts are unknown, with remedies and without values.
+
+    `total`: records that the edit is for.
+    """
+    together: dict[tuple[Cause, int], list[str]] = {}
+    for each in reasons:
+        together.setdefault((each.cause, each.records), []).append(each.variable)
+    return [
+        f"{', '.join(names)}: ".removeprefix(": ")
+        + f"{_SAID[cause]} in {records} of {total} records"
+        + f"; {_REMEDIES[cause]}"
+        for (cause, records), names in together.items()
+    ]
+
+
+def numeric_variables(expression: Expression) -> frozenset[str]:
+    """Variables that a rule computes with or compares as numbers; two variables that are equated may be texts."""
+    found: set[str] = set()
+    stack: list[Expression] = [expression]
+    while stack:
+        node = stack.pop()
+        found.update(each.name for each in _operands(node) if isinstance(each, VariableReference))
+        stack.extend(children(node))
+    return frozenset(found)
+
+
+def _operands(node: Expression) -> tuple[Expression, ...]:
+    """Operands of a node that have to be numbers."""
+    match node:
+        case Arithmetic() | Negative() | InInterval() | IsInteger():
+            return children(node)
+        case KindCondition(_, _, columns):
+            return columns
+        case Function(name, arguments):
+            return () if name in ("string", "boolean", "normalize-space") else arguments
+        case Comparison(operator, left, right):
+            sides = (left, right)
+            computed = any(isinstance(side, Number | Arithmetic | Negative) for side in sides)
+            return sides if computed or operator not in ("==", "!=") else ()
+        case InSet(operand, members):
+            return (operand,) if all(isinstance(member, Number) for member in members) else ()
+        case _:
+            return ()
+
+
+def causes_of(edit: Edit, columns: RecordChunk, unknown: NDArray[np.bool_]) -> Causes:
+    """Count the causes in the records where an edit's verdict is unknown.
+
+    `unknown`: shape (n,).
+    """
+    found: Causes = Counter()
+    explained = np.zeros(columns.n, dtype=np.bool_)
+    numeric = numeric_variables(edit.expression)
+    names = edit.variables if edit.engine is None else edit.engine.names
+    for name in names:
+        if name not in columns:
+            found[name, "missing"] += int(np.count_nonzero(unknown))
+            explained |= unknown
+            continue
+        cells = columns[name]
+        gone = unknown & cells.missing
+        wordy = unknown & ~cells.missing & np.isnan(cells.numbers) if name in numeric else np.zeros_like(gone)
+        found[name, "missing"] += int(np.count_nonzero(gone))
+        if wordy.any():
+            found.update({(name, cause): count for cause, count in _kinds(cells, wordy)})
+        explained |= gone | wordy
+    found["", "no value"] += int(np.count_nonzero(unknown & ~explained))
+    return +found
+
+
+def _kinds(cells: Cells, chosen: NDArray[np.bool_]) -> Iterator[tuple[Cause, int]]:
+    texts = cells.text()
+    flat = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    taken = pc.filter(flat, pa.array(chosen))
+    commas = pc.sum(pc.match_substring_regex(taken, COMMA_NUMBER)).as_py() or 0
+    dates = pc.sum(pc.match_substring_regex(taken, DATE)).as_py() or 0
+    yield "comma", commas
+    yield "date", dates
+    yield "text", len(taken) - commas - dates
+
+
+def reasons_of(causes: Causes) -> tuple[UnknownBecause, ...]:
+    """Causes as reasons, the most frequent first."""
+    return tuple(UnknownBecause(name, cause, count) for (name, cause), count in causes.most_common())
+
+
+FIRST_RECORDS = 10
+MOST_LISTED = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class EditOutcome:
+    """What one edit said of a file.
+
+    `violations`: records that violate the edit. `unknown`: records whose verdict rests on a missing cell, or on a text
+    where a number is needed. `fired`: records the edit is for: those its context matches (Schematron), those whose
+    ``when``, or ``if`` without ``else``, is not false (YAML). `first_records`: numbers (1-based) of the first violating
+    records, at most 10. `message`, `text`: the edit's message and source text. `listed`: numbers (1-based) of violating
+    records, at most 10,000; shape (m,). `reasons`: why verdicts are unknown, the most frequent first. `undecided`: the
+    verdict is unknown in every record: nobody knows whether the edit holds. Where texts stand for numbers, every record
+    that the edit is for will do. XPath decides what a missing cell means. `level`: level of the records that are
+    counted; "" where there is only one.
+    """
+
+    name: str
+    kind: EditKind
+    checked_by: str
+    severity: Severity
+    violations: int
+    unknown: int
+    fired: int
+    first_records: tuple[int, ...]
+    message: str
+    text: str
+    variables: tuple[str, ...]
+    listed: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    reasons: tuple[UnknownBecause, ...] = ()
+    undecided: bool = False
+    level: str = ""
+
+    @property
+    def unknown_because(self) -> list[str]:
+        """Why verdicts are unknown, in sentences without values."""
+        return unknown_because(self.reasons, self.fired)
+
+    def to_json(self, places: Places | None = None) -> dict[str, Any]:
+        """Entry of ``validate --json``; of data in parts, with the file and the row of each record."""
+        parts = {} if places is None else {"first_places": [places.said(each - 1) for each in self.first_records]}
+        return (
+            parts
+            | {
+                "name": self.name,
+                "kind": self.kind,
+                "checked_by": self.checked_by,
+                "violations": self.violations,
+                "unknown": self.unknown,
+                "fired": self.fired,
+                "first_records": list(self.first_records),
+            }
+            | ({"level": self.level} if self.level else {})
+        )
+
+
+class Tally:
+    """Counts of one edit."""
+
+    def __init__(self, edit: Edit, does_fire: bool) -> None:
+        self.edit, self.fires = edit, does_fire
+        self.records = self.violations = self.unknown = self.fired = self.kept = 0
+        self.listed: list[NDArray[np.int64]] = []
+        self.causes: Causes = Counter()
+
+    def add(self, verdict: Verdict, columns: RecordChunk, before: int, applies: int) -> None:
+        """Count the verdict on the records after the first `before`; the edit is for `applies` of them."""
+        self.records += columns.n
+        self.fired += applies
+        unknown = int(np.count_nonzero(verdict.unknown))
+        self.unknown += unknown
+        if unknown:
+            self.causes += causes_of(self.edit, columns, verdict.unknown)
+        violating = np.flatnonzero(np.logical_not(verdict.holds))
+        self.violations += len(violating)
+        numbers = violating[: MOST_LISTED - self.kept].astype(np.int64) + (before + 1)
+        if len(numbers):
+            self.listed.append(numbers)
+            self.kept += len(numbers)
+
+    def outcome(self) -> EditOutcome:
+        """Say what was counted."""
+        edit = self.edit
+        listed = np.concatenate(self.listed) if self.listed else np.zeros(0, dtype=np.int64)
+        return EditOutcome(
+            name=edit.name,
+            kind=edit.kind,
+            checked_by=edit.checked_by,
+            severity=edit.severity,
+            violations=self.violations,
+            unknown=self.unknown,
+            fired=self.fired,
+            first_records=tuple(int(number) for number in listed[:FIRST_RECORDS]),
+            message=edit.message,
+            text=edit.text,
+            variables=edit.variables,
+            listed=listed,
+            reasons=reasons_of(self.causes),
+            undecided=self._is_undecided(),
+            level=edit.level,
+        )
+
+    def _is_undecided(self) -> bool:
+        if self.fired == 0 or self.unknown < self.fired:
+            return False
+        if any(cause != "missing" for _, cause in self.causes):
+            return True
+        return self.edit.binding == "exact" and self.unknown == self.records
+
+
+@dataclass(frozen=True)
+class Placed:
+    """What an engine said of one edit, on records that are inside each other.
+
+    `fired_on`: group and member of each record that the rule fired on, where that is asked for. `failed`: group and
+    member, location, and messages of each failure: its own, and those that it refers to.
+    """
+
+    fired: int
+    fired_on: Sequence[tuple[int, int]]
+    failed: Sequence[tuple[tuple[int, int], str, tuple[str, ...]]]

@@ -1,0 +1,257 @@
+"""Expressions of a Schematron file: query bindings, ``let`` variables, and ``value-of`` in messages."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NoReturn
+
+from maskwright.edits.expression import (
+    And,
+    Arithmetic,
+    Comparison,
+    Expression,
+    Function,
+    InOriginal,
+    Negative,
+    Not,
+    Number,
+    Or,
+    Truth,
+    VariableReference,
+    variable_names,
+)
+from maskwright.edits.languages.xpath.parser import OriginalNodes, parse_value, parse_xpath
+from maskwright.foundation.errors import EditError, Place, Problem
+from maskwright.foundation.xml_syntax import NCNAME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from maskwright.edits.languages.schematron.document import Element
+    from maskwright.edits.languages.schematron.state import Reading
+
+
+XPATH_1_BINDINGS = frozenset({"xslt", "xslt1", "xslt1.0", "xpath", "xpath1", "xpath1.0"})
+LATER_BINDINGS = frozenset(
+    {"xslt2", "xslt2.0", "xslt3", "xslt3.0", "xpath2", "xpath2.0", "xpath3", "xpath3.0", "xpath31", "xpath3.1"}
+)
+
+_LaterType = Literal["double", "decimal", "boolean"]
+
+
+class _DifferentAnswerError(Exception):
+    """The subtree on which the versions part; the message is the reason."""
+
+
+def reason_to_refuse(expression: Expression) -> str | None:
+    """Say why XPath 1.0 and XPath 2.0 or later may answer a test differently; None when they agree.
+
+    They agree on calculations with doubles, that is where every variable is wrapped in ``number()``. They part on
+    untyped text (``V1 < V2`` compares strings in 2.0), on literals calculated with each other (decimals in 2.0), and
+    on conversions between booleans, strings and numbers, some of which are errors in 2.0.
+    """
+    try:
+        _later_type(expression)
+    except _DifferentAnswerError as difference:
+        return str(difference)
+    return None
+
+
+def _later_type(node: Expression) -> _LaterType:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
+    match node:
+        case Number():
+            return "decimal"
+        case Truth() | InOriginal():
+            return "boolean"
+        case Function() | VariableReference():
+            return _later_call(node)
+        case Negative(operand):
+            kind = _later_number(operand)
+            if kind == "decimal" and not (isinstance(operand, Number) and operand.value != 0):
+                _differ("a negative zero is written with literals only")
+            return kind
+        case Arithmetic(_, left, right):
+            if _later_number(left) == _later_number(right) == "decimal":
+                _differ("literals are calculated with each other (in decimal arithmetic there): write the result")
+            return "double"
+        case Comparison(_, left, right):
+            types = {_later_type(left), _later_type(right)}
+            if types == {"decimal"}:
+                _differ("literals are compared with each other")
+            if "boolean" in types and len(types) > 1:
+                _differ("a number is compared with a truth value")
+            return "boolean"
+        case Not(operand):
+            _later_type(operand)
+            return "boolean"
+        case And(operands) | Or(operands):
+            for operand in operands:
+                _later_type(operand)
+            return "boolean"
+        case _:
+            return _differ("a text is used")
+
+
+def _later_call(node: Function | VariableReference) -> _LaterType:
+    match node:
+        case VariableReference(name):
+            return _differ(f"the variable {name} is used without number(): write number({name})")
+        case Function("number", (VariableReference(),)):
+            return "double"
+        case Function("number", (argument,)):
+            _later_type(argument)
+            return "double"
+        case Function("boolean", (argument,)):
+            _later_type(argument)
+            return "boolean"
+        case Function("floor" | "ceiling" | "round" as name, (argument,)):
+            if _later_number(argument) == "decimal":
+                _differ(f"{name}() of a literal")
+            return "double"
+        case Function(name):
+            return _differ(f"{name}() is used")
+
+
+def _later_number(node: Expression) -> _LaterType:
+    kind = _later_type(node)
+    if kind == "boolean":
+        _differ("a truth value is calculated with")
+    return kind
+
+
+def _differ(reason: str) -> NoReturn:
+    raise _DifferentAnswerError(reason)
+
+
+# Variables made of variables double with every step.
+LONGEST_WRITTEN_OUT = 1000
+
+
+@dataclass(frozen=True)
+class Let:
+    """A variable.
+
+    `text`: the same with the variables in it written out. `tree`: None: outside the subset, for `problem`. `in_rule`:
+    computed on the rule's node; otherwise at the document.
+    """
+
+    value: str
+    text: str
+    tree: Expression | OriginalNodes | None
+    problem: Problem | None
+    in_rule: bool
+
+
+Scope = dict[str, Let]
+
+
+def lets_of(reading: Reading, element: Element, outer: Mapping[str, Let], *, in_rule: bool) -> Scope:
+    """Variables visible inside an element: its own ones hide those of the elements around it.
+
+    `outer`: variables of the elements around it. `in_rule`: whether the element is a rule: its variables are computed
+    at the record.
+    """
+    scope = dict(outer)
+    own: set[str] = set()
+    for let in element:
+        if let.name != "let" or let.namespace != element.namespace:
+            continue
+        name, value = let.attributes.get("name", "").strip(), let.attributes.get("value")
+        if re.fullmatch(NCNAME, name) is None or value is None or any(True for _ in let):
+            reading.refuse(let, "<let> needs a name and a value; a value written as elements is not read")
+            continue
+        if name in own:
+            reading.refuse(let, f"the variable {name!r} is defined twice in one <{element.name}>")
+            continue
+        own.add(name)
+        tree, problem = _parsed(reading, let, value, scope)
+        if not in_rule and tree is not None and not isinstance(tree, OriginalNodes) and variable_names(tree):
+            hint = "move the <let> into the rule"
+            message = f"the variable {name!r} outside a rule is computed at the top of the document, not on a record"
+            tree, problem = None, Problem(message, reading.place(let, value), hint)
+        scope[name] = Let(value, with_lets(value, scope), tree, problem, in_rule)
+    return scope
+
+
+def _parsed(
+    reading: Reading, let: Element, value: str, scope: Mapping[str, Let]
+) -> tuple[Expression | OriginalNodes | None, Problem | None]:
+    try:
+        return parse_value(value, reading.place(let), trees(scope), reading.options), None
+    except EditError as error:
+        return None, error.problems[0]
+
+
+def trees(scope: Mapping[str, Let]) -> dict[str, Expression | OriginalNodes]:
+    """What the variables of the subset stand for."""
+    return {name: let.tree for name, let in scope.items() if let.tree is not None}
+
+
+def with_lets(text: str, scope: Mapping[str, Let]) -> str:
+    """XPath text with its variables written out, for ``value-of``."""
+
+    def written_out(match: re.Match[str]) -> str:
+        name = match["name"]
+        if name is None or name not in scope or len(scope[name].text) > LONGEST_WRITTEN_OUT:
+            return match.group()
+        return f"({scope[name].text})"
+
+    return re.sub(rf"\"[^\"]*\"|'[^']*'|\$\s*(?P<name>{NCNAME})", written_out, text)
+
+
+_INLINE = frozenset({"emph", "dir", "span"})
+
+
+def message_of(
+    element: Element, context: str, place: Place, with_lets: Callable[[str], str]
+) -> tuple[str, list[Problem], list[str]]:
+    """Message of an assert or report.
+
+    `context`: its rule's context, for ``<name/>``. `with_lets`: writes the ``let`` variables of an XPath text out.
+    Returns on one line; ``<value-of select="V9"/>`` is ``{V9}``; elements that do not belong into a message;
+    ``value-of`` that will not be filled in: it does not change what the assert says of a record.
+    """
+    parts: list[str] = []
+    problems: list[Problem] = []
+    notes: list[str] = []
+
+    def walk(node: Element) -> None:
+        for part in node.content:
+            if isinstance(part, str):
+                parts.append(part)
+            elif part.namespace != element.namespace:
+                message = f"<{part.name}> of another namespace is refused: only Schematron elements are read"
+                problems.append(Problem(message, Place(place.file, part.line)))
+            elif part.name == "value-of":
+                text = with_lets(part.attributes.get("select", ""))
+                shown, understood = _placeholder(text)
+                parts.append(shown)
+                if not understood:
+                    notes.append(f"{place.file}:{part.line}: value-of is shown as written, not filled in: {text}")
+            elif part.name == "name":
+                parts.append(context.rpartition("/")[2])
+            elif part.name in _INLINE:
+                walk(part)
+            else:
+                problems.append(Problem(f"<{part.name}> does not belong into a message", Place(place.file, part.line)))
+
+    walk(element)
+    return " ".join("".join(parts).split()), problems, notes
+
+
+def _placeholder(text: str) -> tuple[str, bool]:
+    try:
+        tree = parse_xpath(text)
+    except EditError:
+        return f"{{{text}}}", False
+    variable = _single_variable(tree)
+    return (f"{{{variable}}}" if variable else f"{{{text}}}"), True
+
+
+def _single_variable(tree: Expression) -> str | None:
+    match tree:
+        case VariableReference(name) | Function("number" | "string", (VariableReference(name),)):
+            return name
+        case _:
+            return None

@@ -1,0 +1,343 @@
+"""Conditions on several variables, some recoded: what may hold of the others, by category."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from maskwright.edits.algebra.polynomial import polynomial_of
+from maskwright.edits.expression import (
+    NEGATED,
+    Arithmetic,
+    Comparison,
+    ComparisonOperator,
+    Date,
+    Expression,
+    Function,
+    Number,
+    Text,
+    Truth,
+    VariableReference,
+    rewritten,
+    variable_names,
+)
+from maskwright.edits.languages.xpath.conversions import number_of_text
+from maskwright.edits.translation.single_variable import conjunction, disjunction, implication, is_one_of, one_of
+from maskwright.edits.translation.values import Interval, difference, span, span_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from maskwright.edits.translation.values import Recoded
+
+
+MOST_COMBINATIONS = 10_000
+"""Combinations of categories, or of values that they stand for, that are looked at."""
+
+
+_OR_EQUAL: dict[ComparisonOperator, ComparisonOperator] = {"<": "<=", ">": ">="}
+
+
+class Untranslatable(Exception):  # noqa: N818 - never leaves this package
+    """A condition cannot be said of published categories; the text says why."""
+
+
+@dataclass(frozen=True)
+class Possible:
+    """Condition on published values that is true of every record of which the original one is.
+
+    `exact`: whether it is true of no other.
+    """
+
+    condition: Expression
+    exact: bool
+
+
+def possible_comparison(comparison: Comparison, variables: Mapping[str, Recoded]) -> Possible:
+    """Possible form of a comparison of numbers, linear in the recoded ones, by interval arithmetic.
+
+    `variables`: those of its variables that are recoded: numbers or dates.
+    """
+    abstract, symbols = _with_symbols(comparison, variables)
+    factors = _factors(abstract, symbols)
+    names = [name for name in variable_names(comparison) if name in variables]
+    others = set(variable_names(abstract)) - set(symbols)
+    cases: dict[tuple[str, ...], Expression] = {}
+    exact = True
+    for categories in _combinations([variables[name] for name in names]):
+        spans = {
+            name: span_of(variables[name].values[variables[name].categories.index(category)])
+            for name, category in zip(names, categories, strict=True)
+        }
+        if any(each.is_empty for each in spans.values()):
+            continue
+        values = {symbol: span(inner, spans) for symbol, inner in symbols.items()}
+        if others:
+            cases[categories] = _bounded(abstract, values, factors, symbols, variables)
+            exact &= all(each is not None and each.is_point for each in values.values())
+        else:
+            may, must = _decided(comparison, spans)
+            cases[categories] = Truth(may)
+            exact &= may == must
+    return Possible(_by_category(names, cases, variables), exact)
+
+
+def by_labels(condition: Expression, variables: Mapping[str, Recoded]) -> Comparison | None:
+    """Comparison of the numbers that the categories of two variables say, as of years; None where that is no such one.
+
+    `variables`: those of its variables that are recoded.
+    """
+    match condition:
+        case Comparison(operator, VariableReference(first) as left, VariableReference(second) as right) if {
+            first,
+            second,
+        } == set(variables) and all(each.original.is_numeric for each in variables.values()):
+            said = {name: [number_of_text(Text(each)) for each in variables[name].categories] for name in variables}
+            if None in said[first] or None in said[second]:
+                return None
+            weak = _OR_EQUAL.get(operator, operator)
+        case _:
+            return None
+    for one, values in zip(said[first], variables[first].values, strict=True):
+        for other, others in zip(said[second], variables[second].values, strict=True):
+            spans = {first: span_of(values), second: span_of(others)}
+            if any(each.is_empty for each in spans.values()) or one is None or other is None:
+                return None
+            labels = Interval(one.value - other.value, one.value - other.value)
+            if _decided(condition, spans)[0] != _signs(labels, Interval(Fraction(0), Fraction(0)))[weak]:
+                return None
+    return Comparison(weak, left, right)
+
+
+def _with_symbols(comparison: Comparison, variables: Mapping[str, Recoded]) -> tuple[Comparison, dict[str, Expression]]:
+    """Comparison in which functions of recoded variables are variables of their own, and what each stands for."""
+    symbols: dict[str, Expression] = {}
+
+    def replaced(node: Expression) -> Expression:
+        used = variable_names(node)
+        if isinstance(node, Function) and node.name != "number" and used and set(used) <= set(symbols):
+            inner = rewritten(node, lambda leaf: symbols[leaf.name] if _is_symbol(leaf) else leaf)  # type: ignore[union-attr]
+            symbols[f"{len(symbols)} {node.name}"] = inner
+            return VariableReference(f"{len(symbols) - 1} {node.name}")
+        if isinstance(node, VariableReference) and node.name in variables:
+            symbols.setdefault(node.name, node)
+        return node
+
+    def _is_symbol(leaf: Expression) -> bool:
+        return isinstance(leaf, VariableReference) and leaf.name in symbols
+
+    found = rewritten(comparison, replaced)
+    assert isinstance(found, Comparison)
+    left = set(variable_names(found))
+    return found, {name: inner for name, inner in symbols.items() if name in left}
+
+
+def _factors(comparison: Comparison, symbols: Mapping[str, Expression]) -> dict[str, Fraction]:
+    """Coefficient of each symbol in left minus right."""
+    left, right = polynomial_of(comparison.left), polynomial_of(comparison.right)
+    if left is None or right is None:
+        raise Untranslatable("it is not linear in what is recoded")
+    found: dict[str, Fraction] = {}
+    for monomial, coefficient in (left - right).terms.items():
+        inside = [name for name, _ in monomial if name in symbols]
+        if not inside:
+            continue
+        if len(monomial) != 1 or monomial[0][1] != 1:
+            raise Untranslatable("it is not linear in what is recoded")
+        found[inside[0]] = coefficient
+    if (left - right).divisors & set(symbols):
+        raise Untranslatable("it divides by what is recoded")
+    return found
+
+
+def _bounded(
+    comparison: Comparison,
+    values: Mapping[str, Interval | None],
+    factors: Mapping[str, Fraction],
+    symbols: Mapping[str, Expression],
+    variables: Mapping[str, Recoded],
+) -> Expression:
+    """What may hold of the other variables."""
+    if all(each is not None and each.is_point for each in values.values()):
+        ends = {symbol: each.low for symbol, each in values.items() if each is not None and each.low is not None}
+        return _put(comparison, comparison.operator, ends, symbols, variables)
+    if comparison.operator == "!=":
+        return Truth(True)
+    found: list[Expression] = []
+    for operator in {"==": ("<=", ">="), "<=": ("<=",), "<": ("<",), ">=": (">=",), ">": (">",)}[comparison.operator]:
+        below = operator in ("<=", "<")
+        reached: dict[str, Fraction] = {}
+        closed = True
+        for symbol, factor in factors.items():
+            each = values[symbol]
+            low = (factor > 0) == below
+            end = None if each is None else each.low if low else each.high
+            if each is None or end is None:
+                break
+            reached[symbol] = end
+            closed &= each.low_closed if low else each.high_closed
+        else:
+            strict: ComparisonOperator = "<" if below else ">"
+            kept: ComparisonOperator = "<=" if below else ">="
+            is_strict = not closed or operator == strict
+            # What has cancelled out is in no condition: any number does.
+            ends = {symbol: reached.get(symbol, Fraction(0)) for symbol in symbols}
+            found.append(_put(comparison, strict if is_strict else kept, ends, symbols, variables))
+    return conjunction(found)
+
+
+def _put(
+    comparison: Comparison,
+    operator: ComparisonOperator,
+    ends: Mapping[str, Fraction],
+    symbols: Mapping[str, Expression],
+    variables: Mapping[str, Recoded],
+) -> Comparison:
+    def literal(node: Expression) -> Expression:
+        if not isinstance(node, VariableReference) or node.name not in ends:
+            return node
+        inner = symbols[node.name]
+        is_date = isinstance(inner, VariableReference) and variables[inner.name].original.is_date
+        return Date(ends[node.name]) if is_date else Number(ends[node.name])
+
+    return Comparison(
+        operator, *(rewritten(rewritten(side, literal), _calculated) for side in (comparison.left, comparison.right))
+    )
+
+
+def _calculated(node: Expression) -> Expression:
+    """Sum or product of two literals as one; nothing is added or subtracted where that is 0."""
+    match node:
+        case Arithmetic("+" | "-", left, Number(value)) if not value and type(node.right) is Number:
+            return left
+        case Arithmetic("+" | "-" | "*" as sign, Number(one), Number(other)) if type(node.left) is type(node.right):
+            if type(node.left) is not Number:
+                return node
+            return Number(one + other if sign == "+" else one - other if sign == "-" else one * other)
+        case _:
+            return node
+
+
+def _decided(comparison: Comparison, spans: Mapping[str, Interval]) -> tuple[bool, bool]:
+    found = difference(comparison.left, comparison.right, spans)
+    if found is None:
+        raise Untranslatable("its terms have no known limits")
+    zero = Interval(Fraction(0), Fraction(0))
+    inside = _signs(found, zero)
+    return inside[comparison.operator], not inside[NEGATED[comparison.operator]]
+
+
+def _signs(found: Interval, zero: Interval) -> dict[ComparisonOperator, bool]:
+    """Which comparisons with 0 may hold."""
+    below = found.low is None or found.low < 0
+    above = found.high is None or found.high > 0
+    equal = not found.common(zero).is_empty
+    return {"<": below, ">": above, "==": equal, "!=": below or above, "<=": below or equal, ">=": above or equal}
+
+
+def possible_by_values(condition: Expression, variables: Mapping[str, Recoded]) -> Possible:
+    """Possible form of any condition, where each category stands for a few values: these are put in."""
+    names = [name for name in variable_names(condition) if name in variables]
+    combinations = _combinations([variables[name] for name in names])
+    cases: dict[tuple[str, ...], Expression] = {}
+    exact, looked_at = True, 0
+    for categories in combinations:
+        values = [_few(variables[name], category) for name, category in zip(names, categories, strict=True)]
+        looked_at += math.prod(len(each) for each in values)
+        if looked_at > MOST_COMBINATIONS:
+            raise Untranslatable("it takes too many combinations of values")
+        if not all(values):
+            continue
+        found = [
+            _with_values(condition, dict(zip(names, chosen, strict=True))) for chosen in itertools.product(*values)
+        ]
+        cases[categories] = disjunction(found)
+        exact &= len(found) == 1
+    return Possible(_by_category(names, cases, variables), exact)
+
+
+def _few(variable: Recoded, category: str) -> tuple[Number | Text, ...]:
+    values = variable.values[variable.categories.index(category)]
+    kind = Date if variable.original.is_date else Number
+    if isinstance(values, Interval):
+        if values.is_empty:
+            return ()
+        if not values.is_point or values.low is None:
+            raise Untranslatable("it is not a comparison that is linear in what is recoded")
+        return (kind(values.low),)
+    return tuple(kind(each) if isinstance(each, Fraction) else _literal(each) for each in values)
+
+
+def _literal(text: str) -> Number | Text:
+    """Category as a rule compares it: by the number it says, if it says one."""
+    return number_of_text(Text(text)) or Text(text)
+
+
+def _with_values(condition: Expression, values: Mapping[str, Number | Text]) -> Expression:
+    """Condition with values in the place of variables; two literals are compared at once."""
+    found = rewritten(
+        condition,
+        lambda node: values[node.name] if isinstance(node, VariableReference) and node.name in values else node,
+    )
+    match found:
+        case Comparison("==" | "!=" as operator, Text() | Number() as left, Text() | Number() as right):
+            return Truth((left == right) == (operator == "=="))
+        case _ if not variable_names(found):
+            raise Untranslatable("it reads nothing that is published as it is")
+        case _:
+            return found
+
+
+def _combinations(variables: Sequence[Recoded]) -> list[tuple[str, ...]]:
+    if math.prod(len(each.categories) for each in variables) > MOST_COMBINATIONS:
+        raise Untranslatable(f"it takes more than {MOST_COMBINATIONS} combinations of categories")
+    return list(itertools.product(*(each.categories for each in variables)))
+
+
+def _by_category(
+    names: Sequence[str], cases: Mapping[tuple[str, ...], Expression], variables: Mapping[str, Recoded]
+) -> Expression:
+    """Implications from categories to what may hold then; what is the same for several is said once."""
+    *outer, last = names
+    grouped: dict[tuple[str, ...], dict[Expression, list[str]]] = {}
+    for categories, condition in cases.items():
+        grouped.setdefault(categories[:-1], {}).setdefault(condition, []).append(categories[-1])
+    said: dict[Expression, list[tuple[str, ...]]] = {}
+    for before, by_condition in grouped.items():
+        present = [category for listed in by_condition.values() for category in listed]
+        if set(by_condition) <= {Truth(True), Truth(False)}:
+            allowed = by_condition.get(Truth(True), [])
+            ordered = [each for each in variables[last].categories if each in allowed]
+            said.setdefault(one_of(last, ordered, present, weaker=True), []).append(before)
+            continue
+        inner = [
+            implication(one_of(last, listed, present, weaker=False), _never(condition, last))
+            for condition, listed in by_condition.items()
+        ]
+        said.setdefault(conjunction(inner), []).append(before)
+    if not outer:
+        return conjunction(list(said))
+    return conjunction(
+        [implication(_either(outer, listed, variables), condition) for condition, listed in said.items()]
+    )
+
+
+def _never(condition: Expression, last: str) -> Expression:
+    """What cannot be true of any record that has a value there."""
+    return one_of(last, (), ("any",), weaker=True) if condition == Truth(False) else condition
+
+
+def _either(names: Sequence[str], listed: Sequence[tuple[str, ...]], variables: Mapping[str, Recoded]) -> Expression:
+    """One of the listed combinations of categories."""
+    if len(names) == 1:
+        chosen = {categories[0] for categories in listed}
+        return is_one_of(names[0], [each for each in variables[names[0]].categories if each in chosen])
+    return disjunction(
+        [
+            conjunction([is_one_of(name, [each]) for name, each in zip(names, categories, strict=True)])
+            for categories in listed
+        ]
+    )

@@ -1,0 +1,172 @@
+"""A first pipeline for two linked files: which has the groups, by which key, and what points to what."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from keyword import iskeyword
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright.commands.describe_data import described, read_profiled
+from maskwright.commands.init import StartedPipeline, already_there, doubts_of_plan, put_pipeline
+from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files
+from maskwright.commands.starting_pipeline import LinkedFiles, PlannedDoubt, pipeline_text
+from maskwright.data.profiling.level_advice import LOWER, UPPER, advise_levels
+from maskwright.data.record_groups import shared_codes
+from maskwright.foundation.errors import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, DataError, InputError, Problem
+from maskwright.foundation.files import reads_noted, refuse_to_overwrite
+from maskwright.foundation.progress import Quiet, Reporter, silent, stage
+from maskwright.foundation.release_outcomes import EditViolation
+from maskwright.release.wording import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from maskwright.commands.describe_data import ProfiledFile
+    from maskwright.data.dataset import Column, Dataset
+    from maskwright.pipeline.resolved import DataSource
+
+
+@reads_noted()
+def start_linked_pipeline(
+    data: Sequence[Path],
+    to: Path,
+    *,
+    options: ReadingOptions = NO_OPTIONS,
+    force: bool = False,
+    reporter: Reporter | None = None,
+) -> StartedPipeline:
+    """Look at two files and write a commented pipeline that links them, which holds no value of a record.
+
+    `force`: whether a file that is there is replaced.
+    """
+    shown = reporter or Quiet()
+    if len(data) > 2:
+        hint = "A run has two levels: leave the third out, and keep its key as a variable."
+        raise InputError(Problem("a pipeline has one data file, or two that are linked", hint=hint))
+    if to.exists() and not force:
+        raise already_there(to)
+    refuse_to_overwrite({"the pipeline": to}, {f"data file {path.name}": path for path in data})
+    looked, both = _read_with_same_options(data_files(data, options), shown)
+    with stage(shown, "Looking for what links them"):
+        upper, key = linking_key([each.data for each in looked], [path.name for path in data])
+    lower = 1 - upper
+    advice = advise_levels(looked[lower].data, key)
+    if advice.member_key is None:
+        hint = f"Number the members of each group: 1, 2, ... beside the same {key}."
+        raise InputError(Problem(f"no variable of {data[lower].name} tells the members of a group apart", hint=hint))
+    found = [described(each, silent) for each in looked]
+    top, bottom = _names_of_levels([data[upper], data[lower]], [name for each in looked for name in each.data.names])
+    seen = [f"{data[place].name} ({plural(len(looked[place].data), 'record')})" for place in (upper, lower)]
+    structure = {key, advice.member_key, *advice.pointers}
+    variables = tuple(each for place in (upper, lower) for each in found[place].variables if each.name not in structure)
+    together = replace(
+        found[lower], variables=variables, household=None, source=f"{data[upper].name} and {data[lower].name}",
+        tried=tuple(f"{data[place].name}: {said}" for place in (upper, lower) for said in found[place].tried),
+        unsure=tuple(dict.fromkeys((*found[upper].unsure, *found[lower].unsure, *both))),
+    )  # fmt: skip
+    stated: dict[str, Any] = {}
+    for each in (looked[upper], looked[lower]):
+        stated |= each.file.params.model_dump(exclude_unset=True)
+    if options.file_format is not None:
+        stated = {"format": options.file_format, **stated}
+
+    def text(
+        folder: Path | None, doubts: Sequence[PlannedDoubt] = (), problem: str = "", *,
+        violation: str = "", drops: bool = False,
+    ) -> str:  # fmt: skip
+        named = [path.absolute() if folder is None else Path(os.path.relpath(path.absolute(), folder)) for path in data]
+        member: dict[str, object] = {"source": named[lower].as_posix(), "key": advice.member_key, "in": top}
+        if advice.pointers:
+            member["pointers"] = dict.fromkeys(advice.pointers, advice.member_key)
+        group: dict[str, object] = {"source": named[upper].as_posix(), "key": key}
+        source = PurePosixPath(named[lower].as_posix()).as_posix()
+        files = LinkedFiles({top: group, bottom: member}, " and ".join(seen), violation, drops)
+        return pipeline_text(
+            together, source, stated, (), active=False, doubts=doubts, problem=problem, linked=files
+        )  # fmt: skip
+
+    with stage(shown, "Planning"):
+        try:
+            (doubts, problem, violation), hint = _planned(text), ""
+        except InputError as error:
+            first = error.problems[0]
+            doubts, problem, violation, hint = [], _said(first, data), "", first.hint or ""
+    put_pipeline(to, text(to.absolute().parent, doubts, problem, violation=violation), force=force)
+    said = tuple(each.about_its_variable for each in doubts)
+    code = EXIT_REFUSED if violation else EXIT_INPUT if problem else EXIT_FINE
+    return StartedPipeline(to, to.read_text(encoding="utf-8"), together, said, problem, code, hint)
+
+
+def _read_with_same_options(
+    files: Sequence[DataSource], reporter: Reporter
+) -> tuple[list[ProfiledFile], tuple[str, ...]]:
+    """Both files, read with the options that either of them needs; what a person should know of these."""
+    looked = [read_profiled(file, reporter) for file in files]
+    needed = dict(looked[1].options) | dict(looked[0].options)
+    if all(dict(each.options) == needed for each in looked):
+        return looked, ()
+    alike = []
+    for file, each in zip(files, looked, strict=True):
+        free = {name: value for name, value in needed.items() if name not in file.params.model_fields_set}
+        stated = file.params.model_dump(exclude_unset=True)
+        model = file.source.params
+        own = {name: value for name, value in free.items() if name in model.model_fields}
+        again = replace(file, params=model.model_validate({**stated, **own}))
+        try:
+            alike.append(replace(read_profiled(again, reporter), tried=each.tried))
+        except DataError:
+            alike.append(each)
+    said = ", ".join(f"{name}: {value!r}" for name, value in needed.items())
+    return alike, (f"{said}: found for one of the files, and it holds for both",)
+
+
+def _names_of_levels(paths: Sequence[Path], variables: Sequence[str]) -> tuple[str, str]:
+    """Names of the levels: those of the files, where rules can have them."""
+    names = [re.sub(r"\W+", "_", path.name.split(".")[0]) for path in paths]
+    taken = {*variables, "previous", "following"}
+    if names[0] == names[1] or any(name in taken or not name.isidentifier() or iskeyword(name) for name in names):
+        return UPPER, LOWER
+    return names[0], names[1]
+
+
+def _planned(text: Callable[..., str]) -> tuple[list[PlannedDoubt], str, str]:
+    """Doubts of the plan, why there is none, and what the data break on arrival."""
+    try:
+        return doubts_of_plan(text(None)), "", ""
+    except EditViolation as error:
+        violation = error.problems[0].message
+    doubts = doubts_of_plan(text(None, violation=violation, drops=True))
+    return doubts, f"{violation}. See on_input_violation below", violation
+
+
+def _said(problem: Problem, data: Sequence[Path]) -> str:
+    """What is wrong, with the name of the data file that it is about."""
+    name = Path((problem.place and problem.place.file) or "").name
+    return f"{name}: {problem.message}" if name in [path.name for path in data] else problem.message
+
+
+def linking_key(data: Sequence[Dataset], files: Sequence[str]) -> tuple[int, str]:
+    """Which of two files has the groups, and the variable by which the records of the other name them."""
+    common = [name for name in data[0].names if name in data[1]]
+    for name in common:
+        columns = [each[name] for each in data]
+        once = [_names_each(column) for column in columns]
+        if any(column.missing.any() for column in columns) or once[0] == once[1]:
+            continue
+        upper = 0 if once[0] else 1
+        above, below = shared_codes([columns[upper], columns[1 - upper]])
+        if np.isin(below, above).all():
+            return upper, name
+    shown = f" (both have: {', '.join(common)})" if common else ""
+    hint = "The records of the lower level say by the key of the upper one which group they belong to."
+    raise InputError(Problem(f"no variable links {files[0]} and {files[1]}{shown}", hint=hint))
+
+
+def _names_each(column: Column) -> bool:
+    (codes,) = shared_codes([column])
+    return not column.missing.any() and len(np.unique(codes)) == len(codes)

@@ -1,0 +1,92 @@
+"""Endings of a process: signals, never inside work that must be whole, and no core dumps of microdata."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+
+ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Windows has no SIGHUP."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal asks the process to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+@contextlib.contextmanager
+def signals_handled() -> Iterator[None]:
+    """Raise `Interrupted` for all of them, so that temporaries are removed; a signal that is ignored stays so."""
+    before = {}
+    try:
+        if _is_main_thread():
+            for number in ENDING:
+                if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+                    before[number] = signal.getsignal(number)
+                    signal.signal(number, _interrupt)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let signals that end the process wait until the work inside is done; they come at its end, if any came.
+
+    A process that is killed (`SIGKILL`, a power failure) is not helped by this.
+    """
+    before = {}
+    waiting: list[int] = []
+
+    def wait(number: int, frame: FrameType | None) -> None:
+        del frame
+        waiting.append(number)
+
+    try:
+        if _is_main_thread():
+            for number in ENDING:
+                # None: a handler that was not installed from Python, which we could not put back.
+                if signal.getsignal(number) not in (None, signal.SIG_IGN):
+                    before[number] = signal.getsignal(number)
+                    signal.signal(number, wait)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if waiting:
+            signal.raise_signal(waiting[0])
+
+
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    del frame
+    raise Interrupted(number)
+
+
+def prevent_core_dumps() -> None:
+    """Forbid core dumps of this process and of those it starts.
+
+    The limit is one byte where it may be: Linux then writes no file (less than a page), and starts no program that
+    collects dumps either, which a limit of zero would not prevent. Windows has no such limit.
+    """
+    if sys.platform != "win32":
+        import resource
+
+        hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+        limit = 1 if hard == resource.RLIM_INFINITY else min(1, hard)
+        resource.setrlimit(resource.RLIMIT_CORE, (limit, limit))

@@ -1,0 +1,189 @@
+"""What adjusting and rounding cost: squared errors by step and edit, and drift of means and covariances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright.masking.context import Standardisation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.masking.adjusting.adjust import Adjustment
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Loss in the unit of the measure ``sse``: percent of the variance of the masked variables.
+
+    `method`: of what the methods returned. `adjustment`, `rounding`: added by bringing rows onto the edits, by
+    searching the grid for them too, and by plain rounding to the grid. `edits`: added in records that were moved
+    because of this edit only. `several_edits`: added in records that were moved with more than one: not separable.
+    """
+
+    method: float = 0.0
+    adjustment: float = 0.0
+    rounding: float = 0.0
+    edits: Mapping[str, float] | None = None
+    several_edits: float = 0.0
+
+    def __add__(self, other: Cost) -> Cost:
+        edits = dict(self.edits or {})
+        for name, value in (other.edits or {}).items():
+            edits[name] = edits.get(name, 0.0) + value
+        return Cost(
+            self.method + other.method,
+            self.adjustment + other.adjustment,
+            self.rounding + other.rounding,
+            edits,
+            self.several_edits + other.several_edits,
+        )
+
+
+def cost_of(
+    adjustment: Adjustment,
+    before: NDArray[np.float64],
+    members: NDArray[np.int64] | None,
+    original: Sequence[NDArray[np.float64]],
+    scale: NDArray[np.float64],
+    variables: int,
+    present: Sequence[int] | None = None,
+) -> Cost:
+    """Cost of one adjustment unit.
+
+    As in the measure `sse`, the squares of a variable are divided by its cells that are there, less one.
+
+    `before`: rows as the methods returned them; shape (r, q). `members`: row of each record; None when rows are
+    records; shape (n,). `original`: original values, NaN where missing; shape (n,). `scale`: standard deviations of the
+    original; shape (q,). `variables`: masked numeric variables of the whole file that have a value: the loss is the
+    mean over them. `present`: cells of the whole file with a value, where these records are some of it; the cost is
+    their share then.
+    """
+    n = len(original[0]) if original else 0
+    stages = np.zeros((3, n))
+    for column, values in enumerate(original):
+        cells_there = int(np.count_nonzero(~np.isnan(values))) if present is None else present[column]
+        divisor = max(variables, 1) * max(cells_there - 1, 1)
+        for stage, rows in enumerate((before, adjustment.points, adjustment.values)):
+            cells = rows[:, column] if members is None else rows[members, column]
+            stages[stage] += 100.0 * np.nan_to_num((cells - values) / scale[column]) ** 2 / divisor
+    touched = {name: rows if members is None else rows[members] for name, rows in adjustment.touched.items()}
+    times = np.zeros(n, dtype=np.int64)
+    for violating in touched.values():
+        times += violating
+    added = stages[2] - stages[0]
+    return Cost(
+        float(stages[0].sum()),
+        float((stages[1] - stages[0]).sum()),
+        float((stages[2] - stages[1]).sum()),
+        {name: float(added[rows & (times == 1)].sum()) for name, rows in touched.items()},
+        float(added[times > 1].sum()),
+    )
+
+
+def cost_of_level(
+    original: Dataset,
+    masked: Dataset,
+    names: Sequence[str],
+    groups: NDArray[np.int64] | None,
+    parts: Sequence[tuple[NDArray[np.int64], Cost]],
+) -> Cost:
+    """Cost in one level of groups that are masked with their members as one record, composition by composition.
+
+    What the records of a composition lose is measured in the level, and divided among the steps as it is in its joined
+    records, where values of both levels are moved together.
+
+    `original`, `masked`: of the level, record for record. `groups`: group of each record; None where these are the
+    groups; shape (n,). `parts`: groups of each composition, and the cost of their joined records.
+    """
+    part_of = np.zeros(len(original) if groups is None else int(groups.max(initial=-1)) + 1, dtype=np.int64)
+    for number, (own, _) in enumerate(parts):
+        part_of[own[own < len(part_of)]] = number
+    inside = part_of if groups is None else part_of[groups]
+    scale = Standardisation.of(original, names).scale
+    lost = np.zeros(len(parts))
+    for name in names:
+        cells_there = int(np.count_nonzero(~original[name].missing))
+        squares = ((masked[name].values - original[name].values) / scale[name]) ** 2
+        there = ~(original[name].missing | masked[name].missing)
+        divisor = max(len(names), 1) * max(cells_there - 1, 1)
+        lost += np.bincount(inside[there], 100.0 * squares[there] / divisor, len(parts))
+    total = Cost()
+    for amount, (_, cost) in zip(lost.tolist(), parts, strict=True):
+        of_part = cost.method + cost.adjustment + cost.rounding
+        share = amount / of_part if of_part > 0 else 0.0
+        adjustment, rounding = cost.adjustment * share, cost.rounding * share
+        total += Cost(amount - adjustment - rounding, adjustment, rounding)
+    return total
+
+
+RECORDS_AT_ONCE = 100_000
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Largest shifts, in standard deviations of the original.
+
+    `covariance`: of a variance or covariance, in products of two standard deviations.
+    """
+
+    mean: float
+    mean_of: str
+    covariance: float
+    covariance_of: tuple[str, str]
+
+    def to_json(self) -> dict[str, Any]:
+        """As in `run.json`."""
+        return {
+            "mean": {"variable": self.mean_of, "sd": self.mean},
+            "covariance": {"variables": list(self.covariance_of), "sd_squared": self.covariance},
+        }
+
+
+def drift_of(before: Dataset, after: Dataset, names: Sequence[str], scale: Mapping[str, float]) -> Drift | None:
+    """Largest shift of a mean and of a covariance between two datasets with the same records.
+
+    `names`: numeric variables. A missing cell counts as the mean of its variable before. Returns none without variables
+    or records.
+    """
+    if not names or not len(before):
+        return None
+    spread = np.array([scale[name] for name in names])
+    center = np.array([_mean(before, name) for name in names])
+    (mean_before, covariance_before), (mean_after, covariance_after) = (
+        _moments(data, names, center, spread) for data in (before, after)
+    )
+    means, covariances = np.abs(mean_after - mean_before), np.abs(covariance_after - covariance_before)
+    first, second = np.unravel_index(int(np.argmax(covariances)), covariances.shape)
+    return Drift(
+        float(means.max()), names[int(np.argmax(means))],
+        float(covariances.max()), (names[int(first)], names[int(second)]),
+    )  # fmt: skip
+
+
+def _mean(data: Dataset, name: str) -> float:
+    column = data[name]
+    present = np.asarray(column.values, dtype=np.float64)[~column.missing]
+    return float(present.mean()) if len(present) else 0.0
+
+
+def _moments(
+    data: Dataset, names: Sequence[str], center: NDArray[np.float64], spread: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Means and covariances about `center`, in units of `spread`, a bounded number of records at a time."""
+    n, p = len(data), len(names)
+    total, products = np.zeros(p), np.zeros((p, p))
+    for start in range(0, n, RECORDS_AT_ONCE):
+        chunk = slice(start, start + RECORDS_AT_ONCE)
+        rows = np.stack([np.asarray(data[name].values[chunk], dtype=np.float64) for name in names], axis=1)
+        rows = np.nan_to_num((rows - center) / spread)
+        total += rows.sum(axis=0)
+        products += rows.T @ rows
+    mean = total / n
+    return mean, (products - n * np.outer(mean, mean)) / max(n - 1, 1)

@@ -1,0 +1,262 @@
+"""Complementary suppression across levels: cells that follow from other members of the group by edits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.data.dataset import Dataset
+from maskwright.edits.expression import variable_names
+from maskwright.edits.levels.column_values import records_seen, selected_members
+from maskwright.edits.levels.expansion import OPEN, UNKNOWN, Pattern, UndefinedValue, name_of, written_out
+from maskwright.edits.levels.structure import MembersColumn, OtherRecordColumn
+from maskwright.edits.levels.structure_edits import Source, sources_of_edit, spans_records
+from maskwright.foundation.progress import Progress, part, silent
+from maskwright.masking.suppressing.complementary_suppression import complement, without_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.levels.binding import BoundEdits
+
+    Cells = dict[Source, NDArray[np.bool_]]
+
+
+@dataclass(frozen=True)
+class Complements:
+    """What was suppressed besides, by level and variable.
+
+    `cells`: shape (n,). `known`: cells that follow from the edits alone, whatever is suppressed. `undecided`: cells of
+    which it was neither shown that they follow nor that they do not. `told`: cells that follow from what is empty
+    beside them; shape (n,). `given_up`: variables of which cells are undecided because as much was looked at for one
+    group as ever is.
+    """
+
+    cells: Mapping[Source, NDArray[np.bool_]] = field(default_factory=dict)
+    known: Mapping[Source, int] = field(default_factory=dict)
+    undecided: Mapping[Source, int] = field(default_factory=dict)
+    told: Mapping[Source, NDArray[np.bool_]] = field(default_factory=dict)
+    given_up: frozenset[Source] = frozenset()
+
+
+def complement_across(
+    shown: LinkedData,
+    hidden: Mapping[Source, NDArray[np.bool_]],
+    bound: BoundEdits,
+    last: Collection[Source] = (),
+    never: Collection[Source] = (),
+    progress: Progress = silent,
+) -> Complements:
+    """Choose cells to suppress besides, so that no suppressed cell follows from its group and the edits.
+
+    `shown`: as it would be published without suppression. `hidden`: suppressed cells; shape (n,). `bound`: that the
+    published records obey. `last`: variables to suppress only where no other does: keys. `never`: variables that are
+    not suppressed: weights.
+    """
+    problem = _Problem(shown, hidden, bound, frozenset(last), frozenset(never), progress)
+    return problem.solved() if problem.spans else Complements()
+
+
+class _Problem:
+    def __init__(
+        self,
+        shown: LinkedData,
+        hidden: Mapping[Source, NDArray[np.bool_]],
+        bound: BoundEdits,
+        last: frozenset[Source],
+        never: frozenset[Source],
+        progress: Progress,
+    ) -> None:
+        self._shown, self._bound, self._last = shown, bound, last
+        self._hidden = {source: gone for source, gone in hidden.items() if gone.any()}
+        self._top, self._low = (level.name for level in shown)
+        self._edits = self._reached()
+        keys = {(level.name, name) for level in shown for name in level.key_columns}
+        self._never = never | keys
+        self._progress = progress
+        self._reaching_known: dict[frozenset[Source], list[Edit]] = {}
+        self.spans = any(spans_records(bound, edit) for edit in self._edits)
+
+    def _reached(self) -> list[Edit]:
+        """Edits that read suppressed variables, or variables that such edits read, and so on."""
+        left = [
+            replace(edit, expression=self._bound.plain.get(edit.name, edit.expression))
+            for edits in self._bound.edits.values() for edit in edits
+            if edit.engine is None and edit.severity == "error" and not edit.shadowed
+        ]  # fmt: skip
+        read = {edit.name: sources_of_edit(self._bound, edit) for edit in left}
+        seen, found = set(self._hidden), []
+        while touching := [edit for edit in left if seen & read[edit.name]]:
+            found += touching
+            left = [edit for edit in left if edit not in touching]
+            seen.update(source for edit in touching for source in read[edit.name])
+        return found
+
+    def _reaching(self, hidden: frozenset[Source]) -> list[Edit]:
+        """Edits that read these variables, or variables that such edits read, and so on, in their order."""
+        if hidden not in self._reaching_known:
+            read = {edit.name: sources_of_edit(self._bound, edit) for edit in self._edits}
+            seen, found = set(hidden), set[str]()
+            while more := {name for name, own in read.items() if name not in found and seen & own}:
+                found |= more
+                seen.update(source for name in more for source in read[name])
+            self._reaching_known[hidden] = [edit for edit in self._edits if edit.name in found]
+        return self._reaching_known[hidden]
+
+    def solved(self) -> Complements:
+        cells: Cells = {}
+        told: Cells = {}
+        known: Counter[Source] = Counter()
+        undecided: Counter[Source] = Counter()
+        given_up: set[Source] = set()
+        alike = list(self._alike())
+        done, every = 0, sum(len(groups) for groups, _ in alike)
+        for groups, pattern in alike:
+            share = part(self._progress, done / every, (done + len(groups)) / every)
+            done += len(groups)
+            joined, hidden = self._joined(groups, pattern)
+            names = {name_of(name, place): (level, name, place) for level, name, place in self._cells(pattern)}
+            edits, unsaid = self._written_out(pattern, {names[name][:2] for name in hidden})
+            found = complement(
+                joined, hidden, edits, last=self._named(self._last, pattern), never=self._named(self._never, pattern),
+                progress=share,
+            )  # fmt: skip
+            for all_cells, more_cells in ((cells, found.cells), (told, found.told)):
+                for joined_name, gone in more_cells.items():
+                    level, name, place = names[joined_name]
+                    own = all_cells.setdefault((level, name), np.zeros(len(self._shown[level]), dtype=np.bool_))
+                    own[self._rows(groups, place)] |= gone
+            for counts, more in ((known, found.known), (undecided, found.undecided)):
+                for joined_name, count in more.items():
+                    counts[names[joined_name][:2]] += count
+            given_up |= {names[joined_name][:2] for joined_name in found.given_up}
+            for joined_name, gone in hidden.items():
+                if names[joined_name][:2] in unsaid:
+                    undecided[names[joined_name][:2]] += int(gone.sum())
+        return Complements(cells, known, undecided, told, frozenset(given_up))
+
+    def _rows(self, groups: NDArray[np.int64], place: int | None) -> NDArray[np.int64]:
+        return groups if place is None else self._shown.starts(self._low)[groups] + place
+
+    def _cells(self, pattern: Pattern) -> Iterator[tuple[str, str, int | None]]:
+        """Variables of the long record, those that no edit reads left out."""
+        read = {source for edit in self._edits for source in sources_of_edit(self._bound, edit)}
+        for level in self._shown:
+            places = [None] if level.name == self._top else range(pattern.members)
+            for name in level.data.names:
+                if (level.name, name) in read:
+                    yield from ((level.name, name, place) for place in places)
+
+    def _named(self, sources: Collection[Source], pattern: Pattern) -> tuple[str, ...]:
+        return tuple(name_of(n, place) for level, n, place in self._cells(pattern) if (level, n) in sources)
+
+    def _joined(self, groups: NDArray[np.int64], pattern: Pattern) -> tuple[Dataset, dict[str, NDArray[np.bool_]]]:
+        """Groups as long records, and their suppressed cells."""
+        columns, hidden = [], {}
+        for level, name, place in self._cells(pattern):
+            rows = self._rows(groups, place)
+            column = self._shown[level].data[name].taken(rows)
+            long_name = name_of(name, place)
+            columns.append(replace(column, variable=replace(column.variable, name=long_name)))
+            if (level, name) in self._hidden and (gone := self._hidden[level, name][rows]).any():
+                hidden[long_name] = gone
+        return Dataset(tuple(columns)), hidden
+
+    def _written_out(self, pattern: Pattern, hidden: Collection[Source]) -> tuple[list[Edit], set[Source]]:
+        """Edits on long records that reach their suppressed cells, and the variables of those that cannot be said."""
+        edits: list[Edit] = []
+        unsaid: set[Source] = set()
+        for edit in self._reaching(frozenset(hidden)):
+            try:
+                edits += written_out(edit, self._bound, pattern)
+            except UndefinedValue:
+                if spans_records(self._bound, edit):
+                    unsaid |= sources_of_edit(self._bound, edit)
+        return edits, unsaid
+
+    def _alike(self) -> Iterator[tuple[NDArray[np.int64], Pattern]]:
+        """Groups with suppressed cells, by pattern."""
+        low = self._shown[self._low]
+        assert low.groups is not None
+        asked = np.zeros(len(self._shown[self._top]), dtype=np.bool_)
+        for (level, _), gone in self._hidden.items():
+            asked[np.flatnonzero(gone) if level == self._top else low.groups[gone]] = True
+        starts = self._shown.starts(self._low)
+        sizes = np.diff(starts)
+        targets, truths = self._targets(starts), self._truths()
+        for members in np.unique(sizes[asked]).tolist():
+            groups = np.flatnonzero(asked & (sizes == members)).astype(np.int64)
+            rows = starts[groups][:, None] + np.arange(members)
+            parts = [each[rows] for each in (*targets.values(), *truths.values())]
+            together = np.stack(parts, axis=1) if parts else np.zeros((len(groups), 0, members), dtype=np.int64)
+            flat = together.reshape(len(groups), len(parts) * members)
+            # Nothing to tell groups apart by: one pattern.
+            distinct, which = np.unique(flat, axis=0, return_inverse=True) if flat.size else (flat[:1], 0 * groups)
+            for number, row in enumerate(distinct.reshape(len(distinct), len(parts), members).tolist()):
+                said = dict(zip((*targets, *truths), map(tuple, row), strict=True))
+                pattern = Pattern(
+                    self._top, self._low, members, {name: said[name] for name in targets},
+                    {name: said[name] for name in truths},
+                )  # fmt: skip
+                yield groups[which.ravel() == number], pattern
+
+    def _targets(self, starts: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+        """For each pointer that edits follow: place in its group of the member that each one sees."""
+        low = self._shown[self._low]
+        assert low.groups is not None
+        found = {}
+        for column in self._columns(self._low):
+            if isinstance(column, OtherRecordColumn) and column.through != self._top:
+                seen = records_seen(self._shown, self._low, column.through)
+                found[column.through] = np.where(seen >= 0, seen - starts[low.groups], -1)
+        return found
+
+    def _truths(self) -> dict[str, NDArray[np.int64]]:
+        """For each column with a condition: where members satisfy it, and where that is open or was never known."""
+        gone = {
+            level.name: {name: cells for (where, name), cells in self._hidden.items() if where == level.name}
+            for level in self._shown
+        }
+        published = self._shown.with_data(
+            {level.name: without_cells(level.data, gone[level.name]) for level in self._shown}
+        )
+        found = {}
+        for column in self._columns(self._top):
+            if isinstance(column, MembersColumn) and column.condition is not None:
+                holds, unknown = selected_members(published, self._bound, column)
+                _, before = selected_members(self._shown, self._bound, column)
+                found[column.name] = np.where(before, UNKNOWN, np.where(unknown, OPEN, holds.astype(np.int64)))
+        return found
+
+    def _columns(self, level: str) -> Sequence[MembersColumn | OtherRecordColumn]:
+        """Columns that the edits read, and those that these read."""
+        read = {source for edit in self._edits for source in edit.variables}
+        known = {each.name: each for columns in self._bound.columns.values() for each in columns}
+        growing = True
+        while growing:
+            inner = {
+                name for each in map(known.get, read)
+                for name in (_names_in(each) if isinstance(each, (MembersColumn, OtherRecordColumn)) else ())
+            }  # fmt: skip
+            growing = not inner <= read
+            read |= inner
+        return [
+            each for each in self._bound.columns[level]
+            if each.name in read and isinstance(each, (MembersColumn, OtherRecordColumn))
+        ]  # fmt: skip
+
+
+def _names_in(column: MembersColumn | OtherRecordColumn) -> Iterator[str]:
+    """Columns that a column is computed from."""
+    if isinstance(column, OtherRecordColumn):
+        yield from () if column.variable is None else (column.variable,)
+        return
+    yield from () if column.operand is None else (column.operand,)
+    yield from () if column.condition is None else variable_names(column.condition)

@@ -1,0 +1,360 @@
+"""Suppressed cells of all levels together: complementary ones, and what is then published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.foundation.progress import silent, stage
+from maskwright.masking.guarantees import smallest_classes
+from maskwright.masking.levels.complementary_inference import AcrossInference
+from maskwright.masking.levels.complementary_suppression import Complements, complement_across
+from maskwright.masking.levels.dependency_inference import disclosed_by_size
+from maskwright.masking.suppressing.complementary_suppression import Complement, complement, without_cells
+from maskwright.masking.suppressing.dependency_inference import Readable, Reader, joined_paths
+from maskwright.masking.suppressing.inference_findings import following_doubts, primary_suppressions
+from maskwright.masking.suppressing.published_rules import not_applicable, when_present
+from maskwright.masking.suppressing.suppression_steps import joined_cells, lost_codes
+from maskwright.planning.model import key_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.edits.levels.binding import BoundEdits
+    from maskwright.edits.levels.structure_edits import Source
+    from maskwright.foundation.doubts import Doubt
+    from maskwright.foundation.progress import Progress, Reporter
+    from maskwright.masking.masking_result import MaskingResult
+    from maskwright.planning.plan import Plan
+
+    Cells = dict[Source, NDArray[np.bool_]]
+
+
+@dataclass(frozen=True, eq=False)
+class SuppressionState:
+    """What is published where cells are suppressed.
+
+    `shown`: as it would be published without suppression. `results`: with the cells that went besides. `cells`: all
+    suppressed cells; shape (n,). `besides`: those that went because of other records; shape (n,). `doubts`: suppressed
+    cells that follow all the same, or perhaps do.
+    """
+
+    linked: LinkedData
+    shown: LinkedData
+    results: Mapping[str, MaskingResult]
+    cells: Mapping[Source, NDArray[np.bool_]] = field(default_factory=dict)
+    besides: Mapping[Source, NDArray[np.bool_]] = field(default_factory=dict)
+    doubts: tuple[Doubt, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+def suppress_across_levels(
+    shown: LinkedData,
+    originals: Mapping[str, Dataset],
+    results: Mapping[str, MaskingResult],
+    plans: Mapping[str, Plan],
+    bound: BoundEdits,
+    reporter: Reporter,
+) -> SuppressionState:
+    """Empty the cells that steps suppress, and those by which edits across records would give them back.
+
+    `shown`: as it would be published without suppression. `results`: of the levels that steps mask.
+    """
+    cells = _cells_of_steps(shown, results)
+    uncoded: dict[str, Mapping[str, NDArray[np.bool_]]] = {
+        name: codes_taken(result) for name, result in results.items()
+    }
+    if not cells:
+        linked = shown.with_data({name: without_cells(shown[name].data, gone) for name, gone in uncoded.items()})
+        return SuppressionState(linked, shown, results)
+    published = _in_published_terms(bound, results)
+    levels = {
+        level.name: _Level.of(level.data.without(level.key_columns), originals, results, plans, published, level.name)
+        for level in shown
+    }
+    top = shown.names[0]
+    levels[top] = replace(levels[top], counted=tuple(disclosed_by_size(shown, levels[top].published)))
+    last = {(name, key) for name, level in levels.items() for key in level.keys}
+    never = {(name, weight) for name, level in levels.items() for weight in level.weights}
+    besides: Cells = {}
+    by_edits: Cells = {}
+    promised: Cells = {}
+    told: Cells = {}
+    by_level = {name: level.published for name, level in levels.items()}
+    within = tuple(level.by_edits for level in levels.values())
+    across = AcrossInference(shown, by_level, published, within, tuple(cells), last, never)
+    while True:
+        with stage(reporter, "Suppressing across records") as progress:
+            found = complement_across(shown, cells, published, last, never, progress)
+        told = _joined(told, found.told)
+        more: Cells = dict(found.cells)
+        with stage(reporter, "Reading suppressed cells off the other level"):
+            off, following = across.reader.complement(_joined(cells, more))
+        by_edits, told = _joined(by_edits, more), _joined(told, following)
+        more = _joined(more, off)
+        if more:
+            cells = _joined(cells, more)
+            for name, level in levels.items():
+                own = {variable: gone for (where, variable), gone in cells.items() if where == name}
+                with stage(reporter, f"Reading suppressed cells off {name} records") as progress:
+                    further, following = level.further(own, progress)
+                more, told = _joined(more, further), _joined(told, following)
+        if not more:
+            # What went besides makes other classes of keys: every step is asked whether it still has what it promises.
+            more, uncoded = _for_guarantees(levels, results, cells, uncoded)
+            promised = _joined(promised, more)
+        if not more and not across.extend_inference(cells, by_edits):
+            break
+        cells, besides = _joined(cells, more), _joined(besides, more)
+    hidden = {name: {variable: gone for (where, variable), gone in cells.items() if where == name} for name in levels}
+    linked = shown.with_data(
+        {
+            level.name: without_cells(level.data, joined_cells(hidden[level.name], uncoded.get(level.name, {})))
+            for level in shown
+        }
+    )
+    return SuppressionState(
+        linked,
+        shown,
+        {
+            name: _with_cells(result, hidden[name], uncoded[name], besides, name, plans[name])
+            for name, result in results.items()
+        },
+        cells,
+        besides,
+        tuple(_doubts(replace(found, told=told), levels, hidden, besides, across.reader.left(cells))),
+        tuple(_suppression_notices(besides, by_edits, promised)),
+    )
+
+
+def _cells_of_steps(shown: LinkedData, results: Mapping[str, MaskingResult]) -> Cells:
+    cells: Cells = {}
+    for name, result in results.items():
+        for column in result.masked:
+            if column.name in shown[name].data:
+                gone = column.missing & ~shown[name].data[column.name].missing
+                if gone.any():
+                    cells[name, column.name] = gone
+    return cells
+
+
+def _for_guarantees(
+    levels: Mapping[str, _Level],
+    results: Mapping[str, MaskingResult],
+    cells: Cells,
+    uncoded: Mapping[str, Mapping[str, NDArray[np.bool_]]],
+) -> tuple[Cells, dict[str, Mapping[str, NDArray[np.bool_]]]]:
+    """Further cells that go so that every step has what it promises; and all codes that are taken away then."""
+    more: Cells = {}
+    codes = dict(uncoded)
+    for name, result in results.items():
+        removal = result.removal
+        if removal is None or removal.again is None:
+            continue
+        own = {variable: gone for (where, variable), gone in cells.items() if where == name}
+        level = levels[name].shown
+        shown = removal.shown.with_columns({column.name: column for column in level if column.name in removal.shown})
+        hidden, codes[name] = removal.again.cells(shown, own, uncoded[name])
+        for variable, gone in hidden.items():
+            added = gone & ~own.get(variable, np.False_)
+            if added.any():
+                more[name, variable] = added
+    return more, codes
+
+
+def _suppression_notices(besides: Cells, by_edits: Cells, promised: Cells) -> Iterator[str]:
+    for source, gone in besides.items():
+        edits = gone & by_edits.get(source, np.False_)
+        own = gone & ~edits & promised.get(source, np.False_)
+        for cells, why in (
+            (edits, "edits across records give others away"),
+            (gone & ~edits & ~own, "others can be read off across levels"),
+            (own, "what a step promises of its keys is lost by the cells that went so"),
+        ):
+            if cells.any():
+                yield f"{int(cells.sum())} cell(s) of {source[1]} are suppressed besides, lest {why}"
+
+
+def codes_taken(result: MaskingResult) -> dict[str, NDArray[np.bool_]]:
+    """Cells of a level whose missing code a method took away: k counts them with the suppressed ones."""
+    return {} if result.removal is None else lost_codes(result.masked, result.removal.shown, {})
+
+
+@dataclass(frozen=True, eq=False)
+class _Level:
+    """One level, and what suppression within its records asks for."""
+
+    name: str
+    shown: Dataset
+    edits: EditSet
+    domain: Domain
+    keys: tuple[str, ...]
+    weights: tuple[str, ...]
+    plan: Plan | None
+    counted: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        shown: Dataset,
+        originals: Mapping[str, Dataset],
+        results: Mapping[str, MaskingResult],
+        plans: Mapping[str, Plan],
+        bound: BoundEdits,
+        name: str,
+    ) -> _Level:
+        plan, result = plans.get(name), results.get(name)
+        known = set(shown.names)
+        edits = EditSet(
+            tuple(
+                edit for edit in bound.edits[name]
+                if edit.severity == "error" and not edit.shadowed and known.issuperset(edit.variables)
+            )
+        )  # fmt: skip
+        reference = originals[name] if result is None else result.reference(originals[name])
+        domain = Domain.from_dataset(reference, domain_tuples(edits))
+        keys: dict[str, None] = {}
+        for number, step in enumerate(() if plan is None else plan.steps, 1):
+            assert plan is not None
+            if "cells" in step.method.removes:
+                own = [each for group in plan.groups if group.step == number for each in group.variables]
+                keys |= dict.fromkeys(key_names(step, [plan.variables[each] for each in own]))
+        weights = tuple(each.name for each in shown.variables if each.role == "weight")
+        return cls(name, shown, edits, domain, tuple(keys), weights, plan)
+
+    @cached_property
+    def published(self) -> tuple[str, ...]:
+        """Variables that are published, keys left out."""
+        dropped = () if self.plan is None else self.plan.dropped
+        return tuple(each for each in self.shown.names if each not in dropped)
+
+    @cached_property
+    def reader(self) -> Reader:
+        """Of the records of this level; what it finds in them it remembers."""
+        # What counting the members tells is known beside any cell: nothing that goes hides it.
+        names = [each for each in self.published if each not in self.counted]
+        return Reader(self.shown, names, self.keys, self.weights, ())
+
+    def further(self, hidden: Mapping[str, NDArray[np.bool_]], progress: Progress) -> tuple[Cells, Cells]:
+        """Cells that have to go with these because of other variables of their record, and of records alike.
+
+        And cells that follow from what is empty beside them.
+        """
+        read = self.reader.complement(hidden)
+        read_off = read.cells
+        hidden = {**hidden, **{name: hidden.get(name, np.False_) | gone for name, gone in read_off.items()}}
+        found = self._complement(hidden, progress)
+        return self._of_level(read_off, found.cells), self._of_level(read.told, found.told)
+
+    def by_edits(self, cells: Mapping[Source, NDArray[np.bool_]]) -> Cells:
+        """Cells of this level that edits within its records ask for beside these."""
+        hidden = {name: gone for (where, name), gone in cells.items() if where == self.name}
+        return self._of_level(self._complement(hidden, silent).cells) if hidden else {}
+
+    def _complement(self, hidden: Mapping[str, NDArray[np.bool_]], progress: Progress) -> Complement:
+        return complement(
+            self.shown, hidden, list(self.edits), domain=self.domain, last=self.keys, never=self.weights,
+            progress=progress,
+        )  # fmt: skip
+
+    def _of_level(self, *parts: Mapping[str, NDArray[np.bool_]]) -> Cells:
+        joined: dict[str, NDArray[np.bool_]] = {}
+        for each in parts:
+            joined = joined_cells(joined, each)
+        return {(self.name, name): gone for name, gone in joined.items()}
+
+
+def _in_published_terms(bound: BoundEdits, results: Mapping[str, MaskingResult]) -> BoundEdits:
+    """Edits as they are said of published categories, without those that are dropped."""
+    edits, plain = {}, dict(bound.plain)
+    for name, stated in bound.edits.items():
+        result = results.get(name)
+        own = {} if result is None or result.removal is None else {each.name: each for each in result.removal.stated}
+        kept = []
+        for edit in stated:
+            became = own.get(edit.name, edit)
+            if became.text != edit.text:
+                plain.pop(edit.name, None)
+            if edit.name not in dropped_names(result):
+                kept.append(became)
+        edits[name] = EditSet(tuple(kept), stated.notes)
+    return replace(bound, edits=edits, plain=plain)
+
+
+def dropped_names(result: MaskingResult | None) -> frozenset[str]:
+    """Edits that were dropped once the published categories were known."""
+    return frozenset() if result is None or result.terms is None else frozenset(e.name for e in result.terms.dropped)
+
+
+def _joined(cells: Mapping[Source, NDArray[np.bool_]], more: Mapping[Source, NDArray[np.bool_]]) -> Cells:
+    return {**cells, **{source: cells.get(source, np.False_) | gone for source, gone in more.items()}}
+
+
+def _with_cells(
+    result: MaskingResult,
+    hidden: Mapping[str, NDArray[np.bool_]],
+    uncoded: Mapping[str, NDArray[np.bool_]],
+    besides: Mapping[Source, NDArray[np.bool_]],
+    level: str,
+    plan: Plan,
+) -> MaskingResult:
+    """Result of a level with the cells that went besides."""
+    own = {name: gone for (where, name), gone in besides.items() if where == level}
+    if not own or result.removal is None:
+        return result
+    gone_now = joined_cells(own, uncoded)
+    masked = without_cells(result.masked, {name: gone for name, gone in gone_now.items() if name in result.masked})
+    stated = result.removal.stated
+    unsaid = {**lost_codes(result.removal.data, result.removal.shown, hidden), **hidden}
+    removal = replace(
+        result.removal, data=masked, edits=when_present(stated, [name for name, gone in unsaid.items() if gone.any()]),
+        not_applicable=not_applicable(stated, unsaid), suppressed=tuple(_counts(result, own)),
+    )  # fmt: skip
+    return replace(result, masked=masked, removal=removal, k=smallest_classes(masked, plan))
+
+
+def _counts(result: MaskingResult, besides: Mapping[str, NDArray[np.bool_]]) -> Iterator[Mapping[str, Any]]:
+    assert result.removal is not None
+    before = {each["variable"]: each for each in result.removal.suppressed}
+    for name in dict.fromkeys((*before, *besides)):
+        known = before.get(name, {"variable": name, "cells": 0, "complementary": 0, "for_dependencies": 0})
+        more = int(besides[name].sum()) if name in besides else 0
+        yield {**known, "cells": known["cells"] + more, "complementary": known["complementary"] + more}
+
+
+def _both(one: Readable, other: Readable) -> Readable:
+    """What can be read off by either."""
+    names = dict.fromkeys((*one.left, *other.left))
+    by = {name: joined_paths(one.by.get(name, {}), other.by.get(name, {})) for name in names}
+    return Readable({}, joined_cells(one.left, other.left), by)
+
+
+def _doubts(
+    found: Complements,
+    levels: Mapping[str, _Level],
+    hidden: Mapping[str, Mapping[str, NDArray[np.bool_]]],
+    besides: Mapping[Source, NDArray[np.bool_]],
+    across: Mapping[str, Readable],
+) -> Iterator[Doubt]:
+    for name, level in levels.items():
+        known, undecided = (
+            {variable: count for (where, variable), count in counts.items() if where == name}
+            for counts in (found.known, found.undecided)
+        )
+        grown = any(where == name for where, _ in besides)
+        left = level.reader.left(hidden[name]) if grown else Readable()
+        left = _both(left, across[name])
+        told = {variable: gone for (where, variable), gone in found.told.items() if where == name}
+        given_up = frozenset(variable for where, variable in found.given_up if where == name)
+        by_edits = Complement({}, known, undecided, told, given_up)
+        asked = () if level.plan is None else primary_suppressions(level.plan)
+        yield from following_doubts(hidden[name], by_edits, left, EditSet(()), level.shown, asked)

@@ -1,0 +1,275 @@
+"""What the engine demands of what a method returns: values, clusters, removed records, notes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright.plugins.guarding.call import broke_contract
+from maskwright.plugins.guarding.frozen import frozen, read_only
+from maskwright.plugins.guarding.origin import origin_of
+from maskwright.plugins.guarding.wrapping import checked_limits
+from maskwright.plugins.method import Masked, Method
+from maskwright.plugins.remover import Removed, Remover
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+    from pydantic import BaseModel
+
+    from maskwright.data.variable import Variable
+    from maskwright.plugins.block import Block
+
+
+DISCLOSING_DIGITS = 5
+"""A number of so many digits in a sentence that is a value of the data is there by no chance."""
+
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+
+
+FEW = 10
+"""A list shorter than this is not taken for one of records, however few records there are."""
+
+
+def wrong_notes(block: Block, masked: Any) -> Iterator[str]:
+    """What is wrong with the notes of a result, each as the rest of a sentence after the name of the method."""
+    if not isinstance(masked.notes, Mapping):
+        yield f"gave notes that are a {type(masked.notes).__name__}, not a mapping"
+        return
+    for name, note in masked.notes.items():
+        if not isinstance(name, str):
+            yield "gave a note whose name is no text"
+        elif not _is_plain(note):
+            yield f"gave a note {name!r} that is no plain data: texts, whole numbers, finite numbers, lists, mappings"
+        elif name != "published" and _longest(note) >= max(block.n, block.p + 1, FEW):
+            yield f"gave a note {name!r} with something for each record"
+    if not isinstance(masked.notes.get("published", {}), Mapping):
+        yield "gave a note 'published' that is no mapping of lists"
+    sentences = [*_sentences(masked.notes.get("warnings", ())), *masked.doubts]
+    if not all(isinstance(each, str) for each in sentences):
+        yield "gave warnings that are not a list of sentences"
+        return
+    if any(_discloses_value(sentence, block) for sentence in sentences):
+        yield "said a value of a record in a warning"
+
+
+def _sentences(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, (list, tuple)) else [None]
+
+
+def _is_plain(note: object) -> bool:
+    if isinstance(note, (np.floating, float)):
+        return math.isfinite(note)
+    if note is None or isinstance(note, (str, bool, int, np.integer, np.bool_)):
+        return True
+    if isinstance(note, Mapping):
+        return all(isinstance(name, str) and _is_plain(each) for name, each in note.items())
+    return isinstance(note, (list, tuple)) and all(_is_plain(each) for each in note)
+
+
+def _longest(note: object) -> int:
+    """Entries of the longest list inside."""
+    if isinstance(note, Mapping):
+        return max((_longest(each) for each in note.values()), default=0)
+    if isinstance(note, (list, tuple)):
+        return max(len(note), max((_longest(each) for each in note), default=0))
+    return 0
+
+
+def _discloses_value(sentence: str, block: Block) -> bool:
+    """Whether a sentence has a number of many digits that is the value of a cell."""
+    told = [float(each) for each in _NUMBER.findall(sentence) if sum(map(str.isdigit, each)) >= DISCLOSING_DIGITS]
+    return bool(told) and bool(np.isin(block.values, told).any())
+
+
+def checked_masked(method: Method, params: BaseModel, block: Block, masked: object) -> Masked:
+    """What a method returned, held to its contract; a plugin's mistake must not become a wrong release.
+
+    Returns the same in read-only arrays of its own, which the method cannot change any more.
+    """
+    origin = origin_of(method.protect, "method", method.name)
+    if not isinstance(masked, Masked):
+        raise broke_contract(origin, f"returned a {type(masked).__name__}; it has to return maskwright.Masked")
+    wrong = next(_wrong(method, params, block, masked), None)
+    if wrong is not None:
+        raise broke_contract(origin, wrong)
+    limits = checked_limits(origin, block.variables, masked.limits)
+    return Masked(
+        values=read_only(masked.values.copy()), missing=read_only(masked.missing.copy()), variables=masked.variables,
+        labels=_own(masked.labels, np.int64), representatives=_own(masked.representatives, np.float64),
+        notes=frozen(dict(masked.notes)), limits=limits, missing_codes=_own(masked.missing_codes, np.int64),
+        doubts=tuple(masked.doubts), suppressed=_own(masked.suppressed, np.bool_),
+    )  # fmt: skip
+
+
+def _own(array: NDArray[Any] | None, dtype: type[Any]) -> NDArray[Any] | None:
+    return None if array is None else read_only(np.array(array, dtype=dtype))
+
+
+def _wrong(method: Method, params: BaseModel, block: Block, masked: Any) -> Iterator[str]:
+    """What a result breaks, each as the rest of a sentence after the name of the method, the gravest first."""
+    shape = block.values.shape
+    yield from _wrong_array("values", masked.values, shape, np.float64)
+    yield from _wrong_array("missing", masked.missing, shape, np.bool_)
+    if not np.all(np.isfinite(masked.values[~masked.missing])):
+        yield "returned NaN or infinite values in cells that are not missing"
+    had = block.missing
+    if "cells" not in method.removes and not method.draws_records and (masked.missing & ~had).any():
+        yield "left cells empty, and does not say that it removes cells"
+    if not method.draws_records and (had & ~masked.missing).any():
+        yield f"put values into {int((had & ~masked.missing).sum())} cells that have none"
+    yield from _wrong_suppressed(method, masked)
+    yield from _wrong_codes(masked, shape)
+    yield from _wrong_detail(method, block, masked)
+    yield from _wrong_categories(masked.variables or block.variables, masked)
+    yield from _wrong_clusters(method, params, block, masked, shape)
+    if not all(isinstance(doubt, str) for doubt in masked.doubts):
+        yield "gave doubts that are not a tuple of sentences"
+    yield from wrong_notes(block, masked)
+
+
+def _wrong_array(name: str, array: object, shape: tuple[int, ...], dtype: type[Any]) -> Iterator[str]:
+    if not isinstance(array, np.ndarray):
+        yield f"returned a {type(array).__name__} as {name}; expected an array"
+    elif array.shape != shape:
+        yield f"returned {name} of shape {array.shape}; expected {shape}"
+    elif array.dtype != dtype:
+        yield f"returned {name} of type {array.dtype}; expected {np.dtype(dtype)}"
+
+
+def _wrong_clusters(
+    method: Method, params: BaseModel, block: Block, masked: Any, shape: tuple[int, ...]
+) -> Iterator[str]:
+    """Labels and representatives: one for each record, each used, and what the values are; as many records as k."""
+    labels, representatives = masked.labels, masked.representatives
+    if (labels is None) != (representatives is None):
+        yield "returned labels without representatives, or representatives without labels"
+    if labels is None or representatives is None:
+        if method.makes_clusters:
+            yield "promises groups but returned no labels and representatives"
+        return
+    if not isinstance(labels, np.ndarray) or labels.shape != shape[:1]:
+        yield f"returned labels that are not one whole number for each of {shape[0]} records"
+        return
+    clusters = len(representatives)
+    if not np.issubdtype(labels.dtype, np.integer) or (len(labels) and (labels.min() < 0 or labels.max() >= clusters)):
+        yield f"returned labels that are not one whole number 0..{clusters - 1} for each of {shape[0]} records"
+        return
+    yield from _wrong_array("representatives", representatives, (clusters, shape[1]), np.float64)
+    if not np.bincount(labels, minlength=clusters).all():
+        yield "returned representatives of clusters that have no record"
+    if not ((masked.values == representatives[labels]) | masked.missing).all():
+        yield "returned values that are not the representatives of their clusters"
+    k = method.smallest_cluster(params)
+    if k is None:
+        return
+    by_household = block.households is not None and method.counts_households
+    smallest, most = _smallest(labels, block.households if by_household else None, clusters)
+    if smallest < min(k, most):
+        what = block.groups_said if by_household else "records"
+        yield f"promised clusters of at least {k} {what}; the smallest has {smallest}"
+
+
+def _smallest(labels: NDArray[np.int64], households: NDArray[np.int64] | None, clusters: int) -> tuple[int, int]:
+    """How many records, or households, the smallest cluster has, and how many there are in all."""
+    if households is None:
+        return int(np.bincount(labels, minlength=clusters).min(initial=len(labels))), len(labels)
+    pairs = np.unique(np.stack([labels, households], axis=1), axis=0)
+    return int(np.bincount(pairs[:, 0], minlength=clusters).min()), len(np.unique(households))
+
+
+def _wrong_suppressed(method: Method, masked: Any) -> Iterator[str]:
+    """Missing codes that a method takes away: of missing cells, and it has said that it removes cells."""
+    gone = masked.suppressed
+    if gone is None:
+        return
+    yield from _wrong_array("suppressed", gone, masked.missing.shape, np.bool_)
+    if "cells" not in method.removes or (gone & ~masked.missing).any():
+        yield "took codes away: only missing cells, of a method that removes cells, can lose theirs"
+
+
+def _wrong_codes(masked: Any, shape: tuple[int, ...]) -> Iterator[str]:
+    codes = masked.missing_codes
+    if codes is None:
+        return
+    if not isinstance(codes, np.ndarray) or codes.shape != shape or not np.issubdtype(codes.dtype, np.integer):
+        yield f"returned missing codes that are not whole numbers of shape {shape}"
+
+
+def checked_removed(remover: Remover, block: Block, removed: object) -> Removed:
+    """What a remover returned, held to its contract: it takes away what it says, and rows, cells and weights fit.
+
+    Returns the same in read-only arrays of its own.
+    """
+    origin = origin_of(remover.remove, "method", remover.name)
+    if not isinstance(removed, Removed):
+        raise broke_contract(origin, f"returned a {type(removed).__name__}; it has to return maskwright.Removed")
+    wrong = next(_wrongly_removed(remover, block, removed), None)
+    if wrong is not None:
+        raise broke_contract(origin, wrong)
+    return Removed(
+        kept_rows=_own(removed.kept_rows, np.int64), weights=_own(removed.weights, np.float64),
+        cells=_own(removed.cells, np.bool_), notes=frozen(dict(removed.notes)), doubts=tuple(removed.doubts),
+    )  # fmt: skip
+
+
+def _wrongly_removed(remover: Remover, block: Block, removed: Any) -> Iterator[str]:
+    rows, cells, weights = removed.kept_rows, removed.cells, removed.weights
+    wanted, other = (rows, cells) if remover.takes_away == "records" else (cells, rows)
+    if wanted is None or other is not None:
+        field = "kept_rows" if remover.takes_away == "records" else "cells"
+        yield f"takes away {remover.takes_away}, so it has to give {field}, and no other"
+    if cells is not None:
+        yield from _wrong_array("cells", cells, block.values.shape, np.bool_)
+    if rows is None and weights is not None:
+        yield "changes weights, and drops no records"
+    if rows is not None:
+        rising = isinstance(rows, np.ndarray) and rows.ndim == 1 and rows.dtype == np.int64
+        rising = rising and bool(np.all(np.diff(rows) > 0))
+        if not rising or (len(rows) and (rows[0] < 0 or rows[-1] >= block.n)):
+            yield f"returned kept_rows that are not rows 0..{block.n - 1}, ascending, each once"
+        if weights is not None and (
+            block.weights is None or weights.shape != rows.shape or not np.all(np.isfinite(weights) & (weights >= 0.0))
+        ):
+            yield "returned weights that are not one finite number, 0 or more, for each record kept"
+    if not all(isinstance(doubt, str) for doubt in removed.doubts):
+        yield "gave doubts that are not a tuple of sentences"
+    yield from wrong_notes(block, removed)
+
+
+def _wrong_detail(method: Method, block: Block, masked: Any) -> Iterator[str]:
+    """Variables that a method changes: as many, of the same names, and categories unless it leaves one as it was."""
+    coarser = "detail" in method.removes
+    if masked.variables is None:
+        if coarser:
+            yield "publishes categories, and does not say which: give variables"
+        return
+    if not coarser:
+        yield "changes variables, and does not say that it removes detail"
+    if [each.name for each in masked.variables] != list(block.names):
+        yield "returned other variables than those of its block"
+    for before, after in zip(block.variables, masked.variables, strict=True):
+        if after == before:
+            continue
+        wanted = "ordinal" if before.is_numeric else before.type
+        if after.type != wanted:
+            yield f"made {after.type} of {after.name}, which was to be {wanted}"
+        if len(set(after.categories)) != len(after.categories):
+            yield f"gave {after.name} two categories of one name"
+        if after.bands and len(after.bands) != len(after.categories):
+            yield f"says of {len(after.bands)} of {len(after.categories)} categories of {after.name} what they are"
+
+
+def _wrong_categories(variables: tuple[Variable, ...], masked: Any) -> Iterator[str]:
+    """Codes of categories: whole numbers, each that of a category."""
+    for position, variable in enumerate(variables):
+        if variable.is_numeric:
+            continue
+        codes = masked.values[~masked.missing[:, position], position]
+        if not ((codes == np.rint(codes)) & (codes >= 0) & (codes < len(variable.categories))).all():
+            yield f"returned values of {variable.name} that are codes of none of its categories"

@@ -1,0 +1,344 @@
+"""Inference by dependencies: suppressed cells derivable from other records, by which paths, and the remedy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.data.dependencies import Dependencies, Dependency
+from maskwright.masking.suppressing.value_inference import CERTAIN, FEWEST_EQUIVALENT, SingleValues
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    CellsByWay = Mapping["InferencePath", NDArray[np.bool_]]
+    from collections.abc import Collection, Mapping
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.dependencies import Spanning
+
+
+@dataclass(frozen=True)
+class InferencePath:
+    """How suppressed cells of a variable are read off.
+
+    `off`: what they are read off, in words that follow "read off". `without`: variables each of which ends it if it is
+    left out of the release; empty where none does: a group has as many members as it has.
+    """
+
+    off: str
+    without: tuple[str, ...] = ()
+
+
+def joined_paths(ways: CellsByWay, more: CellsByWay) -> dict[InferencePath, NDArray[np.bool_]]:
+    """Cells that are read off in either, by the way.
+
+    `ways`, `more`: shape (n,).
+    """
+    return {**ways, **{way: np.asarray(ways.get(way, np.False_) | cells) for way, cells in more.items()}}
+
+
+def describe_paths(ways: CellsByWay, total: int) -> str:
+    """How many of the suppressed cells can be read off, and off what.
+
+    `ways`: at least one; shape (n,).
+    """
+    known: NDArray[np.bool_] | np.bool_ = np.False_
+    told = {}
+    for way, cells in ways.items():
+        # One way is enough to know a cell.
+        if np.any(cells & ~known):
+            told[way] = cells
+            known = known | cells
+    count = int(np.sum(known))
+    if len(told) == 1:
+        (way,) = told
+        return f"{count} of {total} suppressed cells can be read off {way.off}"
+    each = "; ".join(f"{int(cells.sum())} off {way.off}" for way, cells in told.items())
+    return f"{count} of {total} suppressed cells can be read off what is published: {each}"
+
+
+def remedy_of_paths(name: str, ways: CellsByWay, *, is_key: bool) -> str:
+    """What ends it: of the variable itself, or of those that give it away.
+
+    `ways`: shape (n,). `is_key`: whether a step suppresses the variable; any other went beside those.
+    """
+    own = remedy_of_variable(name, is_key=is_key)
+    if not all(way.without for way in ways):
+        return f"{own}."
+    # One variable of each way: that several ways have in common first.
+    left = list(ways)
+    named: list[str] = []
+    while left:
+        names = dict.fromkeys(each for way in left for each in way.without)
+        best = max(names, key=lambda each: sum(each in way.without for way in left))
+        named.append(best)
+        left = [way for way in left if best not in way.without]
+    return f"{own}; or leave out {_listed(named)}, with edits that read {'it' if len(named) == 1 else 'them'}."
+
+
+def remedy_of_variable(name: str, *, is_key: bool) -> str:
+    """What ends any reading of a variable's suppressed cells: none of them are suppressed, or none are published.
+
+    `is_key`: whether a step suppresses the variable; any other went beside those.
+    """
+    if is_key:
+        return f"Leave {name} out of the keys and recode it"
+    return (
+        f"{name} is no key, its cells went beside those of keys: leave it out of the release, with edits that read it"
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+Hidden = dict[str, "NDArray[np.bool_]"]
+
+
+@dataclass(frozen=True)
+class Readable:
+    """What dependencies in the data ask for.
+
+    `cells`: cells suppressed besides; shape (n,). `left`: suppressed cells that can be read off all the same: what
+    gives them away is not suppressed; shape (n,). `by`: the same cells by what they are read off; shape (n,). `told`:
+    suppressed cells that follow from what is empty beside them; shape (n,).
+    """
+
+    cells: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    left: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    by: Mapping[str, CellsByWay] = field(default_factory=dict)
+    told: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+
+
+class Reader:
+    """Somebody who reads suppressed cells off the other records of a file.
+
+    `shown`: the records as they would be published without suppression. `last`: variables to suppress only where no
+    other does: keys. `never`: variables that are not suppressed: weights. `homes`: those that name the household; they
+    are not suppressed either. `spanning`: where these are records of two levels joined: what is asked, and who bears
+    witness.
+    """
+
+    def __init__(
+        self,
+        shown: Dataset,
+        columns: Sequence[str],
+        last: Collection[str] = (),
+        never: Collection[str] = (),
+        homes: Collection[str] = (),
+        spanning: Spanning | None = None,
+    ) -> None:
+        self._spanning = spanning
+        self._dependencies = Dependencies(shown, columns, spanning)
+        self._singles = SingleValues(shown, columns, self._dependencies.codes, spanning)
+        self._homes = frozenset(homes)
+        # Variables, and others that went beside them, by what gives them away.
+        self._beside: dict[tuple[str, str], dict[tuple[str, ...], None]] = {}
+        self._last = last
+        self._never = frozenset(never).union(self._homes)
+        self._n = len(shown)
+
+    def complement(self, hidden: Mapping[str, NDArray[np.bool_]]) -> Readable:
+        """Choose cells to suppress besides, so that no suppressed cell can be read off other records.
+
+        Of a record whose cell can be read off, the cell that gives it away goes; where that names the household, which
+        stays, the same variable goes in the rows of all housemates. What goes beside some suppressed cells of a
+        variable goes beside all, or it would say which value they had.
+
+        `hidden`: suppressed cells; shape (n,).
+        """
+        gone: Hidden = {name: cells.copy() for name, cells in hidden.items() if cells.any()}
+        kept: Hidden = {}
+        self._beside = {}
+        while True:
+            self._protect(gone)
+            more = self._alike(gone, kept)
+            if not more:
+                break
+            gone |= {name: gone.get(name, np.False_) | found for name, found in more.items()}
+        cells = {name: found & ~hidden.get(name, np.False_) for name, found in gone.items()}
+        cells = {name: found for name, found in cells.items() if found.any()}
+        return replace(self.left(gone), cells=cells, told=self._told(gone))
+
+    def _protect(self, gone: Hidden) -> None:
+        growing = True
+        while growing:
+            growing = False
+            for name in list(gone):
+                for dependency in self._dependencies.of(name):
+                    growing |= self._protected(dependency, gone)
+                growing |= self._protected_from_values(name, gone)
+
+    def _alike(self, gone: Mapping[str, NDArray[np.bool_]], kept: Hidden) -> Hidden:
+        """Cells that go beside all suppressed cells of a variable where they went beside some.
+
+        What could be read off all the same is kept: anybody sees that.
+        """
+        more: Hidden = {}
+        for name, other in self._beside:
+            found = gone[name] if self._spanning is None else self._spanning.whole(other, gone[name])
+            found = found & ~self._singles.unchanged_by_suppression((other,))
+            found = found & ~(gone[other] | kept.get(other, np.False_))
+            if found.any():
+                more[other] = more.get(other, np.False_) | found
+        everything = {**gone, **{name: gone.get(name, np.False_) | found for name, found in more.items()}}
+        for name, found in self.left(everything, tuple(more)).left.items():
+            kept[name] = kept.get(name, np.False_) | (found & more[name])
+            more[name] = more[name] & ~kept[name]
+        return {name: found for name, found in more.items() if found.any()}
+
+    def _told(self, gone: Mapping[str, NDArray[np.bool_]]) -> Hidden:
+        """The only suppressed cell of a variable beside which another went, if that goes for one value only."""
+        told: Hidden = {}
+        for (name, other), given in self._beside.items():
+            both = gone[name] & gone[other]
+            cells = int(both.sum()) if self._spanning is None else self._spanning.cells(name, both)
+            if cells == 1 and self._values_shown(name, given, gone) < 2:
+                told[name] = told.get(name, np.False_) | both
+        return told
+
+    def _values_shown(
+        self, name: str, given: Collection[tuple[str, ...]], gone: Mapping[str, NDArray[np.bool_]]
+    ) -> int:
+        """How many values of a variable published records show, by values of the others."""
+        found: set[int] = set()
+        codes = self._dependencies.codes
+        for names in given:
+            values, others = codes.of(name), codes.together(names)
+            seen = (values >= 0) & (others >= 0)
+            for each in (name, *names):
+                seen &= ~gone.get(each, np.False_)
+            width = int(values.max(initial=0)) + 1
+            pairs, counts = np.unique(others[seen] * width + values[seen], return_counts=True)
+            sizes = np.bincount(others[seen], minlength=int(others.max(initial=0)) + 1)[pairs // width]
+            sure = (counts >= CERTAIN * sizes) & (sizes >= FEWEST_EQUIVALENT)
+            found.update((pairs[sure] % width).tolist())
+        return len(found)
+
+    def left(self, hidden: Mapping[str, NDArray[np.bool_]], names: Collection[str] | None = None) -> Readable:
+        """Suppressed cells that can be read off as things are; no further cells are suppressed.
+
+        `hidden`: suppressed cells; shape (n,). `names`: variables that are asked about; all of these by default.
+        """
+        left: Hidden = {}
+        by: dict[str, CellsByWay] = {}
+        for name, cells in hidden.items():
+            if names is not None and name not in names:
+                continue
+            for dependency in self._dependencies.of(name) if cells.any() else ():
+                follows = self._follows(dependency, hidden)
+                if follows.any():
+                    left[name] = left.get(name, np.False_) | follows
+                    way = self._way(dependency.given, by_count=dependency.by_count)
+                    by[name] = joined_paths(by.get(name, {}), {way: follows})
+            for size in (1, 2) if cells.any() else ():
+                for given in self._singles.given(name, size):
+                    shown = np.zeros(self._n, dtype=np.bool_)
+                    shown[self._singles.disclosing_records(name, given, hidden)] = True
+                    before = left.get(name, np.False_)
+                    # What is known already is not said again of every other value that tells it.
+                    if (shown & ~before).any():
+                        by[name] = joined_paths(by.get(name, {}), {self._way(given): shown})
+                        left[name] = before | shown
+        return Readable({}, left, by)
+
+    def _way(self, given: tuple[str, ...], *, by_count: bool = False) -> InferencePath:
+        said, ends = ({}, {}) if self._spanning is None else (self._spanning.said, self._spanning.ends)
+        names = [said.get(name, name) for name in given]
+        equal = f"the number of records with the same {names[0]}" if by_count else " and ".join(names)
+        without = tuple(dict.fromkeys(each for name in given if (each := ends.get(name, name))))
+        are = "are" if len(names) > 1 else "is"
+        return InferencePath(f"other records, which show the same value where {equal} {are} equal", without)
+
+    def _protected(self, dependency: Dependency, gone: Hidden) -> bool:
+        """Suppress what gives cells away by a dependency; whether there was anything to suppress."""
+        follows = self._follows(dependency, gone)
+        if len(dependency.given) == 1 and not dependency.by_count:
+            follows |= self._of_unpublished_codes(dependency, gone)
+        if not follows.any():
+            return False
+        free = [name for name in dependency.given if name not in self._never]
+        if free:
+            name = min(free, key=lambda each: each in self._last)
+            gone[name] = gone.get(name, np.False_) | follows
+            self._beside.setdefault((dependency.name, name), {})[dependency.given] = None
+            return True
+        if dependency.by_count or not set(dependency.given) <= self._homes:
+            return False
+        codes = self._dependencies.codes.together(dependency.given)
+        gone[dependency.name] = gone[dependency.name] | np.isin(codes, codes[follows])
+        return True
+
+    def _of_unpublished_codes(self, dependency: Dependency, gone: Hidden) -> NDArray[np.bool_]:
+        """Suppressed cells beside a code that no published cell explains: who knows the codes reads them."""
+        (other,) = dependency.given
+        codes, hidden = self._dependencies.codes, gone[dependency.name]
+        beside = np.zeros(self._n, dtype=np.bool_)
+        if other in self._homes or other in self._never:
+            return beside
+        values, given = codes.of(dependency.name), codes.of(other)
+        there = (given >= 0) & (values >= 0) & ~gone.get(other, np.False_)
+        explained = np.zeros(codes.distinct(other), dtype=np.bool_)
+        explained[given[there & ~hidden]] = True
+        beside[there & hidden] = ~explained[given[there & hidden]]
+        return beside & ~self._singles.unchanged_by_suppression((other,))
+
+    def _protected_from_values(self, name: str, gone: Hidden) -> bool:
+        """Suppress single values that give cells away, then pairs; whether there was anything to suppress."""
+        changed = False
+        lost = np.zeros(self._n, dtype=np.bool_)
+        for size in (1, 2):
+            for given in self._singles.given(name, size):
+                rows = self._singles.disclosing_records(name, given, gone)
+                if size == 1 and given[0] not in self._never:
+                    rows = np.union1d(rows, self._singles.unexplained(name, given[0], gone))
+                # Where one value gives the cell away for good, suppressing another is of no use.
+                rows = rows[~lost[rows]]
+                for one in sorted((each for each in given if each not in self._never), key=self._last.__contains__):
+                    able = rows[~self._singles.unchanged_by_suppression((one,))[rows]]
+                    if len(able):
+                        gone[one] = gone.get(one, np.zeros(self._n, dtype=np.bool_)).copy()
+                        gone[one][able] = True
+                        self._beside.setdefault((name, one), {})[given] = None
+                        changed = True
+                    rows = np.setdiff1d(rows, able, assume_unique=True)
+                if len(rows) and set(given) <= self._homes:
+                    homes = self._dependencies.codes.together(given)
+                    more = np.isin(homes, homes[rows]) & ~gone[name]
+                    gone[name] = gone[name] | more
+                    changed |= bool(more.any())
+                lost[rows] = True
+        return changed
+
+    def _follows(self, dependency: Dependency, gone: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.bool_]:
+        """Suppressed cells that other records show: nearly all that are equal in what determines it; shape (n,)."""
+        codes = self._dependencies.codes
+        values, hidden = codes.of(dependency.name), gone[dependency.name]
+        given = codes.together(dependency.given)
+        for name in dependency.given:
+            given = np.where(gone[name], -1, given) if name in gone else given
+        if dependency.by_count:
+            counts = np.bincount(given[given >= 0], minlength=1)
+            given = np.where(given >= 0, counts[given], -1)
+        asked = hidden & (given >= 0) & (values >= 0)
+        follows = np.zeros(self._n, dtype=np.bool_)
+        if not asked.any():
+            return follows
+        wanted = np.zeros(int(given.max()) + 1, dtype=np.bool_)
+        wanted[given[asked]] = True
+        seen = ~hidden & (values >= 0) & (given >= 0)
+        seen &= wanted[given]
+        records = np.bincount(given[seen], minlength=len(wanted))
+        width = int(values.max()) + 1
+        pairs, counted = np.unique(given[seen] * width + values[seen], return_counts=True)
+        own = given[asked] * width + values[asked]
+        place = np.minimum(np.searchsorted(pairs, own), max(len(pairs) - 1, 0))
+        same = np.where(pairs[place] == own, counted[place], 0) if len(pairs) else np.zeros(len(own), dtype=np.int64)
+        others = records[given[asked]]
+        follows[asked] = (others > 0) & (same >= CERTAIN * others)
+        return follows

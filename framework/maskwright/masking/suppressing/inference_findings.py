@@ -1,0 +1,157 @@
+"""Findings about suppressed cells: derivable ones, undecided ones, and complementary cells of other variables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.data.dependencies import implied_by_neighbours
+from maskwright.edits.expression import MissingAs, nodes
+from maskwright.foundation.doubts import Doubt
+from maskwright.masking.suppressing.dependency_inference import describe_paths, remedy_of_paths, remedy_of_variable
+from maskwright.masking.suppressing.published_cells import MOST_EFFORT
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.edits.edit_set import EditSet
+    from maskwright.masking.suppressing.complementary_suppression import Complement
+    from maskwright.masking.suppressing.dependency_inference import Readable
+    from maskwright.planning.plan import Plan
+
+
+def following_doubts(
+    hidden: Mapping[str, NDArray[np.bool_]],
+    by_edits: Complement,
+    read_off: Readable,
+    edits: EditSet,
+    shown: Dataset,
+    keys: Collection[str],
+) -> Iterator[Doubt]:
+    """Doubts about the suppressed cells of each variable.
+
+    `hidden`: suppressed cells; shape (n,). `by_edits`: what edits say of them. `read_off`: what the other records say
+    of them. `shown`: as it would be published without suppression: a variable with one category for all has nothing to
+    hide. `keys`: variables that steps suppress; the others went beside them.
+    """
+    unanalysed = [edit.name for edit in edits if edit.engine is not None and edit.severity == "error"]
+    for name, gone in hidden.items():
+        total = int(gone.sum())
+        if not total or len(shown[name].variable.categories) == 1:
+            continue
+        if known := by_edits.known.get(name, 0):
+            said = (
+                f"{known} of {total} suppressed cells have one possible value only, by the edits alone or by cells "
+                "that are empty as suppressed ones are"
+            )
+            hint = (
+                "Suppress another key, look whether the edits say more than may be known, or give the variables with "
+                "empty cells that these edits read `suppressed_as`."
+            )
+            yield Doubt("suppressed-cells-follow", name, said, known, total, hint=hint)
+        if name in read_off.left:
+            ways = read_off.by[name]
+            hint = remedy_of_paths(name, ways, is_key=name in keys)
+            count = int(read_off.left[name].sum())
+            yield Doubt("suppressed-cells-follow", name, describe_paths(ways, total), count, total, hint=hint)
+        told = by_edits.told.get(name, np.False_) | read_off.told.get(name, np.False_)
+        if count := int(np.sum(told)):
+            said = (
+                f"{count} of {total} suppressed cells follow from what is empty beside them: for no other value, and "
+                "in no other record, would that be empty"
+            )
+            own = remedy_of_variable(name, is_key=name in keys)
+            hint = f"{own}; or ask for a larger k: with more cells none stands alone."
+            yield Doubt("suppressed-cells-follow", name, said, count, total, hint=hint)
+        if undecided := by_edits.undecided.get(name, 0):
+            said = f"of {undecided} of {total} suppressed cells it is not decided whether edits give them away"
+            if name in by_edits.given_up:
+                said += f": the search ends after {MOST_EFFORT:,} conditions for one record"
+            yield Doubt("suppressed-cells-undecided", name, said, undecided, total)
+        if unanalysed:
+            yield Doubt(
+                "suppressed-cells-undecided",
+                name,
+                f"whether {', '.join(unanalysed)} gives its {total} suppressed cells away is not known: only an engine "
+                "understands the test",
+                total,
+                total,
+                hint="State the test in the subset that is understood, or give it `severity: warning`.",
+            )
+
+
+def lost_code_doubts(lost: Mapping[str, NDArray[np.bool_]], edits: EditSet) -> Iterator[Doubt]:
+    """Doubts about missing codes that are suppressed, where edits say in which records a code stands.
+
+    `lost`: cells that lost their missing code; shape (n,).
+    """
+    for name, gone in lost.items():
+        asking = [
+            edit.name
+            for edit in edits
+            if any(isinstance(node, MissingAs) and node.operand.name == name for node in nodes(edit.expression))
+        ]
+        if asking:
+            total = int(gone.sum())
+            said = f"whether {', '.join(asking)} gives {total} suppressed missing codes away is not known"
+            hint = f"Make one of the codes of {name} before, or leave the edit out if it holds by definition alone."
+            yield Doubt("suppressed-cells-undecided", name, said, total, total, hint=hint)
+
+
+def order_doubts(shown: Dataset, masked: Dataset) -> Iterator[Doubt]:
+    """Doubts about suppressed cells that stand between records with their own value, in the order of the original.
+
+    `shown`: the records as they would be published without suppression, in the order in which they are. `masked`: the
+    same records with suppressed cells.
+    """
+    for column in masked:
+        name, hidden = column.name, column.missing & ~shown[column.name].missing
+        told = implied_by_neighbours(shown, name, hidden) if hidden.any() else hidden
+        if told.any():
+            count, total = int(told.sum()), int(hidden.sum())
+            said = f"{count} of {total} suppressed cells stand between records with the same value: the file is sorted"
+            hint = "Publish the records in random order: `release: {order: random}`."
+            yield Doubt("suppressed-cells-follow", name, said, count, total, hint=hint)
+
+
+def complementary_cells(plan: Plan, hidden: Mapping[str, NDArray[np.bool_]]) -> dict[str, tuple[str, ...]]:
+    """Variables that no step suppresses, with those beside whose suppressed cells theirs went.
+
+    `hidden`: suppressed cells; shape (n,).
+    """
+    asked = {name: hidden[name] for name in primary_suppressions(plan) if name in hidden}
+    return {name: complementary_to(gone, asked, {}) for name, gone in hidden.items() if name not in asked}
+
+
+def primary_suppressions(plan: Plan) -> tuple[str, ...]:
+    """Variables of which steps suppress cells for reasons of their own."""
+    named = {
+        name for group in plan.groups if "cells" in plan.steps[group.step - 1].method.removes
+        for name in group.variables
+    }  # fmt: skip
+    return tuple(name for name in plan.variables if name in named)
+
+
+def complementary_to(
+    gone: NDArray[np.bool_], suppressed: Mapping[str, NDArray[np.bool_]], others: Mapping[str, NDArray[np.bool_]]
+) -> tuple[str, ...]:
+    """Variables beside whose suppressed cells others went: the fewest that account for them, those with most first.
+
+    `gone`: cells of a variable that no step suppresses; shape (n,). `suppressed`: cells of the same records that steps
+    suppress; shape (n,). `others`: cells of other records, said of these: of a household any of its members; shape
+    (n,).
+    """
+    found: list[str] = []
+    cells, left = {**others, **suppressed}, gone.copy()
+    while left.any():
+        counts = {name: (int(np.count_nonzero(own & left)), name in suppressed) for name, own in cells.items()}
+        name = max(counts, key=lambda each: counts[each], default=None)
+        if name is None or not counts[name][0]:
+            break
+        found.append(name)
+        left &= ~cells[name]
+    return tuple(found)

@@ -1,0 +1,163 @@
+"""Rules for data with suppressed cells, and the rule set that is published with the data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.data.variable import SUPPRESSED
+from maskwright.edits.algebra.classify import classify
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.expression import (
+    And,
+    Comparison,
+    Function,
+    IfThen,
+    IsMissing,
+    MissingAs,
+    Not,
+    Or,
+    Text,
+    VariableReference,
+    nodes,
+)
+from maskwright.edits.languages.conversion.converted import Inexpressible
+from maskwright.edits.languages.conversion.xpath_text import xpath_text
+from maskwright.foundation.errors import EditError
+from maskwright.plugins.guarding.call import broke_contract
+from maskwright.plugins.guarding.origin import origin_of
+from maskwright.plugins.registry import find_rule_writer
+from maskwright.plugins.rules import RulesFor
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Column
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.expression import Expression
+    from maskwright.plugins.rules import RuleWriter
+
+
+def not_applicable(edits: EditSet, cells: Mapping[str, NDArray[np.bool_]]) -> dict[str, int]:
+    """Records in which a cell that an edit reads was suppressed, for the edits that have any."""
+    counts: dict[str, int] = {}
+    for edit in edits:
+        gone = [cells[name] for name in edit.variables if name in cells]
+        count = int(np.sum(np.logical_or.reduce(gone))) if gone else 0
+        if count:
+            counts[edit.name] = count
+    return counts
+
+
+def when_present(edits: EditSet, suppressed: Collection[str]) -> EditSet:
+    """Edits to publish: those that read a suppressed variable hold ``when`` these variables are present.
+
+    A rule in YAML gets a condition ``when: V1 is not missing``. A test in XPath is true of a record in which one of
+    the variables is absent or empty: without that, ``number('')`` is NaN and the test would fail.
+
+    Returns names and order kept. Tests that only an engine understands are left as they are.
+    """
+    return EditSet(tuple(_guarded(edit, suppressed) for edit in edits), edits.notes)
+
+
+def _guarded(edit: Edit, suppressed: Collection[str]) -> Edit:
+    names = [name for name in edit.variables if name in suppressed]
+    if not names or edit.engine is not None:
+        return edit
+    if edit.binding == "xpath1":
+        return _guarded_test(edit, names)
+    present = _joined([_there(name, edit) for name in names])
+    rule = edit.expression
+    if edit.when is not None and isinstance(rule, IfThen):
+        present, rule = _joined([present, edit.when]), rule.consequent
+    expression = IfThen(present, rule)
+    said = " and ".join(_presence_test(name, edit) for name in names)
+    parts, text = classify(expression, edit.place), f"when {said}: {edit.text}"
+    return replace(edit, expression=expression, when=present, parts=parts, text=text)
+
+
+def _there(name: str, edit: Edit) -> Expression:
+    """Condition that a cell is not suppressed: it has a value, or a missing code that the edit asks for."""
+    variable = VariableReference(name)
+    present = Not(IsMissing(variable))
+    meanings = _meanings(name, edit)
+    return Or((present, *(MissingAs(variable, meaning) for meaning in meanings))) if meanings else present
+
+
+def _presence_test(name: str, edit: Edit) -> str:
+    meanings = _meanings(name, edit)
+    either = [f"{name} is not missing", *(f"{name} is {meaning!r}" for meaning in meanings)]
+    return f"({' or '.join(either)})" if meanings else either[0]
+
+
+def _meanings(name: str, edit: Edit) -> tuple[str, ...]:
+    found = (node for node in nodes(edit.expression) if isinstance(node, MissingAs) and node.operand.name == name)
+    return tuple(dict.fromkeys(node.meaning for node in found if node.meaning != SUPPRESSED))
+
+
+def _guarded_test(edit: Edit, names: Sequence[str]) -> Edit:
+    blank = [Comparison("==", Function("normalize-space", (VariableReference(name),)), Text("")) for name in names]
+    expression = Or((*blank, edit.expression))
+    try:
+        text = xpath_text(expression)
+    except Inexpressible:
+        text = " or ".join(f"normalize-space({name}) = ''" for name in names) + f" or ({edit.text})"
+    assertion = edit.assertion and replace(edit.assertion, test=text, report=False)
+    return replace(edit, expression=expression, parts=classify(expression, edit.place), text=text, assertion=assertion)
+
+
+def _joined(conditions: Sequence[Expression]) -> Expression:
+    flat = [each for one in conditions for each in (one.operands if isinstance(one, And) else (one,))]
+    return And(tuple(flat)) if len(flat) > 1 else flat[0]
+
+
+RECORD = "Record"
+
+
+def rule_file(path: Path, edits: EditSet, columns: Iterable[Column], record: str | None) -> tuple[str, tuple[str, ...]]:
+    """Text of the rule set in the language that the file's ending names, and notices.
+
+    Tests that only an engine understands cannot be written in another language: they are left out, and counted.
+
+    `path`: ``.sch``: Schematron; ``.yaml`` and ``.yml``: rules as text; other endings are those of rule writers.
+    `edits`: that hold in the published records. `columns`: of the published data: they give the decimals, the dates and
+    the codes for "no value". `record`: element of a record, where the data have one.
+    """
+    writer = find_rule_writer(path)
+    masked = tuple(columns)
+    decimals = {each.name: each.variable.decimals for each in masked if each.variable.is_numeric}
+    dates = {each.name: each.variable.date_text for each in masked if each.variable.is_date}
+    empty = {each.name: each.variable.empty_texts for each in masked}
+    about = RulesFor(record=record or RECORD, decimals=decimals, dates=dates, empty=empty)
+
+    nothing = _of_no_edits(writer, about)
+    sayable, unsaid = [], []
+    for edit in edits:
+        try:
+            alone = writer.write(EditSet((edit,)), about)
+        except EditError as error:
+            unsaid.append((edit, error))
+            continue
+        if alone.text == nothing and not alone.notes:
+            origin = origin_of(writer.write, "rule_writer", writer.name)
+            raise broke_contract(origin, f"left out the edit {edit.name!r}, and does not say so")
+        sayable.append(edit)
+    if unsaid and not sayable:
+        raise EditError([problem for _, error in unsaid for problem in error.problems])
+    return writer.write(EditSet(tuple(sayable)), about).text, tuple(
+        f"{path.name} has no edit {edit.name!r}, which holds as well: {error.problems[0].message}"
+        for edit, error in unsaid
+    )
+
+
+def _of_no_edits(writer: RuleWriter, about: RulesFor) -> str | None:
+    """Text of a file without edits; None: the language has none."""
+    try:
+        return writer.write(EditSet(), about).text
+    except EditError:
+        return None

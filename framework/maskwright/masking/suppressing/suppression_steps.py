@@ -1,0 +1,334 @@
+"""The last steps of a plan, those that only remove: they see values as they are published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright.data.record_groups import household_columns
+from maskwright.edits.edit_set import EditSet
+from maskwright.foundation.progress import Progress, part, silent, stage
+from maskwright.masking.context import in_published_terms
+from maskwright.masking.protecting.assembling import GroupResult, with_group
+from maskwright.masking.protecting.local import protect_group
+from maskwright.masking.protecting.variable_group import GroupWork
+from maskwright.masking.suppressing.complementary_suppression import Complement, complement, without_cells
+from maskwright.masking.suppressing.dependency_inference import Readable, Reader
+from maskwright.masking.suppressing.inference_findings import (
+    complementary_cells,
+    following_doubts,
+    lost_code_doubts,
+    primary_suppressions,
+)
+from maskwright.masking.suppressing.published_cells import in_published_detail
+from maskwright.masking.suppressing.published_rules import not_applicable, when_present
+from maskwright.planning.make_plan import with_fewer_records
+from maskwright.planning.model import key_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.foundation.doubts import Doubt
+    from maskwright.masking.context import MaskingContext, Standardisation
+    from maskwright.planning.plan import Plan
+
+
+_MOST_ROUNDS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Removal:
+    """What was taken away, and what is left.
+
+    `results`: one for each group of the last steps. `rows`: records left, as positions in the dataset that came in;
+    shape (m,). `edits`: that hold in what is published: `when` everything they read is there. `shown`: as it would be
+    published without suppression. `not_applicable`: records in which a cell that the edit reads was suppressed.
+    `suppressed`: for each variable with suppressed cells: how many, how many of them are complementary, and how many of
+    these because of dependencies in the data. `doubts`: suppressed cells that follow all the same, or perhaps do.
+    `stated`: the same edits as they hold without suppression. `again`: the steps that suppressed cells, for whoever
+    takes more of them. `beside`: variables with cells that went beside suppressed ones, and beside those of which.
+    """
+
+    data: Dataset
+    results: tuple[GroupResult, ...]
+    rows: NDArray[np.int64]
+    edits: EditSet
+    shown: Dataset
+    not_applicable: Mapping[str, int] = field(default_factory=dict)
+    suppressed: tuple[Mapping[str, Any], ...] = ()
+    notices: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    stated: EditSet = field(default_factory=lambda: EditSet(()))
+    again: SuppressedAgain | None = None
+    beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def remove(data: Dataset, standardisation: Standardisation, context: MaskingContext) -> Removal:
+    """Run the last steps of a plan."""
+    plan = context.plan
+    state = _State(data, data, np.arange(len(data)))
+    results: list[GroupResult] = []
+    suppressing: list[_Suppressing] = []
+    for number, step in enumerate(plan.steps[plan.shaping :], plan.shaping + 1):
+        (group,) = [each for each in plan.groups if each.step == number]
+        with stage(context.reporter, f"Removing, step {number}: {step.method.name}") as progress:
+            if state.data.origin is not None:
+                group = with_fewer_records(plan, group, context.original.taken(state.data.origin))
+            context = in_published_terms(context, state.shown)
+            work = GroupWork(
+                number, step.method, step.params, group.variables, group.operators, context.edits.on(group.variables),
+                group.strata.codes if group.strata is not None else np.zeros(len(state.data), dtype=np.int64),
+                step.companions,
+            )  # fmt: skip
+            with step.placed(f"step {number} ({step.method.name}): "):
+                result = protect_group(state.data, work, standardisation, context, part(progress, 0.0, 0.5))
+                if result.kept_rows is not None:
+                    state, suppressing = state.taken(result), []
+                else:
+                    keys = key_names(step, [plan.variables[name] for name in group.variables])
+                    suppressing.append(_Suppressing(work, keys, standardisation))
+                    before, share = state, part(progress, 0.5, 1.0)
+                    state = _suppress(state, result, suppressing[-1], context, share)
+                    state = _with_all_guarantees(before, state, suppressing, context)
+            results.append(result.without_cells())
+    if any(result.kept_rows is not None for result in results):
+        # Records that were left out are no longer among those that cells can be read off.
+        left = _reader(state, (), plan).left(state.hidden)
+        state = replace(state, read_off=replace(left, told=state.read_off.told))
+    context = in_published_terms(context, state.shown)
+    edits = context.edits
+    lost = state.lost_codes()
+    unsaid = joined_cells(state.hidden, lost)
+    return Removal(
+        state.data, tuple(results), state.rows,
+        when_present(edits, [name for name, gone in unsaid.items() if gone.any()]), state.shown,
+        not_applicable(edits, unsaid), tuple(state.suppressed()), tuple(state.said()),
+        (
+            *following_doubts(
+                state.hidden, state.by_edits, state.read_off, edits, state.shown, primary_suppressions(plan)
+            ),
+            *lost_code_doubts(lost, edits),
+        ),
+        edits,
+        SuppressedAgain(tuple(suppressing), context) if suppressing else None,
+        complementary_cells(plan, state.hidden),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """Records left: with suppressed cells (`data`) and without (`shown`)."""
+
+    data: Dataset
+    shown: Dataset
+    rows: NDArray[np.int64]
+    hidden: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    for_edits: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    for_dependencies: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    by_edits: Complement = field(default_factory=Complement)
+    read_off: Readable = field(default_factory=Readable)
+
+    def taken(self, result: GroupResult) -> _State:
+        rows = result.kept_rows
+        assert rows is not None
+        hidden, for_edits, for_dependencies, told, read = (
+            {name: gone[rows] for name, gone in each.items()}
+            for each in (self.hidden, self.for_edits, self.for_dependencies, self.by_edits.told, self.read_off.told)
+        )
+        return replace(
+            self, data=with_group(self.data, result), shown=self.shown.taken(rows), rows=self.rows[rows],
+            hidden=hidden, for_edits=for_edits, for_dependencies=for_dependencies,
+            by_edits=replace(self.by_edits, told=told), read_off=replace(self.read_off, told=read),
+        )  # fmt: skip
+
+    def with_cells(self, result: GroupResult) -> _State:
+        """After a method has suppressed cells."""
+        data, shown = with_group(self.data, result), in_published_detail(self.shown, result)
+        hidden = dict(self.hidden)
+        for variable in result.variables:
+            name = variable.name
+            gone = data[name].missing & ~shown[name].missing
+            # Missing codes that were suppressed: such a cell had no value.
+            gone |= self.hidden.get(name, np.False_) & shown[name].missing
+            if gone.any():
+                hidden[name] = gone
+        return replace(self, data=data, shown=shown, hidden=hidden)
+
+    def with_complement(self, found: Complement) -> _State:
+        """After cells were suppressed that edits would give others away by."""
+        found = replace(found, told=joined_cells(self.by_edits.told, found.told))
+        state = replace(self, for_edits=joined_cells(self.for_edits, found.cells), by_edits=found)
+        return state._without(found.cells)
+
+    def with_inferred_cells(self, found: Readable) -> _State:
+        """After cells were suppressed by which others could be read off."""
+        found = replace(found, told=joined_cells(self.read_off.told, found.told))
+        state = replace(self, for_dependencies=joined_cells(self.for_dependencies, found.cells), read_off=found)
+        return state._without(found.cells)
+
+    def _without(self, cells: Mapping[str, NDArray[np.bool_]]) -> _State:
+        return replace(self, data=without_cells(self.data, cells), hidden=joined_cells(self.hidden, cells))
+
+    def suppressed(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "variable": name,
+                "cells": int(gone.sum()),
+                "complementary": int(np.sum(self.for_edits.get(name, False) | self.for_dependencies.get(name, False))),
+                "for_dependencies": int(np.sum(self.for_dependencies.get(name, False))),
+            }
+            for name, gone in self.hidden.items()
+            if gone.any()
+        ]
+
+    def lost_codes(self) -> dict[str, NDArray[np.bool_]]:
+        return lost_codes(self.data, self.shown, self.hidden)
+
+    def said(self) -> Iterator[str]:
+        for each in self.suppressed():
+            read_off, edits = each["for_dependencies"], each["complementary"] - each["for_dependencies"]
+            besides = [f"{edits} of them lest edits give others away"] if edits else []
+            besides += [f"{read_off} of them lest others can be read off records that are alike"] if read_off else []
+            yield f"{each['cells']} cell(s) of {each['variable']} are suppressed" + "".join(f", {x}" for x in besides)
+        for name, gone in self.hidden.items():
+            there, cells = int(np.sum(gone | ~self.shown[name].missing)), int(gone.sum())
+            if 2 * cells > there:
+                # Rounded down: 100 % is all of them.
+                yield (
+                    f"{name}: {cells} of its {there} cells are suppressed ({100 * cells // there} %), so little can "
+                    "be analysed: recode it, ask for less with other keys, or leave it out of the release"
+                )
+        for name, gone in self.lost_codes().items():
+            yield f"{int(gone.sum())} missing code(s) of {name} are published as suppressed cells"
+
+
+def lost_codes(data: Dataset, shown: Dataset, hidden: Mapping[str, NDArray[np.bool_]]) -> dict[str, NDArray[np.bool_]]:
+    """Cells that were missing before, and whose missing code a method took away.
+
+    `data`, `shown`: with suppressed cells, and without. `hidden`: suppressed cells; shape (n,).
+    """
+    found: dict[str, NDArray[np.bool_]] = {}
+    for column in data:
+        before = shown[column.name]
+        if before.missing.any():
+            gone = before.missing & (column.missing_kinds() != before.missing_kinds())
+            gone &= ~hidden.get(column.name, np.False_)
+            found |= {column.name: gone} if gone.any() else {}
+    return found
+
+
+def joined_cells(
+    cells: Mapping[str, NDArray[np.bool_]], more: Mapping[str, NDArray[np.bool_]]
+) -> dict[str, NDArray[np.bool_]]:
+    """Cells of each variable that are in either, arrays of shape (n,)."""
+    return {**cells, **{name: cells.get(name, np.False_) | gone for name, gone in more.items()}}
+
+
+@dataclass(frozen=True, eq=False)
+class _Suppressing:
+    """A step that suppresses cells, as often as it has to be run."""
+
+    work: GroupWork
+    keys: Sequence[str]
+    standardisation: Standardisation
+
+    def again(self, state: _State, context: MaskingContext) -> GroupResult:
+        """What it takes away of what is left; whoever observes has been told of this step."""
+        return protect_group(state.data, self.work, self.standardisation, replace(context, observe=None))
+
+    def counts(self, before: _State, after: _State) -> bool:
+        """Whether cells went that it counts: of keys, or of sensitive variables."""
+        seen = [name for name in (*self.keys, *self.work.companions) if name in after.hidden]
+        return any(bool(np.any(after.hidden[name] != before.hidden.get(name, False))) for name in seen)
+
+
+@dataclass(frozen=True, eq=False)
+class SuppressedAgain:
+    """Steps that suppress cells, to be run again where cells go for reasons that they know nothing of."""
+
+    steps: tuple[_Suppressing, ...]
+    context: MaskingContext
+
+    def cells(
+        self, shown: Dataset, hidden: Mapping[str, NDArray[np.bool_]], lost: Mapping[str, NDArray[np.bool_]]
+    ) -> tuple[Mapping[str, NDArray[np.bool_]], Mapping[str, NDArray[np.bool_]]]:
+        """All cells that are suppressed, and codes that are lost, once every step has again what it promises.
+
+        `shown`: as it would be published without suppression. `hidden`, `lost`: suppressed cells, and cells whose
+        missing code was taken away; shape (n,).
+        """
+        gone = {name: each for name, each in joined_cells(hidden, lost).items() if name in shown}
+        state = _State(without_cells(shown, gone), shown, np.arange(len(shown)), hidden)
+        while True:
+            before = state
+            for step in self.steps:
+                state = state.with_cells(step.again(state, self.context))
+            if not any(step.counts(before, state) for step in self.steps):
+                return state.hidden, state.lost_codes()
+
+
+def _with_all_guarantees(
+    before: _State, state: _State, steps: Sequence[_Suppressing], context: MaskingContext
+) -> _State:
+    """After the last of these steps, run those again whose keys went with its cells, until none lacks anything."""
+    known = [*(before for _ in steps[1:]), state]
+    while waiting := [number for number, each in enumerate(steps) if each.counts(known[number], state)]:
+        number = waiting[0]
+        state = _suppress(state, steps[number].again(state, context), steps[number], context, silent)
+        known[number] = state
+    return state
+
+
+def _suppress(
+    state: _State, result: GroupResult, step: _Suppressing, context: MaskingContext, progress: Progress
+) -> _State:
+    """Complementary suppression after a step that suppresses; where it takes what that counts, the step runs again."""
+    weights = _weights(context.plan)
+    reader: Reader | None = None
+    for _ in range(_MOST_ROUNDS):
+        shown = state.shown
+        state = state.with_cells(result)
+        context = in_published_terms(context, state.shown)
+        certain = [edit for edit in context.edits if edit.severity == "error" and not edit.shadowed]
+        if reader is None or state.shown is not shown:
+            reader = _reader(state, step.keys, context.plan)
+        before = state
+        while True:
+            read_off = reader.complement(state.hidden)
+            state = state.with_inferred_cells(read_off)
+            found = complement(
+                state.shown, _constant_cells(state), certain, domain=context.domain, last=step.keys,
+                never=(*weights, *household_columns(state.shown, context.plan.untouched)), progress=progress,
+            )  # fmt: skip
+            state = state.with_complement(found)
+            if not found.cells:
+                break
+        if not step.counts(before, state):
+            return state
+        result = step.again(state, context)
+    raise AssertionError("suppression only ever grows, so it ends")
+
+
+def _constant_cells(state: _State) -> dict[str, NDArray[np.bool_]]:
+    """Suppressed cells of variables of several values: where all have one (`*`), everybody knows what was there."""
+    found = {}
+    for name, gone in state.hidden.items():
+        column = state.shown[name]
+        values = column.values[~column.missing]
+        if (len(values) and (values != values[0]).any()) or (gone & column.missing).any():
+            found[name] = gone
+    return found
+
+
+def _reader(state: _State, keys: Sequence[str], plan: Plan) -> Reader:
+    published = [name for name in state.shown.names if name not in plan.dropped]
+    return Reader(state.shown, published, keys, _weights(plan), household_columns(state.shown, plan.untouched))
+
+
+def _weights(plan: Plan) -> tuple[str, ...]:
+    return tuple(name for name, variable in plan.variables.items() if variable.role == "weight")

@@ -1,0 +1,313 @@
+"""Inference by values: single values, alone or in pairs, that determine a suppressed cell."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from maskwright.data.dependencies import BY_CHANCE, EXCEPTIONS, MOST_PAIRED, ValueCodes, groups_of_each
+from maskwright.masking.suppressing.published_cells import reads_suppressed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.dependencies import Spanning
+
+
+CERTAIN = 0.95
+"""Share of the published records with the same values that show the value of a suppressed cell when it is known."""
+
+FEWEST_EQUIVALENT = 10
+"""Published records that have to show it where one value, and not a whole variable, gives a cell away."""
+
+MOST_READ = 100_000_000
+"""Records times pairs of variables that are looked at for one variable; the pairs with the fewest values come first."""
+
+
+class SingleValues:
+    """Values of the variables of a file, and what other records with these values show.
+
+    `shown`: the records as they would be published without suppression. `spanning`: of joined records: what is asked,
+    and who bears witness.
+    """
+
+    def __init__(
+        self, shown: Dataset, columns: Sequence[str], codes: ValueCodes, spanning: Spanning | None = None
+    ) -> None:
+        self._spanning = spanning
+        self._shown, self._codes, self._n = shown, codes, len(shown)
+        self._columns = tuple(columns)
+        self._given: dict[tuple[str, int], tuple[tuple[str, ...], ...]] = {}
+        self._tried: dict[tuple[str, int], int] = {}
+        self._said: dict[str, NDArray[np.int64]] = {}
+        self._frequent: dict[str, tuple[NDArray[np.int64], int]] = {}
+        self._silent: dict[str, NDArray[np.bool_]] = {}
+        self._telling: dict[tuple[str, str], NDArray[np.bool_]] = {}
+        self._found: dict[tuple[str, tuple[str, ...]], tuple[tuple[int, ...], NDArray[np.int64]]] = {}
+        self._asked: dict[str, tuple[int, tuple[_Question, ...]]] = {}
+        self._parts: dict[tuple[_Question, str], tuple[int, tuple[NDArray[np.int64], NDArray[np.int64]]]] = {}
+
+    def given(self, name: str, size: int) -> tuple[tuple[str, ...], ...]:
+        """Variables, or pairs of them, whose values may give one away."""
+        if (name, size) not in self._given:
+            spanning = self._spanning
+            self._given[name, size] = tuple(
+                each for each in self._candidates(name, size) if spanning is None or spanning.infers_values(name, each)
+            )
+        return self._given[name, size]
+
+    def _candidates(self, name: str, size: int) -> Iterator[tuple[str, ...]]:
+        useful = [other for other in self._columns if other != name and self._values(other)[1] > 0]
+        if size == 1:
+            yield from ((other,) for other in useful)
+            return
+        chosen = sorted(useful, key=lambda each: self._values(each)[1])[:MOST_PAIRED]
+        pairs = sorted(itertools.combinations(chosen, 2), key=self._combined)
+        for pair in pairs[: max(MOST_READ // max(self._n, 1), 1)]:
+            if 1 < self._combined(pair) <= max(4 * self._n, 100_000):
+                yield pair
+
+    def unchanged_by_suppression(self, names: Sequence[str]) -> NDArray[np.bool_]:
+        """Records in which the cells of these variables look the same if they are suppressed; shape (n,)."""
+        found = np.ones(self._n, dtype=np.bool_)
+        for name in names:
+            if name not in self._silent:
+                self._silent[name] = reads_suppressed(self._shown[name])
+            found &= self._silent[name]
+        return found
+
+    def disclosing_records(
+        self, name: str, given: tuple[str, ...], hidden: Mapping[str, NDArray[np.bool_]]
+    ) -> NDArray[np.int64]:
+        """Records whose suppressed cell other records with the same values show, as positions, ascending.
+
+        At least `FEWEST_EQUIVALENT` published records have these values. Of the r of them, at most `EXCEPTIONS` of the
+        r (1 - p) that chance would let differ do, p being the share of records that show this cell's value; that all
+        are alike has by chance the probability p^(r - 1), which has to be below one in `BY_CHANCE` times the number of
+        values that are tried.
+
+        `hidden`: suppressed cells; shape (n,).
+        """
+        state = tuple(_state(hidden[each]) if each in hidden else 0 for each in (name, *given))
+        known = self._found.get((name, given))
+        if known is None or known[0] != state:
+            tests = self._tests(name, len(given))
+            found = [np.zeros(0, dtype=np.int64)]
+            for question in self._questions(name, hidden, state[0]):
+                seen, asked = (self._joined(question, given, hidden, state[1:], place) for place in (0, 1))
+                groups = None if self._spanning is None else self._spanning.witnesses(given)
+                shown = question.answered(seen, asked, self._widths(given), tests, groups)
+                found.append(question.asked[shown & self._are_there(question, given)])
+            known = self._found[name, given] = (state, np.unique(np.concatenate(found)))
+        return known[1]
+
+    def unexplained(self, name: str, other: str, hidden: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.int64]:
+        """Records whose suppressed cell another value tells that no published record shows beside it, as positions.
+
+        Who knows what the value means knows the cell: of ``rel`` 'child' all ages are suppressed.
+
+        `hidden`: suppressed cells; shape (n,).
+        """
+        found, given = self._codes.of(name), self._values(other)[0]
+        if (name, other) not in self._telling:
+            groups = None if self._spanning is None else self._spanning.witnesses((other,))
+            self._telling[name, other] = determining_values(given, found, self._tests(name, 1), groups)
+        asked = self._telling[name, other] & hidden[name] & ~hidden.get(other, np.False_)
+        if not asked.any():
+            return np.zeros(0, dtype=np.int64)
+        shown = (given >= 0) & (found >= 0) & ~hidden[name] & ~hidden.get(other, np.False_)
+        return np.flatnonzero(asked & ~np.isin(given, np.unique(given[shown])))
+
+    def _questions(self, name: str, hidden: Mapping[str, NDArray[np.bool_]], state: int) -> tuple[_Question, ...]:
+        """About suppressed values, of which records with a value tell, and about suppressed missing codes."""
+        known = self._asked.get(name)
+        if known is None or known[0] != state:
+            emptied, missing, valued = hidden[name], self._shown[name].missing, self._codes.of(name)
+            possible = [_Question(valued, np.flatnonzero(emptied & ~missing), np.flatnonzero(~emptied & ~missing))]
+            if missing.any():
+                rows = np.flatnonzero(emptied & missing)
+                possible.append(_Question(self._all(name), rows, np.flatnonzero(~emptied)))
+            known = self._asked[name] = (state, tuple(each for each in possible if len(each.asked)))
+            self._parts = {key: part for key, part in self._parts.items() if key[0] in known[1]}
+        return known[1]
+
+    def _are_there(self, question: _Question, given: tuple[str, ...]) -> NDArray[np.bool_]:
+        """Records asked about in which these variables are published, with values that are frequent."""
+        parts = (self._parts[question, name][1][1] < self._values(name)[1] for name in given)
+        return np.asarray(np.logical_and.reduce(list(parts)))
+
+    def _widths(self, given: tuple[str, ...]) -> int:
+        return math.prod(self._values(name)[1] + 1 for name in given)
+
+    def _joined(
+        self,
+        question: _Question,
+        given: tuple[str, ...],
+        hidden: Mapping[str, NDArray[np.bool_]],
+        states: tuple[int, ...],
+        place: int,
+    ) -> NDArray[np.int64]:
+        """Codes of the values of one variable or of two together, of the records that tell, or that are asked about."""
+        parts = []
+        for name, state in zip(given, states, strict=True):
+            known = self._parts.get((question, name))
+            if known is None or known[0] != state:
+                published = self._published(name, hidden)
+                published = np.where(published < 0, self._values(name)[1], published)
+                known = self._parts[question, name] = (state, (published[question.seen], published[question.asked]))
+            parts.append(known[1][place])
+        if len(parts) == 1:
+            return parts[0]
+        # The last code of each is none: any other could be told from it.
+        return parts[0] * (self._values(given[1])[1] + 1) + parts[1]
+
+    def _published(self, name: str, hidden: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.int64]:
+        """Codes of frequent values and missing codes as they are published, -1 where there is none."""
+        values = self._values(name)[0]
+        if name not in hidden:
+            return values
+        same = self.unchanged_by_suppression((name,))
+        # A suppressed cell says what an empty one does where both are written alike.
+        alike = values[np.argmax(same)] if same.any() else -1
+        return np.where(hidden[name], alike, values)
+
+    def _values(self, name: str) -> tuple[NDArray[np.int64], int]:
+        """Codes 0, 1, ... of values and missing codes that enough records have, -1 for others; and how many."""
+        if name not in self._frequent:
+            said = self._all(name)
+            often = np.bincount(said[said >= 0], minlength=1) >= FEWEST_EQUIVALENT
+            codes = np.append(np.where(often, np.cumsum(often) - 1, -1), -1)
+            self._frequent[name] = codes[said], int(often.sum())
+        return self._frequent[name]
+
+    def _all(self, name: str) -> NDArray[np.int64]:
+        """Codes of values, and behind them of the texts of cells without one."""
+        if name not in self._said:
+            column, codes = self._shown[name], self._codes.of(name)
+            if column.missing.any():
+                texts = column.nothing(slice(None)).fill_null("").filter(pa.array(column.missing)).dictionary_encode()
+                codes = codes.copy()
+                codes[column.missing] = self._codes.distinct(name) + np.asarray(texts.indices)
+            self._said[name] = codes
+        return self._said[name]
+
+    def _combined(self, names: Sequence[str]) -> int:
+        return math.prod(self._values(name)[1] for name in names)
+
+    def _tests(self, name: str, size: int) -> int:
+        """Values that are tried: no more than the file has room for."""
+        if (name, size) not in self._tried:
+            most = self._n // FEWEST_EQUIVALENT
+            self._tried[name, size] = max(sum(min(self._combined(each), most) for each in self.given(name, size)), 1)
+        return self._tried[name, size]
+
+
+class _Question:
+    """Cells that are asked about, and the records that tell.
+
+    `cells`: codes of what is asked for; shape (n,). `asked`, `seen`: positions of the records that are asked about, and
+    of those that tell.
+    """
+
+    def __init__(self, cells: NDArray[np.int64], asked: NDArray[np.int64], seen: NDArray[np.int64]) -> None:
+        self.asked, self.seen = asked, seen
+        # Only values that are asked about are told apart; all others are the last.
+        distinct, self._own = np.unique(cells[asked], return_inverse=True)
+        place = np.full(int(cells.max(initial=0)) + 1, len(distinct), dtype=np.int64)
+        place[distinct] = np.arange(len(distinct))
+        self._width = len(distinct) + 1
+        self._cells = place[cells[seen]]
+        self._shares = np.bincount(self._cells, minlength=self._width) / max(len(seen), 1)
+
+    def answered(
+        self,
+        seen: NDArray[np.int64],
+        asked: NDArray[np.int64],
+        values: int,
+        tests: int,
+        groups: NDArray[np.int64] | None = None,
+    ) -> NDArray[np.bool_]:
+        """Which of the cells that are asked about the records with the same value show.
+
+        `seen`, `asked`: values of the records that tell, and of those that are asked about. `values`: how many there
+        may be. `groups`: of all records: those of one group bear witness once; shape (n,).
+        """
+        cells = self._cells
+        groups = None if groups is None else groups[self.seen]
+        if values * self._width > 4 * len(seen) + 1_000_000:
+            # Room for the values that are asked about only.
+            distinct, asked = np.unique(asked, return_inverse=True)
+            wanted = np.full(values, -1, dtype=np.int64)
+            wanted[distinct] = np.arange(len(distinct))
+            told = np.flatnonzero(wanted[seen] >= 0)
+            seen, cells, values = wanted[seen[told]], cells[told], len(distinct)
+            groups = None if groups is None else groups[told]
+            sizes = np.bincount(seen, minlength=values)[asked]
+            same = _counts(seen * self._width + cells, asked * self._width + self._own, values * self._width)
+        else:
+            counts = np.bincount(seen * self._width + cells, minlength=values * self._width)
+            table = counts.reshape(values, self._width)
+            sizes, same = table.sum(axis=1)[asked], table[asked, self._own]
+        share = self._shares[self._own]
+        # Of what no record shows, `same` is 0.
+        witnesses = sizes if groups is None else groups_of_each(seen, groups, values)[asked]
+        unlikely = -np.log(np.maximum(share, 1 / (len(self._cells) + 1)))
+        by_chance = (witnesses - 1) * unlikely < math.log(BY_CHANCE * tests)
+        allowed = EXCEPTIONS * (sizes - 1) * (1 - share)
+        enough = (sizes >= FEWEST_EQUIVALENT) & (same >= CERTAIN * sizes)
+        return np.asarray(enough & (sizes - same <= allowed) & ~by_chance & (share < 1))
+
+
+def determining_values(
+    given: NDArray[np.int64], found: NDArray[np.int64], tests: int, groups: NDArray[np.int64] | None = None
+) -> NDArray[np.bool_]:
+    """Records whose `given` has a value that implies their `found`; see `SingleValues.disclosing_records`; shape (n,).
+
+    `given`, `found`: codes 0, 1, ..., -1 where missing: such records tell nothing; shape (n,). `groups`: of the
+    records: those of one group bear witness once; shape (n,).
+    """
+    there = np.flatnonzero((given >= 0) & (found >= 0))
+    told = np.zeros(len(given), dtype=np.bool_)
+    if len(there):
+        question = _Question(found, there, there)
+        told[there] = question.answered(given[there], given[there], int(given.max()) + 1, tests, groups)
+    return told
+
+
+def _state(cells: NDArray[np.bool_]) -> int:
+    return hash(np.packbits(cells).tobytes())
+
+
+def _counts(pairs: NDArray[np.int64], asked: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """How often each of the asked numbers below `most` is among the pairs."""
+    if most <= 4 * len(pairs) + 1_000_000:
+        return np.bincount(pairs, minlength=most)[asked]
+    found, counted = np.unique(pairs, return_counts=True)
+    places = np.minimum(np.searchsorted(found, asked), max(len(found) - 1, 0))
+    return np.where(found[places] == asked, counted[places], 0) if len(found) else np.zeros_like(asked)
+
+
+def majority_values(given: NDArray[np.int64], found: NDArray[np.int64], seen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """What nearly all that are seen, and have the same `given`, have; -1 where nearly all do not agree.
+
+    `given`, `found`: codes 0, 1, ..., -1 where there is none; shape (groups,). `seen`: groups, or records, of which
+    both are published; shape (groups,).
+    """
+    told = np.full(len(given), -1, dtype=np.int64)
+    both = seen & (given >= 0) & (found >= 0)
+    if not both.any():
+        return told
+    width = int(found[both].max()) + 1
+    pairs, counts = np.unique(given[both] * width + found[both], return_counts=True)
+    sizes = np.bincount(given[both])
+    sure = counts >= CERTAIN * sizes[pairs // width]
+    by_given = np.full(int(given.max()) + 1, -1, dtype=np.int64)
+    by_given[pairs[sure] // width] = pairs[sure] % width
+    return np.where(given >= 0, by_given[np.maximum(given, 0)], -1)

@@ -1,0 +1,335 @@
+"""Inference by weights: cells and categories that sampling weights of strata disclose."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from maskwright.data.dependencies import BY_CHANCE, FEW_VALUES, ValueCodes, determines, groups_of_each
+from maskwright.foundation.doubts import Doubt
+from maskwright.masking.suppressing.value_inference import CERTAIN, determining_values, majority_values
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.planning.plan import Plan
+
+    Codes = NDArray[np.int64]
+
+
+def consistent_values(
+    given: NDArray[np.int64], found: NDArray[np.int64], tests: int, groups: NDArray[np.int64] | None = None
+) -> NDArray[np.bool_]:
+    """Values of `given` whose records all have one `found`, where that is beyond chance for the values as a whole.
+
+    The records of a value are of one category by chance with probability ``q = sum_c p_c^w``, w being their number and
+    p_c the share of category c. Were categories given to the records at random, the mean of the product over all values
+    of ``1 / (2 q) + 1 / 2`` where they are of one category, and of ``1 / 2`` where they are not, would be 1, so that it
+    exceeds `BY_CHANCE` times `tests` with no more than the inverse of that as probability (Markov). If it does, values
+    tell whose records are of one category, and would by chance be so with ``q <= 1 - CERTAIN`` at most.
+
+    `given`, `found`: codes 0, 1, ..., -1 where missing: such records tell nothing; shape (n,). `tests`: variables and
+    parts of the file of which this is asked. `groups`: of the records: those of one group bear witness once; shape
+    (n,). Returns for each code of `given`; shape (m,).
+    """
+    counted = int(given.max(initial=-1)) + 1
+    both = (given >= 0) & (found >= 0)
+    values, categories = given[both], found[both]
+    if not len(values):
+        return np.zeros(counted, dtype=np.bool_)
+    witnesses = (
+        np.bincount(values, minlength=counted) if groups is None else groups_of_each(values, groups[both], counted)
+    )
+    least, most = np.full(counted, np.iinfo(np.int64).max), np.full(counted, -1)
+    np.minimum.at(least, values, categories)
+    np.maximum.at(most, values, categories)
+    alike = least == most
+    shares = np.bincount(categories) / len(categories)
+    shares = shares[shares > 0]
+    sizes, places = np.unique(witnesses, return_inverse=True)
+    chance = np.array([float((shares**size).sum()) for size in sizes])[places]
+    # A value of one record, or of one group, has a chance of 1: it says nothing, for or against.
+    asked = witnesses > 1
+    gains = np.where(alike, 0.5 / np.maximum(chance, 1e-300), 0.0) + 0.5
+    if float(np.log(gains[asked]).sum()) < math.log(BY_CHANCE * tests):
+        return np.zeros(counted, dtype=np.bool_)
+    return np.asarray(asked & alike & (chance <= 1.0 - CERTAIN))
+
+
+DECIMALS = 5
+"""Of factors that are told apart."""
+
+REMEDY = (
+    "Draw by strata whose cells are not suppressed, or leave the weights out (`role: identifier`), or as they are "
+    "(`adjust_weights: false`)."
+)
+
+OF_VALUES = (
+    "Suppress other variables, recode until records of one category have the weights of others, leave the weights out "
+    "(`role: identifier`), or publish weights that strata share: calibrated, or rounded in the file itself."
+)
+
+
+def factors_of_weights(before: Dataset, after: Dataset) -> dict[str, NDArray[np.float64]]:
+    """What the weights of each record were multiplied by, of weights that were multiplied by several factors."""
+    found = {}
+    for column in after:
+        if column.variable.role != "weight" or column.name not in before or not column.variable.is_numeric:
+            continue
+        own = before[column.name]
+        there = ~column.missing & ~own.missing & (own.values > 0)
+        factor = np.full(len(after), np.nan)
+        factor[there] = np.round(column.values[there] / own.values[there], DECIMALS)
+        if len(np.unique(factor[there])) > 1:
+            found[column.name] = factor
+    return found
+
+
+def weight_doubts(weights: str, factor: NDArray[np.float64], before: Dataset, after: Dataset) -> Iterator[Doubt]:
+    """Doubts about suppressed cells that the factor of a record's weight shows.
+
+    `factor`: NaN where there is no weight; shape (n,). `before`, `after`: the same n records, as they were, and with
+    the cells that are empty in the release.
+    """
+    given = weight_codes(factor)
+    tests = 2 * max(len(before.columns), 1)
+    for name, gone, values, shown in _suppressed_variables(given, before, after):
+        tells = np.ones(len(given), dtype=np.bool_)
+        if not determines(given, shown, tests):
+            some = determining_values(given, shown, tests * len(given))
+            tells = np.isin(given, given[some & (given >= 0)]) | consistent_values(given, shown, tests)[given]
+        read = gone & tells & (values >= 0) & (majority_values(given, shown, shown >= 0) == values)
+        if count := int(read.sum()):
+            total = int(gone.sum())
+            said = (
+                f"{count} of {total} suppressed cells can be read off {weights}, whose values were divided by "
+                f"another share where {name} is another"
+            )
+            yield Doubt("suppressed-cells-follow", name, said, count, total, hint=REMEDY)
+
+
+def same_weight_doubts(
+    weights: str,
+    values: NDArray[np.float64],
+    before: Dataset,
+    after: Dataset,
+    groups: NDArray[np.int64] | None = None,
+) -> Iterator[Doubt]:
+    """Doubts about suppressed cells that weights tell together, too few records of each weight to say so alone.
+
+    What one weight tells by itself is found where cells are suppressed.
+
+    `values`: as they are published, NaN where there is none; shape (n,). `before`, `after`: the same n records, as they
+    were, and with the cells that are empty in the release. `groups`: of the records: those of one group bear witness
+    once; shape (n,).
+    """
+    given = weight_codes(values)
+    for name, gone, found, shown in _suppressed_variables(given, before, after):
+        tells = consistent_values(given, shown, max(len(before.columns), 1), groups)[given]
+        read = gone & tells & (found >= 0) & (majority_values(given, shown, shown >= 0) == found)
+        if count := int(read.sum()):
+            total = int(gone.sum())
+            said = (
+                f"{count} of {total} suppressed cells can be read off {weights}: the records with the same weight, "
+                "but for these, all show the same"
+            )
+            yield Doubt("suppressed-cells-follow", name, said, count, total, hint=OF_VALUES)
+
+
+def _suppressed_variables(
+    given: NDArray[np.int64], before: Dataset, after: Dataset
+) -> Iterator[tuple[str, NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]]:
+    """Variables with suppressed cells in records that have a weight: these cells, what all have, and what is shown."""
+    codes, published = ValueCodes(before), ValueCodes(after)
+    for column in after:
+        name = column.name
+        if name not in before or column.variable.role == "weight":
+            continue
+        gone = column.missing & ~before[name].missing
+        if not (gone & (given >= 0)).any():
+            continue
+        values = _in_published_terms(codes.of(name), published.of(name))
+        yield name, gone, values, np.where(~gone & (values >= 0), values, -1)
+
+
+def weight_codes(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Codes 0, 1, ... of weights, or of what they were multiplied by; -1 for NaN.
+
+    `values`: shape (n,).
+    """
+    codes = np.full(len(values), -1, dtype=np.int64)
+    known = np.isfinite(values)
+    codes[known] = np.unique(values[known], return_inverse=True)[1]
+    return codes
+
+
+def _in_published_terms(values: NDArray[np.int64], published: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Codes of the categories that records have, or would have, where a recoding publishes each value as one."""
+    both = (values >= 0) & (published >= 0)
+    pairs = np.unique(np.stack((values[both], published[both])), axis=1)
+    distinct = int(values.max(initial=-1)) + 1
+    if len(np.unique(pairs[0])) < pairs.shape[1]:
+        return values
+    # A value that no record shows is one of its own.
+    terms = np.arange(distinct, dtype=np.int64) + int(published.max(initial=-1)) + 1
+    terms[pairs[0]] = pairs[1]
+    return np.where(values >= 0, terms[np.maximum(values, 0)], -1) if distinct else values
+
+
+class PublishedWeights(NamedTuple):
+    """Weights as they are published.
+
+    `values`: NaN where there is none; shape (n,). `factor`: what each was multiplied by, where that was not the same
+    for all; shape (n,).
+    """
+
+    name: str
+    values: NDArray[np.float64]
+    factor: NDArray[np.float64] | None = None
+
+    def taken(self, rows: NDArray[np.int64]) -> PublishedWeights:
+        """Weights of these records."""
+        return self._replace(values=self.values[rows], factor=None if self.factor is None else self.factor[rows])
+
+
+def published_weights(before: Dataset, after: Dataset) -> list[PublishedWeights]:
+    """Weights of a file, each with what it was multiplied by."""
+    factors = factors_of_weights(before, after)
+    return [
+        PublishedWeights(
+            column.name, np.where(column.missing, np.nan, column.values).astype(np.float64), factors.get(column.name)
+        )
+        for column in after
+        if column.variable.role == "weight" and column.variable.is_numeric
+    ]
+
+
+def masked_categories(plan: Plan) -> tuple[str, ...]:
+    """Variables that steps recode or perturb, and not only empty; none where records are drawn anew."""
+    if plan.draws_records:
+        return ()
+    named = {
+        name
+        for group in plan.groups
+        for step in (plan.steps[group.step - 1],)
+        if step.changes_cells and ("detail" in step.method.removes or not step.only_removes)
+        for name in group.variables
+    }
+    return tuple(name for name, each in plan.variables.items() if name in named and not each.as_is)
+
+
+def strata_doubts(
+    weights: PublishedWeights, names: Collection[str], before: Dataset, after: Dataset, groups: Codes | None = None
+) -> Iterator[Doubt]:
+    """Doubts about masked categories whose originals the weights tell.
+
+    A cell is asked about where its published category alone does not tell the original one: of fewer than
+    `single_values.CERTAIN` of the records that are published with that category it is the original. The weights tell it
+    if they determine the original categories (`determines`), of all records or of those with its published category, or
+    if its weight is one of the single values that tell (`telling_values`), and if nearly all records with the same
+    weight had the original category that this one had. A weight that one record alone has, or one group, tells nothing:
+    so calibrated weights do not. The same is asked of what the weights were multiplied by.
+
+    `names`: variables that steps recode or perturb. `before`, `after`: the same n records: original, and released.
+    Variables of more than `FEW_VALUES` values are amounts. `groups`: of the records: those of one group have the same
+    weight, and bear witness once; shape (n,).
+    """
+    originals, published = ValueCodes(before), ValueCodes(after)
+    asked = [
+        name
+        for name in names
+        if name in before and name in after and before[name].variable.role not in ("weight", "identifier")
+        and all(1 <= codes.distinct(name) <= FEW_VALUES for codes in (originals, published))
+    ]  # fmt: skip
+    for name in asked:
+        values, shown = originals.of(name), published.of(name)
+        there = (values >= 0) & (shown >= 0)
+        open_ = there & (majority_values(shown, values, there) != values)
+        if not open_.any():
+            continue
+        tests = 2 * len(asked) * (1 + published.distinct(name))
+        by_value, by_factor = (
+            np.zeros(len(values), dtype=np.bool_)
+            if given is None
+            else open_ & _disclosed_records(weight_codes(given), values, np.where(there, shown, -1), tests, groups)
+            for given in (weights.values, weights.factor)
+        )
+        if count := int((by_value | by_factor).sum()):
+            total = int(open_.sum())
+            message = _disclosure_message(weights.name, name, by_value, by_factor, total)
+            remedy = _remedy(weights.name, name, by_value, by_factor)
+            yield Doubt("weights-tell-categories", name, message, count, total, hint=remedy)
+
+
+def original_category_doubts(plan: Plan, before: Dataset, after: Dataset) -> Iterator[Doubt]:
+    """Doubts about the masked categories of a file whose originals its own weights tell.
+
+    `before`, `after`: the same records, with their households where they have any.
+    """
+    names = masked_categories(plan)
+    said = {(each.subject, each.message) for each in plan.doubts if each.kind == "follows-from-published"}
+    for weights in published_weights(before, after) if names else ():
+        # Planning has said so of weights that tell all of a variable.
+        left = [name for name in names if (name, f"it can be read off {weights.name}, published as it is") not in said]
+        yield from strata_doubts(weights, left, before, after, after.households)
+
+
+def _disclosed_records(
+    given: Codes, values: Codes, shown: Codes, tests: int, groups: Codes | None
+) -> NDArray[np.bool_]:
+    """Records whose original category their weight tells, by itself or beside the published category; shape (n,)."""
+    found = _disclosed_by_weight(np.where(shown >= 0, given, -1), values, tests, groups)
+    order = np.argsort(shown, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(shown[order])) + 1):
+        if len(rows) and shown[rows[0]] >= 0 and (values[rows] != values[rows[0]]).any():
+            own = np.unique(given[rows], return_inverse=True)[1] - int((given[rows] < 0).any())
+            of_rows = np.unique(values[rows], return_inverse=True)[1] - int((values[rows] < 0).any())
+            of_groups = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
+            found[rows] |= _disclosed_by_weight(own, of_rows, tests, of_groups)
+    return found
+
+
+def _disclosed_by_weight(given: Codes, values: Codes, tests: int, groups: Codes | None) -> NDArray[np.bool_]:
+    there = (given >= 0) & (values >= 0)
+    if not there.any():
+        return there
+    if determines(given, values, tests, groups):
+        counted = int(given.max()) + 1
+        witnesses = (
+            np.bincount(given[there], minlength=counted)
+            if groups is None
+            else groups_of_each(given[there], groups[there], counted)
+        )
+        tells = there & (witnesses[given] > 1)
+    else:
+        together = consistent_values(given, values, tests, groups)
+        tells = determining_values(given, values, tests * len(given), groups) | (there & together[given])
+    return np.asarray(tells & (majority_values(given, values, there) == values))
+
+
+def _disclosure_message(
+    weights: str, name: str, by_value: NDArray[np.bool_], by_factor: NDArray[np.bool_], total: int
+) -> str:
+    count = int((by_value | by_factor).sum())
+    lead = f"the original category of {count} of {total} cells that do not show it is told by {weights}"
+    if not (by_factor & ~by_value).any():
+        return f"{lead}: records with the same weight had the same category"
+    return f"{lead}, whose values were divided by another share where {name} was another"
+
+
+def _remedy(weights: str, name: str, by_value: NDArray[np.bool_], by_factor: NDArray[np.bool_]) -> str:
+    ways = [f"Recode {name} until records of one category have the weights of others, too"]
+    ways.append(f"or leave the weights out (`{weights}: {{role: identifier}}`)")
+    if by_factor.any():
+        ways.append("or draw by other strata, or leave them as they are (`adjust_weights: false`)")
+    if by_value.any():
+        ways.append(
+            f"or publish other weights: calibrated, or rounded so that strata share them, in the file itself; a step "
+            f"rounds {weights} only if it is declared otherwise (`role: confidential`), and nothing is weighted by it"
+        )
+    return f"{'; '.join(ways)}."

@@ -1,0 +1,201 @@
+"""Adjustment units: numbers or categories that are brought onto their edits together, and whether that keeps k."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from maskwright.edits.edit import CheckedPart, Edit, GoverningPart, LinearPart, ProductPart
+from maskwright.edits.normalisation import conjuncts, narrowed, reading
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.planning.model import AdjustmentUnit, Group, Step
+from maskwright.planning.variable_groups import Components
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from maskwright.data.variable import Variable
+    from maskwright.edits.edit import Part
+    from maskwright.edits.edit_set import EditSet
+    from maskwright.planning.step_variables import StepVariables
+
+
+MOST_NAMED = 5
+"""Edits that a message names before it counts the others."""
+
+
+def adjustment_units(
+    groups: Sequence[Group | None], known: Mapping[str, Variable], edits: EditSet, masked: frozenset[str]
+) -> list[AdjustmentUnit]:
+    """Cut the masked numeric variables into units; a unit inside one group is adjusted on its representatives.
+
+    None stands for the group of a step that only removes: it gives no value that could be adjusted.
+
+    `known`: all variables, as they are when masked. `masked`: names of the variables that some step masks.
+    """
+    movable = [name for name in known if name in masked and known[name].is_numeric]
+    joined = Components(movable)
+    for edit in edits:
+        for each in conjuncts(edit):
+            joined.join(each.variables)
+    units: list[AdjustmentUnit] = []
+    for names in joined.sets():
+        touching = reading(edits, names)
+        homes = [
+            (position, group)
+            for position, group in enumerate(groups)
+            if group is not None and set(group.variables) & set(names)
+        ]
+        home: int | None = None
+        if len(homes) == 1 and set(names) <= set(homes[0][1].variables):
+            home, group = homes[0]
+            if any(_reads_outside(each, group, masked) for edit in touching for each in conjuncts(edit)):
+                home = None
+        computed = tuple(name for _, group in homes for name in group.computed if name in names)
+        units.append(AdjustmentUnit(names, tuple(edit.name for edit in touching), computed, home))
+    return units
+
+
+def _reads_outside(edit: Edit, group: Group, masked: frozenset[str]) -> bool:
+    """Whether an edit compares masked variables of the group with numbers that differ within its clusters."""
+    other_masked = set(edit.variables) & masked - set(group.variables)
+    if other_masked:
+        return True
+    return any(
+        isinstance(part, LinearPart | ProductPart | CheckedPart)
+        and (set(part.variables) & set(group.variables))
+        and (set(part.variables) - set(group.variables))
+        for part in _flat(edit.parts)
+    )
+
+
+def _flat(parts: Sequence[Part]) -> list[Part]:
+    found: list[Part] = []
+    for part in parts:
+        if isinstance(part, GoverningPart):
+            found.extend(_flat(part.consequent))
+            found.extend(_flat(part.otherwise))
+        else:
+            found.append(part)
+    return found
+
+
+def _edits(names: Sequence[str]) -> str:
+    """Subject and verb: ``edit 'a' reads``, ``edits 'a', 'b' read``."""
+    shown = ", ".join(map(repr, names[:MOST_NAMED]))
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"edit {shown} reads" if len(names) == 1 else f"edits {shown}{more} read"
+
+
+def _taken_away(crossing: Sequence[str], edits: EditSet, steps: Sequence[Step], removed: Sequence[Group]) -> str:
+    """``tenure, which step 3 (local_suppression) takes away``: what edits read of that, empty where nothing."""
+    read = {name for each in crossing for name in edits[each].variables}
+    told = [
+        f"{', '.join(names)}, which step {group.step} ({steps[group.step - 1].method.name}) takes away"
+        for group in removed if (names := [name for name in group.variables if name in read])
+    ]  # fmt: skip
+    return " and ".join(told)
+
+
+def require_k(
+    units: Sequence[AdjustmentUnit],
+    steps: Sequence[Step],
+    groups: Sequence[Group],
+    edits: EditSet,
+    elsewhere: Collection[str] = (),
+    removed: Sequence[Group] = (),
+) -> None:
+    """Refuse plans in which adjustment has to move records apart that a step promised to keep equal.
+
+    `elsewhere`: what edits read of other records: no step can mask it together with these. `removed`: whose steps only
+    take away.
+    """
+    problems: list[Problem] = []
+    # Limits of steps move equal values alike.
+    known = {edit.name for edit in edits}
+    for unit in units:
+        stated = [name for name in unit.edits if name in known]
+        if unit.group is not None or not stated:
+            continue
+        involved = sorted({group.step for group in groups if set(group.variables) & set(unit.variables)})
+        strict = [number for number in involved if steps[number - 1].k is not None]
+        if not strict or any(steps[number - 1].planning.k_guarantee == "report" for number in strict):
+            continue
+        homes = [group for group in groups if set(group.variables) & set(unit.variables)]
+        crossing = [
+            name for name in stated
+            if not all(
+                any(set(each.variables) <= set(group.variables) for group in homes)
+                for each in conjuncts(edits[name]) if set(each.variables) & set(unit.variables)
+            )
+        ]  # fmt: skip
+        promise = f"step {strict[0]} promises k = {steps[strict[0] - 1].k}"
+        ending = "means moving single records, which breaks k"
+        if crossing:
+            message = f"{promise}, but {_edits(crossing)} variables outside one variable group: keeping it {ending}"
+            far = [name for each in crossing for name in edits[each].variables if name in elsewhere]
+            way = "mask all variables of the edit in one group"
+            if far:
+                message = (
+                    f"{promise}, but {_edits(crossing)} {', '.join(dict.fromkeys(far))} of other records, which no "
+                )
+                message += f"step masks together with these: keeping it {ending}"
+                way = "mask what it reads of them as well, leave the edit out of this run"
+            elif taken := _taken_away(crossing, edits, steps, removed):
+                message = f"{promise}, but {_edits(crossing)} {taken}: keeping it {ending}"
+                way = "take that away in a run of its own, on what this one releases"
+        else:
+            masked = ", ".join(name for name in unit.variables if sum(name in group.variables for group in homes) > 1)
+            message = f"{promise}, but {masked} are masked again by a later step, and {_edits(unit.edits)} them: "
+            message += f"bringing what the later step makes onto the edits {ending}"
+            way = "mask these variables in one step"
+        hint = f"{way}, or set 'k_guarantee: report' in the step's params"
+        problems.append(Problem(message, steps[strict[0] - 1].place, hint))
+    if problems:
+        raise InputError(problems)
+
+
+def category_units(
+    steps: Sequence[Step],
+    chosen: Sequence[StepVariables],
+    known: Mapping[str, Variable],
+    edits: EditSet,
+    recoded: frozenset[str],
+) -> list[AdjustmentUnit]:
+    """Units of categories, each with the edits that read no other variable whose values change.
+
+    Edits that read masked numbers too are kept by moving the numbers. Categories that a step publishes by cluster and
+    of which it promises k are left alone: single records cannot be moved there.
+
+    `edits`: with the limits of the steps. `recoded`: variables that are published as coarser categories: they stay as
+    they are.
+    """
+    shaping = [(step, own.names) for step, own in zip(steps, chosen, strict=True) if not step.only_removes]
+    changed = {name for _, names in shaping for name in names} - recoded
+    promised = {
+        name for step, names in shaping if step.k is not None and step.planning.k_guarantee == "require"
+        for name in names
+    }  # fmt: skip
+    movable = [
+        name for name in known
+        if name in changed and name not in promised and not known[name].is_numeric
+    ]  # fmt: skip
+    own = narrowed(edits, lambda each: each.engine is None and is_of_unit(each, movable, changed))
+    joined = Components(movable)
+    for edit in own:
+        for each in conjuncts(edit):
+            joined.join(each.variables)
+    units: list[AdjustmentUnit] = []
+    for names in joined.sets():
+        touching = tuple(edit.name for edit in reading(own, names))
+        if touching:
+            units.append(AdjustmentUnit(names, touching, (), None))
+    return units
+
+
+def is_of_unit(edit: Edit, names: Collection[str], changed: Collection[str]) -> bool:
+    """Whether an edit is kept by moving some categories: what it reads and a step changes is among them.
+
+    `changed`: all variables whose values steps change.
+    """
+    read = set(edit.variables)
+    return not read.isdisjoint(names) and (read & set(changed)).issubset(names)

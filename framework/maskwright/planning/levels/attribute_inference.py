@@ -1,0 +1,159 @@
+"""Attribute inference across levels: masked variables that another level discloses, as a total no rule declares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.foundation.doubts import Doubt
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.levels.linked_data import Level, LinkedData
+
+    Numbers = NDArray[np.float64]
+
+
+HOLDS = 0.99
+"""Share of the groups, of those that can tell, in which a relation has to hold."""
+
+FEWEST = 20
+"""Groups that have to be there for a relation to be one."""
+
+FEWEST_VALUES = {"count": 2, "sum": 3, "max": 5, "min": 5, "mean": 5}
+"""Different values in these groups: what few values say is so by chance."""
+
+SLACK = 1e-9
+"""Share of a number by which sums in binary fractions may be off."""
+
+
+def level_inference_doubts(
+    linked: LinkedData,
+    masked: Mapping[str, Collection[str]],
+    tied: Collection[frozenset[tuple[str, str]]],
+    sizes: Collection[str] = (),
+) -> Iterator[Doubt]:
+    """Doubts about masked variables that members, or their group, show.
+
+    Looked for are the number of members, and the sum, the mean (as the file rounds it), the largest and the smallest
+    value of one variable of them; of dates the first and the last. A relation is seen in groups of at least two members
+    with a value other than zero: of others it says little.
+
+    `masked`: variables that steps mask; all others are published as they are. `tied`: what an equality reads together:
+    masking keeps it. Of what an inequality reads nothing is kept. `sizes`: variables of the top level that an edit
+    reads with the number of members.
+    """
+    top, low = linked.levels
+    assert low.groups is not None
+    groups, counted = low.groups, len(top)
+    totals = dict(_numbers(top))
+    members = dict(_numbers(low))
+    size = np.bincount(groups, minlength=counted).astype(np.float64)
+    for total, own in totals.items():
+        if total not in masked.get(top.name, ()) or total in sizes or top.data[total].variable.is_date:
+            continue
+        if found := same_numbers(own, size, size >= 2, "count"):
+            yield _doubt(total, f"count({low.name})", f"is {_in(found)}", f"count({low.name}) == {total}")
+    for name, values in members.items():
+        pairs = [
+            total for total in totals
+            if (total in masked.get(top.name, ())) != (name in masked.get(low.name, ()))
+            and not any({(top.name, total), (low.name, name)} <= each for each in tied)
+        ]  # fmt: skip
+        if not pairs:
+            continue
+        several, said = _member_totals(values, groups, counted)
+        for total in pairs:
+            relation = _relation(top, low, total, name, totals[total], several, said)
+            if relation is None:
+                continue
+            function, where = relation
+            read = f"{function}({low.name}.{name})"
+            if total in masked.get(top.name, ()):
+                yield _doubt(total, f"{name} of {low.name}", f"is {read}, {_in(where)}", f"{read} == {total}")
+            else:
+                yield _doubt(name, f"{total} of {top.name}", f"tells {read}, {_in(where)}", f"{read} == {total}")
+
+
+def _relation(
+    top: Level,
+    low: Level,
+    total: str,
+    name: str,
+    own: Numbers,
+    several: NDArray[np.bool_],
+    said: Mapping[str, Numbers],
+) -> tuple[str, tuple[int, int]] | None:
+    """What of the members a variable of their group is, and in how many groups of how many."""
+    upper, lower = top.data[total].variable, low.data[name].variable
+    for function, together in said.items():
+        # Of dates there is no sum.
+        if upper.is_date == lower.is_date and (not upper.is_date or function in ("max", "min")):
+            places = upper.decimals if function == "mean" else None
+            if found := same_numbers(own, together, several, function, places):
+                return function, found
+    return None
+
+
+def _doubt(name: str, published: str, said: str, rule: str) -> Doubt:
+    told = f"{published}, published as it is, {said}" if "count(" not in published else f"{published} {said}"
+    return Doubt("follows-from-published", name, told, hint=remedy(None if "mean(" in rule else rule))
+
+
+def remedy(rule: str | None = None) -> str:
+    """What to do about variables of two levels of which one tells the other."""
+    lead = "Mask both" if rule is None else f"Declare the rule `{rule}`, so that masking keeps it, and mask both"
+    return f"{lead}, or neither; or do not publish one of them (`role: identifier`); or waive this by name."
+
+
+def _in(found: tuple[int, int]) -> str:
+    return f"in {found[0]:,} of {found[1]:,} groups with two or more values"
+
+
+def _numbers(level: Level) -> Iterator[tuple[str, Numbers]]:
+    """Amounts and dates of a level, NaN where missing: neither keys nor weights, nor what is not published."""
+    for column in level.data:
+        variable = column.variable
+        if (
+            variable.is_numeric and variable.name not in level.key_columns
+            and variable.role not in ("weight", "identifier")
+        ):  # fmt: skip
+            yield variable.name, np.where(column.missing, np.nan, column.values)
+
+
+def _member_totals(
+    values: Numbers, groups: NDArray[np.int64], counted: int
+) -> tuple[NDArray[np.bool_], dict[str, Numbers]]:
+    """Groups in which two or more members have something, and what the members of each say together."""
+    has = np.isfinite(values) & (values != 0)
+    several = np.bincount(groups[has], minlength=counted) >= 2
+    largest, smallest = np.full(counted, -np.inf), np.full(counted, np.inf)
+    known = np.isfinite(values)
+    np.maximum.at(largest, groups[known], values[known])
+    np.minimum.at(smallest, groups[known], values[known])
+    total = np.asarray(np.bincount(groups[known], values[known], counted), dtype=np.float64)
+    counts = np.bincount(groups[known], minlength=counted)
+    mean = np.divide(total, counts, out=np.full(counted, np.nan), where=counts > 0)
+    return several, {"sum": total, "max": largest, "min": smallest, "mean": mean}
+
+
+def same_numbers(
+    own: Numbers, together: Numbers, several: NDArray[np.bool_], function: str, places: int | None = None
+) -> tuple[int, int] | None:
+    """In how many groups two numbers are the same, and of how many; None: in too few.
+
+    `own`, `together`: NaN where there is none; shape (groups,). `several`: groups that can tell; shape (groups,).
+    `places`: decimals to which the first is rounded.
+    """
+    asked = several & np.isfinite(own) & np.isfinite(together) & ((own != 0) | (together != 0))
+    own, together = own[asked], together[asked]
+    off = 0.0 if places is None else 0.5 * 10.0**-places
+    same = np.abs(own - together) <= off + SLACK * np.maximum(np.abs(own), np.abs(together))
+    count, total = int(np.count_nonzero(same)), len(own)
+    if total < FEWEST or count < HOLDS * total or len(np.unique(together[same])) < FEWEST_VALUES[function]:
+        return None
+    return count, total

@@ -1,0 +1,388 @@
+"""Edits across levels: derived totals, rules about all members, repair by cluster, or adjusting."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from maskwright.edits.algebra.classify import classify
+from maskwright.edits.edit import Edit, LinearPart, Part, RangePart, Relation
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.expression import (
+    MIRRORED,
+    And,
+    Comparison,
+    Expression,
+    IfThen,
+    Not,
+    Number,
+    VariableReference,
+    variable_names,
+)
+from maskwright.edits.levels.structure import MembersColumn, StructureColumn, changed_columns
+from maskwright.edits.levels.structure_edits import sources_of_edit, spans_records
+from maskwright.edits.normalisation import conjuncts_as_written, joined
+from maskwright.planning.keepers import least_certain
+from maskwright.planning.model import Keeper
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from maskwright.edits.levels.binding import BoundEdits
+    from maskwright.edits.levels.structure import LinkedColumn, Structure
+
+
+_ZERO, _ONE = Number(Fraction(0)), Number(Fraction(1))
+
+
+def rules_of_members(
+    expression: Expression, columns: Mapping[str, LinkedColumn], is_positive: Callable[[str], bool]
+) -> tuple[Expression, ...] | None:
+    """Conditions that hold of every member exactly where a rule holds of the group; None where there are none such.
+
+    ``all(person where c)`` asks ``c`` of each; ``no`` its opposite; ``max(person.x) <= 3`` that ``x <= 3``; and
+    ``sum(person.x where c) == 0`` that ``x`` is 0 where ``c`` holds, if ``x`` is never negative.
+
+    `expression`: of the upper level; comparisons as they are written, not by their ends. `is_positive`: whether a
+    variable of the members is never negative.
+    """
+    if isinstance(expression, And):
+        found: list[Expression] = []
+        for operand in expression.operands:
+            inner = rules_of_members(operand, columns, is_positive)
+            if inner is None:
+                return None
+            found.extend(inner)
+        return tuple(found)
+    if not isinstance(expression, Comparison):
+        return None
+    for side, other, operator in (
+        (expression.left, expression.right, expression.operator),
+        (expression.right, expression.left, MIRRORED[expression.operator]),
+    ):
+        column = columns.get(side.name) if isinstance(side, VariableReference) else None
+        if isinstance(column, MembersColumn) and isinstance(other, Number):
+            rule = _of_each(column, operator, other, is_positive)
+            return None if rule is None else (rule,)
+    return None
+
+
+def _of_each(
+    column: MembersColumn, operator: str, bound: Number, is_positive: Callable[[str], bool]
+) -> Expression | None:
+    condition, operand = column.condition, column.operand
+    match column.function, operator:
+        case ("all", "==") if bound == _ONE:
+            return condition
+        case ("no", "==") if bound == _ONE:
+            return None if condition is None else Not(condition)
+        case ("max", "<=" | "<") | ("min", ">=" | ">") if operand is not None:
+            return _where(condition, Comparison(operator, VariableReference(operand), bound))  # type: ignore[arg-type]
+        case ("sum", "==" | "<=") if bound == _ZERO and operand is not None and is_positive(operand):
+            return _where(condition, Comparison("==", VariableReference(operand), _ZERO))
+        case ("count", "==" | "<=") if bound == _ZERO and condition is not None:
+            return Not(condition)
+        case _:
+            return None
+
+
+def _where(condition: Expression | None, rule: Expression) -> Expression:
+    return rule if condition is None else IfThen(condition, rule)
+
+
+@dataclass(frozen=True)
+class DerivedVariable:
+    """A variable of the upper level that is computed, not masked: ``total = sum(person.income) + capital``.
+
+    `terms`: variables and computed columns of its level; those that are derived themselves stand before it.
+    """
+
+    variable: str
+    terms: tuple[tuple[str, Fraction], ...]
+    constant: Fraction
+    edit: str
+
+
+@dataclass(frozen=True)
+class AcrossLevels:
+    """Who keeps the edits, level by level and across levels.
+
+    `inside`: that the steps of the level keep as they do on a file of one level; rules asked of each member among them.
+    `derived`: in the order in which they are computed. `repaired`: inequalities that read what is derived or what
+    members say together: written in variables that steps mask and in computed columns, to be met by whole clusters.
+    `together`: for which the records of a group have to move together; of a conjunction only the operands that ask for
+    it. `structure`: names of edits that read nothing that a step masks. `present`: names of edits on records of a group
+    of which steps leave cells empty, and change nothing else: they hold where all that they read is published.
+    `changed`: computed columns of a level that steps change. `keepers`: of the edits that are not `inside`. `standing`:
+    totals onto which members are moved.
+    """
+
+    inside: Mapping[str, EditSet]
+    derived: tuple[DerivedVariable, ...] = ()
+    repaired: tuple[Edit, ...] = ()
+    together: tuple[Edit, ...] = ()
+    structure: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
+    changed: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    keepers: tuple[Keeper, ...] = ()
+    standing: frozenset[str] = frozenset()
+
+    @property
+    def adjusted(self) -> frozenset[str]:
+        """Names of the edits for which the records of a group have to move together."""
+        return frozenset(edit.name for edit in self.together)
+
+
+def across_levels(
+    bound: BoundEdits,
+    structure: Structure,
+    masked: Mapping[str, Collection[str]],
+    adjust: Collection[str] = (),
+    emptied: Mapping[str, Collection[str]] | None = None,
+) -> AcrossLevels:
+    """Decide who keeps each edit.
+
+    `adjust`: totals that are not derived though they could be: members move onto them. `emptied`: those of the masked
+    variables that steps leave empty in some records, and change in none.
+    """
+    return _Planner(bound, structure, masked, adjust, emptied or {}).plan()
+
+
+@dataclass
+class _Planner:
+    bound: BoundEdits
+    structure: Structure
+    masked: Mapping[str, Collection[str]]
+    adjust: Collection[str]
+    emptied: Mapping[str, Collection[str]]
+    inside: dict[str, list[Edit]] = field(default_factory=dict)
+    derived: dict[str, DerivedVariable] = field(default_factory=dict)
+    repaired: list[Edit] = field(default_factory=list)
+    together: list[Edit] = field(default_factory=list)
+    structural: list[str] = field(default_factory=list)
+    present: list[str] = field(default_factory=list)
+    keepers: list[Keeper] = field(default_factory=list)
+    asked: dict[str, int] = field(default_factory=dict)
+    operands: dict[str, int] = field(default_factory=dict)
+
+    def plan(self) -> AcrossLevels:
+        top = self.structure.names[0]
+        self.inside = {name: [] for name in self.structure.names}
+        self.changed = changed_columns(self.bound.columns, self.masked)
+        waiting = []
+        for stated in (edit for name in reversed(self.structure.names) for edit in self.bound.edits[name]):
+            every = conjuncts_as_written(stated, self.bound.plain.get(stated.name, stated.expression))
+            self.operands[stated.name] = len(every)
+            waiting += [edit for edit, plain in every if self._place(edit, plain, one_of=len(every))]
+        # A variable that is derived takes the edits that read it along: once more, until nothing is added.
+        grown = True
+        while grown:
+            grown = False
+            for edit in list(waiting):
+                if edit.level == top and self._derives(edit):
+                    waiting.remove(edit)
+                    grown = True
+            moved = [edit for edit in self.inside[top] if self.derived.keys() & set(edit.variables)]
+            self.inside[top] = [edit for edit in self.inside[top] if edit not in moved]
+            waiting += moved
+            grown = grown or bool(moved)
+        for edit in waiting:
+            self._keep_otherwise(edit, top)
+        return AcrossLevels(
+            {name: _put_together(edits) for name, edits in self.inside.items()},
+            self._in_order(),
+            tuple(self.repaired),
+            tuple(self.together),
+            self._of_whole_edits(self.structural),
+            self._of_whole_edits(self.present),
+            self.changed,
+            _one_for_each(self.keepers),
+            frozenset(self.adjust),
+        )
+
+    def _of_whole_edits(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Those of the names of which no operand is kept anywhere: of others the rest can be."""
+        alone = Counter((*self.structural, *self.present))
+        return tuple(dict.fromkeys(name for name in names if alone[name] == self.operands[name]))
+
+    def _place(self, edit: Edit, plain: Expression, one_of: int) -> bool:
+        """Put an edit where one level keeps it; whether it spans records that change."""
+        if self._is_suppressed_only(edit):
+            self.present.append(edit.name)
+            self.keepers.append(Keeper(edit.name, "construction", "it is kept where all that it reads is published"))
+            return False
+        own = set(self.masked.get(edit.level, ())).intersection(edit.variables)
+        changed = self.changed[edit.level].intersection(edit.variables)
+        if own and self._totals(edit, own):
+            return True
+        if not own and not changed:
+            self.structural.append(edit.name)
+            self.keepers.append(Keeper(edit.name, "construction", self._kept_alone(edit)))
+            return False
+        if not changed:
+            self.inside[edit.level].append(edit)
+            return False
+        return not self._required_of_members(edit, plain, one_of)
+
+    def _is_suppressed_only(self, edit: Edit) -> bool:
+        """Whether it spans records, and steps only leave cells empty of what it reads."""
+        if not spans_records(self.bound, edit):
+            return False
+        read = sources_of_edit(self.bound, edit)
+        masked = [(level, name) for level, name in read if name in self.masked.get(level, ())]
+        return bool(masked) and all(name in self.emptied.get(level, ()) for level, name in masked)
+
+    def _kept_alone(self, edit: Edit) -> str:
+        columns = (each for each in self.bound.columns[edit.level] if each.name in edit.variables)
+        if any(isinstance(each, StructureColumn) and each.broken == "varies" for each in columns):
+            return f"it is masked once for each {edit.level}, and joined to the records in it"
+        return "no step masks a variable that it reads"
+
+    def _totals(self, edit: Edit, own: Collection[str]) -> bool:
+        """Whether an equality gives a masked variable as what members say together, as a household's size."""
+        read = {column.name for column in self.bound.columns[edit.level]}.intersection(edit.variables)
+        part = edit.parts[0] if len(edit.parts) == 1 else None
+        return bool(read) and isinstance(part, LinearPart) and part.relation == "==" and part.total in own
+
+    def _required_of_members(self, edit: Edit, plain: Expression, one_of: int) -> bool:
+        columns = {each.name: each for each in self.bound.columns[edit.level]}
+        read = [columns[name] for name in edit.variables if name in columns]
+        levels = {each.level for each in read if isinstance(each, MembersColumn)}
+        if len(levels) != 1:
+            return False
+        (below,) = levels
+        rules = rules_of_members(plain, columns, lambda name: self._is_positive(below, name))
+        if rules is None:
+            return False
+        asked_before = self.asked.get(edit.name, 0)
+        self.asked[edit.name] = asked_before + len(rules)
+        for number, rule in enumerate(rules, asked_before + 1):
+            name = f"{edit.name} (members)" if len(rules) == one_of == 1 else f"{edit.name} (members, {number})"
+            parts = classify(rule, edit.place)
+            asked = Edit(name, rule, parts, variable_names(rule), edit.text, level=below, place=edit.place)
+            self.inside[below].append(asked)
+        self.keepers.append(Keeper(edit.name, "construction", f"it is asked of each {below}, and kept there"))
+        return True
+
+    def _is_positive(self, level: str, name: str) -> bool:
+        return self._has_floor(level, name) or self._sums_positive(level, name)
+
+    def _has_floor(self, level: str, name: str) -> bool:
+        return any(
+            isinstance(part, RangePart) and part.variable == name and part.low is not None and part.low >= 0
+            for edit in self.bound.edits[level] for part in edit.parts
+        )  # fmt: skip
+
+    def _sums_positive(self, level: str, name: str) -> bool:
+        """Whether an equality gives a variable as a sum of others that are never negative."""
+        for edit in self.bound.edits[level]:
+            for part in edit.parts:
+                if isinstance(part, LinearPart) and part.relation == "==" and part.total == name and not part.constant:
+                    own = dict(part.coefficients)
+                    others = [other for other in own if other != name and own[other] * own[name] < 0]
+                    if len(others) == len(own) - 1 and all(self._has_floor(level, other) for other in others):
+                        return True
+        return False
+
+    def _derives(self, edit: Edit) -> bool:
+        """Take a variable of an equality as derived, if one can be."""
+        if len(edit.parts) != 1 or not isinstance(edit.parts[0], LinearPart):
+            return False
+        part = edit.parts[0]
+        if part.relation != "==" or not self._spans(edit):
+            return False
+        free = [name for name, value in part.coefficients if abs(value) == 1 and self._may_be_derived(name, edit.level)]
+        # A total that no step masks, or that is not to be derived, stands: what it is the sum of moves.
+        if not free or (part.total is not None and part.total not in free):
+            return False
+        chosen = part.total if part.total is not None else free[-1]
+        own = dict(part.coefficients)[chosen]
+        terms = tuple((name, -value / own) for name, value in part.coefficients if name != chosen)
+        self.derived[chosen] = DerivedVariable(chosen, terms, part.constant / own, edit.name)
+        said = " and ".join(name for name, _ in terms)
+        self.keepers.append(Keeper(edit.name, "derivation", f"{chosen} is computed from {said}"))
+        return True
+
+    def _spans(self, edit: Edit) -> bool:
+        read = {column.name for column in self.bound.columns[edit.level]}
+        return bool((read | self.derived.keys()) & set(edit.variables))
+
+    def _may_be_derived(self, name: str, level: str) -> bool:
+        is_masked = name in self.masked.get(level, ()) and name not in self.emptied.get(level, ())
+        return is_masked and name not in self.derived and name not in self.adjust
+
+    def _keep_otherwise(self, edit: Edit, top: str) -> None:
+        bounds = [bound for part in edit.parts for bound in _bounds(part)]
+        written: list[LinearPart] = []
+        if edit.level == top and bounds and None not in bounds:
+            written = [self._written_out(bound) for bound in bounds if bound is not None]
+        if written and all(set(self.masked.get(top, ())).intersection(_names([bound])) for bound in written):
+            self.repaired.append(replace(edit, parts=tuple(written), variables=_names(written)))
+            how = "clusters are moved to where it holds for all of their records"
+            self.keepers.append(Keeper(edit.name, "adjustment", how))
+            return
+        self.together.append(edit)
+        self.keepers.append(Keeper(edit.name, "adjustment", "the records of a group are moved together"))
+
+    def _written_out(self, bound: LinearPart) -> LinearPart:
+        """Bound in which what a derived variable is computed from stands in its place."""
+        coefficients, constant = dict(bound.coefficients), bound.constant
+        for each in reversed(self._in_order()):
+            factor = coefficients.pop(each.variable, Fraction(0))
+            if factor:
+                constant -= factor * each.constant
+                for name, value in each.terms:
+                    coefficients[name] = coefficients.get(name, Fraction(0)) + factor * value
+        return replace(bound, coefficients=tuple((n, v) for n, v in coefficients.items() if v), constant=constant)
+
+    def _in_order(self) -> tuple[DerivedVariable, ...]:
+        """Derived variables, each after those that it reads."""
+        done: dict[str, DerivedVariable] = {}
+        waiting = dict(self.derived)
+        while waiting:
+            ready = [name for name, each in waiting.items() if not waiting.keys() & {term for term, _ in each.terms}]
+            for name in ready or list(waiting)[:1]:
+                done[name] = waiting.pop(name)
+        return tuple(done.values())
+
+
+def _put_together(found: Sequence[Edit]) -> EditSet:
+    """Edits of one level, of conjunctions what the level keeps of them."""
+    named: dict[str, list[Edit]] = {}
+    for edit in found:
+        named.setdefault(edit.name, []).append(edit)
+    return EditSet(tuple(joined(each) for each in named.values()))
+
+
+def _one_for_each(keepers: Iterable[Keeper]) -> tuple[Keeper, ...]:
+    """One keeper for each edit, also where the operands of a conjunction have several."""
+    named: dict[str, list[Keeper]] = {}
+    for keeper in keepers:
+        named.setdefault(keeper.edit, []).append(keeper)
+    return tuple(map(least_certain, named.values()))
+
+
+def _names(parts: Iterable[LinearPart]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for part in parts for name, _ in part.coefficients))
+
+
+def _bounds(part: Part) -> tuple[LinearPart | None, ...]:
+    """A part as ``sum <= constant``; None where it is no bound."""
+    match part:
+        case LinearPart(coefficients, relation, constant) if relation != "==":
+            if relation in ("<", "<="):
+                return (part,)
+            turned: Relation = "<" if relation == ">" else "<="
+            opposite = tuple((name, -value) for name, value in coefficients)
+            return (replace(part, coefficients=opposite, relation=turned, constant=-constant),)
+        case RangePart(name, low, high, low_closed, high_closed, None, None, False):
+            found = []
+            if low is not None:
+                found.append(LinearPart(((name, Fraction(-1)),), "<=" if low_closed else "<", -low))
+            if high is not None:
+                found.append(LinearPart(((name, Fraction(1)),), "<=" if high_closed else "<", high))
+            return tuple(found)
+        case _:
+            return (None,)

@@ -1,0 +1,200 @@
+"""Steps on levels: what they remove and recode, edits that cannot be stated of what is left, and step numbers."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.edits.edit import Edit, LinearPart
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.levels.structure import MembersColumn, sources_of
+from maskwright.edits.levels.structure_edits import sources_of_edit, spans_records
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.planning.step_variables import variables_of_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from maskwright.data.levels.linked_data import Level, LinkedData
+    from maskwright.data.variable import Variable
+    from maskwright.edits.levels.binding import BoundEdits
+    from maskwright.planning.model import Step
+
+
+_COUNTING = ("count", "any", "all", "one", "no", "unique")
+FOLLOWS = 0.95
+"""Share of records of the upper level whose value is the usual one for their number of members, when that tells it."""
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """What the steps of one level do to its variables.
+
+    `masked`: whose published cells are not those of the original, or may be empty. `emptied`: those of them that steps
+    leave empty in some records, and change in none. `suppressed`: variables of which steps suppress cells, with the
+    number of the step in the pipeline. `recoded`: variables that steps publish as coarser categories, with the number
+    of the step. `droppable`: recoded variables whose edits may be dropped, as `release_edits` says.
+    """
+
+    masked: frozenset[str] = frozenset()
+    emptied: frozenset[str] = frozenset()
+    suppressed: Mapping[str, int] = field(default_factory=dict)
+    recoded: Mapping[str, int] = field(default_factory=dict)
+    droppable: frozenset[str] = frozenset()
+
+
+def treatment(steps: Sequence[Step], numbers: Sequence[int], variables: Sequence[Variable]) -> Treatment:
+    """What steps do to the variables of a level.
+
+    `numbers`: of each in the pipeline.
+    """
+    shaped: set[str] = set()
+    suppressed: dict[str, int] = {}
+    recoded: dict[str, int] = {}
+    droppable: set[str] = set()
+    for step, number, found in zip(steps, numbers, variables_of_steps(steps, variables), strict=True):
+        removes = step.method.removes
+        if not step.only_removes:
+            shaped.update(found.names)
+        if "cells" in removes:
+            suppressed |= dict.fromkeys(found.names, number)
+        if "detail" in removes:
+            shaped.update(found.names)
+            recoded |= dict.fromkeys(found.names, number)
+            droppable.update(step.planning.release_edits.drop)
+    masked = frozenset(shaped).union(suppressed)
+    return Treatment(masked, masked - shaped, suppressed, recoded, frozenset(droppable))
+
+
+def without_recoded(bound: BoundEdits, treatments: Mapping[str, Treatment]) -> tuple[BoundEdits, tuple[Edit, ...]]:
+    """Edits without those that read a recoded variable of other records; and these, where a step says they may go."""
+    problems, dropped = [], []
+    for edits in bound.edits.values():
+        for edit in edits:
+            read = _recoded_elsewhere(bound, treatments, edit)
+            if not read:
+                continue
+            if any(name in treatments[level].droppable for level, name in read):
+                dropped.append(edit)
+            else:
+                problems.append(_refusal(edit, {name: treatments[level].recoded[name] for level, name in read}))
+    if problems:
+        raise InputError(problems)
+    gone = {edit.name for edit in dropped}
+    kept = {
+        name: EditSet(tuple(edit for edit in edits if edit.name not in gone), edits.notes)
+        for name, edits in bound.edits.items()
+    }
+    return replace(bound, edits=kept), tuple(dropped)
+
+
+def _recoded_elsewhere(bound: BoundEdits, treatments: Mapping[str, Treatment], edit: Edit) -> list[tuple[str, str]]:
+    """Recoded variables of other records that an edit reads, and then its own; none where it reads its own alone."""
+    if not spans_records(bound, edit):
+        return []
+    columns = {each.name for each in bound.columns[edit.level]}
+    beyond = {
+        source for name in edit.variables if name in columns for source in sources_of(bound.columns, edit.level, name)
+    }
+    if not any(name in treatments[level].recoded for level, name in beyond):
+        return []
+    read = sources_of_edit(bound, edit)
+    return sorted((level, name) for level, name in read if name in treatments[level].recoded)
+
+
+def _refusal(edit: Edit, steps: Mapping[str, int]) -> Problem:
+    said = ", ".join(f"step {number} publishes {name} as coarser categories" for name, number in steps.items())
+    message = f"{said}, and edit {edit.name!r} reads it of other records: it cannot be said of the categories"
+    listed = ", ".join(steps)
+    return Problem(
+        message, edit.place, f"let it go, 'release_edits: {{drop: [{listed}]}}' in the step's params, or keep {listed}"
+    )
+
+
+def refuse_given_back(bound: BoundEdits, treatments: Mapping[str, Treatment], linked: LinkedData) -> None:
+    """Refuse to suppress what the published members give back: a household's size, when its rows can be counted."""
+    top = linked.levels[0]
+    suppressed = treatments[top.name].suppressed
+    problems = []
+    for name, number in suppressed.items():
+        how = next(_given_back(bound, treatments, top.name, name), None)
+        if how is None and _is_disclosed_by_size(linked, top, name):
+            how = f"the number of its {linked.levels[1].name} records tells it"
+        if how is not None:
+            message = f"step {number}: an empty cell of {name} would not be empty: {how}"
+            hint = (
+                f"Leave {name} out of this step; leave out whole {top.name} records that are rare in it "
+                f"(`record_suppression` with {name} among its keys), or take another key."
+            )
+            problems.append(Problem(message, None, hint))
+    if problems:
+        raise InputError(problems)
+
+
+def _given_back(bound: BoundEdits, treatments: Mapping[str, Treatment], level: str, name: str) -> Iterator[str]:
+    """Equalities of a variable with what is counted among members that no step masks."""
+    columns = {each.name: each for each in bound.columns[level]}
+    for edit in bound.edits[level]:
+        for part in edit.parts:
+            if not isinstance(part, LinearPart) or part.relation != "==" or edit.severity != "error":
+                continue
+            others = [other for other, _ in part.coefficients if other != name]
+            if len(others) == len(part.coefficients) or not others:
+                continue
+            counted = [columns.get(other) for other in others]
+            if all(isinstance(each, MembersColumn) and each.function in _COUNTING for each in counted) and not any(
+                variable in treatments[where].masked
+                for other in others for where, variable in sources_of(bound.columns, level, other)
+            ):  # fmt: skip
+                yield f"{', '.join(others)} is counted in what is published, and edit {edit.name!r} gives it back"
+
+
+def _is_disclosed_by_size(linked: LinkedData, top: Level, name: str) -> bool:
+    """Whether the number of members tells a variable, of nearly all records and much better than nothing does."""
+    column = top.data[name]
+    there = ~column.missing
+    if not there.any():
+        return False
+    sizes = np.diff(linked.starts(linked.levels[1].name))[there]
+    values = np.unique(column.values[there], return_inverse=True)[1].ravel()
+    pairs, counts = np.unique(np.stack([sizes, values]), axis=1, return_counts=True)
+    usual = np.zeros(int(sizes.max(initial=0)) + 1, dtype=np.int64)
+    np.maximum.at(usual, pairs[0], counts)
+    told, guessed = int(usual.sum()), int(np.bincount(values).max())
+    # Sizes that occur once tell everything of their only record.
+    several = len(np.unique(sizes)) * 2 <= len(sizes)
+    return several and told >= FOLLOWS * len(sizes) and 2 * (len(sizes) - told) <= len(sizes) - guessed - 1
+
+
+def in_pipeline(text: str, numbers: Sequence[int]) -> str:
+    """Message about steps of one level, with the numbers that they have in the pipeline.
+
+    `numbers`: of the steps of the level in the pipeline, 1 for the first.
+    """
+
+    def number(found: re.Match[str]) -> str:
+        own = int(found[1])
+        return f"step {numbers[own - 1]}" if 0 < own <= len(numbers) else found[0]
+
+    return re.sub(r"\bstep (\d+)\b", number, text)
+
+
+@contextmanager
+def numbered_by_pipeline(numbers: Sequence[int]) -> Iterator[None]:
+    """Give the steps in what is refused inside the numbers that they have in the pipeline."""
+    try:
+        yield
+    except InputError as error:
+        problems = [
+            replace(
+                problem,
+                message=in_pipeline(problem.message, numbers),
+                hint=None if problem.hint is None else in_pipeline(problem.hint, numbers),
+            )
+            for problem in error.problems
+        ]
+        raise type(error)(problems) from error

@@ -1,0 +1,295 @@
+"""Variable groups: variables masked together, and their aggregation, so that edits hold by construction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from maskwright.edits.edit import DomainPart, Edit, GoverningPart, LinearPart, Part, ProductPart, RangePart
+from maskwright.foundation.errors import InputError, Place, PluginError, Problem
+from maskwright.foundation.yaml_document import from_python
+from maskwright.foundation.yaml_models import read_model
+from maskwright.plugins.partition import ChosenAggregation
+from maskwright.plugins.registry import plugins
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from maskwright.data.variable import Variable
+    from maskwright.edits.edit_set import EditSet
+    from maskwright.planning.model import Group, PlanningParams, Step
+    from maskwright.plugins.legal_values import KeptByAggregation
+
+
+class Components:
+    """Sets of names that edits join, transitively."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._root = {name: name for name in names}
+
+    def find(self, name: str) -> str:
+        """Return the name that stands for the set of `name`."""
+        while self._root[name] != name:
+            self._root[name] = self._root[self._root[name]]
+            name = self._root[name]
+        return name
+
+    def join(self, names: Iterable[str]) -> None:
+        """Make the known ones among `names` one set."""
+        known = [name for name in names if name in self._root]
+        for name in known[1:]:
+            self._root[self.find(name)] = self.find(known[0])
+
+    def sets(self) -> list[tuple[str, ...]]:
+        """Return the sets, each in the order of the names given, ordered by their first name."""
+        found: dict[str, list[str]] = {}
+        for name in self._root:
+            found.setdefault(self.find(name), []).append(name)
+        return [tuple(names) for names in found.values()]
+
+
+def binds(edit: Edit, grouping: str) -> bool:
+    """Whether an edit needs its variables in one group under `grouping`.
+
+    Under ``all_edits`` every edit does, also one that only lists ranges of several variables: it is one rule, and is
+    kept or broken as one.
+    """
+    return grouping == "all_edits" or any(_part_binds(part) for part in edit.parts)
+
+
+def _part_binds(part: Part) -> bool:
+    match part:
+        case LinearPart(_, relation) | ProductPart(_, _, relation):
+            return relation == "=="
+        case GoverningPart() | DomainPart():
+            return True
+        case _:
+            return False
+
+
+def group_variables(
+    names: Sequence[str],
+    edits: EditSet,
+    params: PlanningParams,
+    listed: Sequence[Sequence[str]] = (),
+    scope: str = "group",
+) -> list[tuple[str, ...]]:
+    """Cut the variables of a step into groups.
+
+    `names`: variables the step masks, in file order. `listed`: groups named in the pipeline; variables they leave out
+    are grouped as usual. `scope`: of the method: "variable" gives groups of one, "all" one group.
+    """
+    if scope == "variable":
+        return [(name,) for name in names]
+    if scope == "all" or (params.group_size == "all" and not listed):
+        return [tuple(names)]
+    groups = [tuple(group) for group in listed]
+    taken = {name for group in groups for name in group}
+    rest = [name for name in names if name not in taken]
+    joined = Components(rest)
+    for edit in edits:
+        if binds(edit, params.grouping):
+            joined.join(edit.variables)
+    bound = [group for group in joined.sets() if len(group) > 1]
+    groups.extend(bound)
+    free = [name for name in rest if not any(name in group for group in bound)]
+    size = len(free) if params.group_size == "all" else params.group_size
+    whole = max(len(free) // size, 1) if free else 0
+    for number in range(whole):
+        stop = len(free) if number == whole - 1 else (number + 1) * size
+        groups.append(tuple(free[number * size : stop]))
+    return groups
+
+
+@dataclass(frozen=True)
+class Operators:
+    """How a group's variables are aggregated.
+
+    `names`: ``mean``, ``geometric_mean``, ``lower_median`` or ``mode`` for each variable of the group. `computed`:
+    variables computed from masked ones instead.
+    """
+
+    names: tuple[str, ...]
+    computed: tuple[str, ...]
+
+
+def choose_operators(group: Sequence[str], variables: Mapping[str, Variable], edits: EditSet) -> Operators:
+    """Operator of each variable: what keeps its edits.
+
+    Arithmetic means keep linear equalities; geometric means keep products; a lower median is a value of the file. A
+    variable under edits of several kinds takes the arithmetic mean, and the product's total is computed.
+    """
+    inside = [part for edit in edits for part in edit.parts]
+    linear = {name for part in inside if isinstance(part, LinearPart) for name in part.variables}
+    equal = {
+        name for part in inside if isinstance(part, LinearPart) and part.relation == "==" for name in part.variables
+    }
+    products = [
+        part
+        for part in inside
+        if isinstance(part, ProductPart) and part.relation == "==" and set(part.variables) <= set(group)
+    ]
+    in_products = Components(group)
+    for part in products:
+        in_products.join(part.variables)
+    domain = {name for part in inside if isinstance(part, DomainPart) for name in part.variables if name in group}
+    chosen: dict[str, str] = {}
+    computed: list[str] = []
+    for part in products:
+        together = {
+            other for each in products for other in each.variables
+            if in_products.find(other) == in_products.find(part.variables[0])
+        }  # fmt: skip
+        if not together & (equal | domain):
+            chosen.update(dict.fromkeys(part.variables, "geometric_mean"))
+        elif part.total is not None and part.total not in equal:
+            computed.append(part.total)
+    for name in group:
+        variable = variables[name]
+        if variable.type == "nominal":
+            chosen[name] = "mode"
+        elif variable.type == "ordinal" or (name in domain and name not in linear and name not in chosen):
+            chosen[name] = "lower_median"
+    return Operators(tuple(chosen.get(name, "mean") for name in group), tuple(dict.fromkeys(computed)))
+
+
+_NOTHING_KEEPS = "combinations"
+"""What no aggregation of one variable at a time can keep."""
+
+
+def read_aggregation(written: object, place: Place | None = None) -> ChosenAggregation:
+    """Aggregation that a step names, ``median`` or ``{trimmed_mean: {share: 0.1}}``.
+
+    `place`: of the step, for messages.
+    """
+    name, given = (written, {}) if isinstance(written, str) else next(iter(_entries(written)))
+    registry = plugins()
+    if name not in registry.aggregations:
+        raise PluginError(Problem(registry.unknown("aggregation", name, registry.aggregations), place))
+    aggregation = registry.aggregations[name]
+    problems: list[Problem] = []
+    params = read_model(aggregation.params, from_python(given, place or Place()), problems, f"parameter of {name}")
+    if params is None:
+        raise InputError([replace(each, place=each.place or place) for each in problems])
+    return ChosenAggregation(aggregation, params)
+
+
+def _entries(written: object) -> Iterator[tuple[str, object]]:
+    if not isinstance(written, dict) or len(written) != 1:
+        raise InputError("aggregation: expected one name, or {name: {parameters}}")
+    yield from written.items()
+
+
+def refuse_aggregation(step: Step, chosen: ChosenAggregation) -> None:
+    """Stop where a step cannot use the aggregation that it asks for."""
+    if not step.makes_groups:
+        message = f"{step.method.name} makes no representatives of clusters, so it has no use for 'aggregation'"
+        raise InputError(Problem(message, hint="Leave 'aggregation' out, or take a method such as microaggregation."))
+    if step.method.uses_weights(step.params) and not chosen.aggregation.uses_weights:
+        raise InputError(f"the aggregation {str(chosen)!r} does not weigh records, and the step asks for weights")
+
+
+def with_aggregation(
+    operators: Operators,
+    group: Sequence[str],
+    variables: Mapping[str, Variable],
+    edits: EditSet,
+    chosen: ChosenAggregation,
+) -> Operators:
+    """Operators of a group in which each variable has the aggregation, where that keeps all that binds the variable.
+
+    `edits`: whose masked variables are all in the group.
+    """
+    bound = _bound_by_unkept(group, edits, chosen)
+    names = tuple(
+        str(chosen) if variables[name].is_numeric and name not in bound else operator
+        for name, operator in zip(group, operators.names, strict=True)
+    )
+    taken = {name for name, operator in zip(group, names, strict=True) if operator == str(chosen)}
+    return Operators(names, tuple(name for name in operators.computed if name not in taken))
+
+
+def _bound_by_unkept(
+    group: Sequence[str], edits: Iterable[Edit], chosen: ChosenAggregation
+) -> dict[str, tuple[str, ...]]:
+    """Variables that edits bind which an aggregation does not keep, or that are bound with such, and these edits."""
+    parts = [(edit.name, part) for edit in edits for part in _flat(edit.parts)]
+    together = Components(group)
+    for _, part in parts:
+        together.join(part.variables)
+    unkept: dict[str, list[str]] = {}
+    for edit, part in parts:
+        if not claims_needed([part]) <= chosen.aggregation.keeps:
+            for root in {together.find(name) for name in part.variables if name in group}:
+                unkept.setdefault(root, []).append(edit)
+    return {name: tuple(dict.fromkeys(unkept[together.find(name)])) for name in group if together.find(name) in unkept}
+
+
+def aggregation_notices(
+    groups: Sequence[Group], steps: Sequence[Step], variables: Mapping[str, Variable], edits: EditSet
+) -> Iterator[str]:
+    """Notices of variables that do not take the aggregation that their step asks for, and why.
+
+    `edits`: that the groups were planned with.
+    """
+    for number, step in enumerate(steps, 1):
+        chosen = step.aggregation
+        if chosen is None:
+            continue
+        left: dict[str, list[str]] = {}
+        for group in groups:
+            if group.step != number:
+                continue
+            own = [edit for edit in edits if edit.name in group.edits]
+            bound = _bound_by_unkept(group.variables, own, chosen)
+            for name, how in zip(group.variables, group.operators, strict=True):
+                if how != str(chosen):
+                    why = f"categories have no {_in_words(chosen)}"
+                    if variables[name].is_numeric and name in bound:
+                        why = f"{_in_words(chosen)} does not keep {', '.join(bound[name])}"
+                    left.setdefault(why, []).append(name)
+        for why, names in left.items():
+            verb = "keeps" if len(names) == 1 else "keep"
+            yield f"step {number}: {', '.join(names)} {verb} the operator of the plan: {why}"
+
+
+def _in_words(chosen: ChosenAggregation) -> str:
+    return str(chosen).replace("_", " ")
+
+
+def keeps(chosen: ChosenAggregation, edit: Edit) -> bool:
+    """Whether an aggregation claims to keep an edit all of whose variables it aggregates."""
+    return claims_needed(_flat(edit.parts)) <= chosen.aggregation.keeps
+
+
+def claims_needed(parts: Iterable[Part]) -> set[KeptByAggregation | str]:
+    """What an aggregation has to keep for each of these parts to hold of representatives.
+
+    `parts`: what is only checked asks for nothing: nothing keeps it by construction.
+    """
+    return {claim for part in parts for claim in _claims(part)}
+
+
+def _claims(part: Part) -> Iterator[KeptByAggregation | str]:
+    match part:
+        case LinearPart(coefficients, relation):
+            signs = {value > 0 for _, value in coefficients}
+            yield "order" if relation != "==" and len(coefficients) == 2 and len(signs) == 2 else "linear"
+        case ProductPart():
+            yield "product"
+        case RangePart(_, low, high, _, _, numbers):
+            if numbers is not None:
+                yield "domain"
+            elif low is not None or high is not None:
+                yield "range"
+        case DomainPart(names):
+            yield "domain" if len(names) == 1 else _NOTHING_KEEPS
+
+
+def _flat(parts: Iterable[Part]) -> Iterator[Part]:
+    """Parts with what conditional ones demand: their conditions are cut by, so that they hold in whole clusters."""
+    for part in parts:
+        if isinstance(part, GoverningPart):
+            yield from _flat((*part.consequent, *part.otherwise))
+        else:
+            yield part

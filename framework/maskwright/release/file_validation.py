@@ -1,0 +1,238 @@
+"""Verdict of every edit on every record of a file, flat or nested, read as a stream."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import IO, TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from maskwright.data.date_columns import format_of
+from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.record_chunk import RecordChunk
+from maskwright.edits.engines.checker import RecordForm
+from maskwright.edits.engines.nested_checker import MOST_WHOLE, NestedChecker, messages_of, numbers_of, place_of
+from maskwright.edits.evaluation.check import Outcome
+from maskwright.edits.evaluation.check_data import check, record_path
+from maskwright.edits.evaluation.outcomes import FIRST_RECORDS, MOST_LISTED, EditOutcome, Placed
+from maskwright.edits.evaluation.svrl import SvrlWriter
+from maskwright.edits.type_resolution import with_dates
+from maskwright.foundation.errors import EditError, InputError, Problem
+from maskwright.foundation.files import note_read
+from maskwright.foundation.progress import Progress, silent
+from maskwright.plugins.source import batches_of, number_notation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from pydantic import BaseModel
+
+    from maskwright.data.levels.linked_data import NestedDocument, NestedElements
+    from maskwright.data.variable import Variable
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.edit_set import EditSet
+    from maskwright.edits.engines.nested_checker import Found
+    from maskwright.edits.evaluation.check_data import Fired
+    from maskwright.edits.evaluation.domain import Domain
+    from maskwright.edits.languages.schematron.options import SchematronOptions
+    from maskwright.plugins.source import NestedReading, Reading, Source
+
+
+def check_file(
+    path: Path,
+    source: Source,
+    params: BaseModel,
+    edits: EditSet,
+    *,
+    domain: Domain | None = None,
+    variables: Mapping[str, Variable] | None = None,
+    others: Variable | None = None,
+    described: Callable[[Mapping[str, VariableDeclaration]], Mapping[str, Variable]] | None = None,
+    svrl: IO[bytes] | None = None,
+    fired: Fired = "summary",
+    is_share: bool = False,
+    progress: Progress = silent,
+) -> Outcome:
+    """Verdict of every edit on every record of a file, read as a stream.
+
+    `domain`: combinations that occur in the original, for domain edits. `variables`: missing codes and declared
+    decimals. `others`: the same of the variables that are not in the mapping. `described`: in place of `variables`:
+    gives them when it gets what the file itself says of its variables. `svrl`: that an SVRL report is written to.
+    `fired`: whether that report says once of each rule that it fired, or once for each record. `is_share`: whether the
+    file is one of many: a share of the report is written.
+    """
+
+    def checked(reading: Reading) -> Outcome:
+        with batches_of(reading) as batches:
+            first = next(batches, None)
+            known = variables if described is None else described(getattr(reading, "declared", {}))
+            known = _with_forms(known or {}, first)
+            # Undeclared variables may be dates, too: their cells tell, one by one.
+            stated = with_dates(edits, [*known.values()])
+            notation = number_notation(reading)
+            chunks = (
+                RecordChunk.from_batch(batch, known, others, notation)
+                for batch in (batches if first is None else itertools.chain((first,), batches))
+            )
+            form = RecordForm.of_layout(reading.layout.details)
+            return check(
+                chunks, stated, record_path(reading.layout), domain, svrl, fired=fired, form=form,
+                places=lambda: getattr(reading, "places", None), is_share=is_share,
+            )  # fmt: skip
+
+    note_read(path)
+    if source.open_once is not None:
+        # Nothing has been written when this fails: the report is put together at the end. Mistakes are looked at again
+        # too, because a variable may stand in later records only.
+        with contextlib.suppress(InputError):
+            return checked(source.open_once(path, params, progress))
+    return checked(source.open(path, params, progress))
+
+
+def _with_forms(known: Mapping[str, Variable], first: Any) -> dict[str, Variable]:
+    """Variables, in which datetimes of no declared form have that of their first cell."""
+    found = dict(known)
+    for name, variable in known.items():
+        formless = variable.type == "datetime" and variable.date_format is None
+        if not formless or first is None or name not in first.schema.names:
+            continue
+        cells = first.column(name)
+        if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
+            meant = VariableDeclaration(type="datetime", missing=tuple((code, "") for code in variable.empty_texts))
+            found[name] = replace(variable, date_format=format_of(pa.chunked_array([cells]), meant))
+    return found
+
+
+NOWHERE = Placed(0, (), ())
+
+
+@dataclass
+class _Count:
+    """Counts of one edit."""
+
+    edit: Edit
+    is_of_member: bool
+    most: int = MOST_LISTED
+    violations: int = 0
+    fired: int = 0
+    kept: int = 0
+    listed: list[NDArray[np.int64]] = field(default_factory=list)
+
+    def add(self, found: Found, before: NDArray[np.int64], groups: int) -> None:
+        """Count what an edit said of the groups after the first `groups`; `before` are the members before each."""
+        self.is_of_member = self.is_of_member or found.on_members
+        of_records = [replace(node, group=node.group - groups) for node in found.failed if node.group]
+        numbers = numbers_of(of_records, before, member=self.is_of_member)
+        self.violations += len(numbers) + len(found.failed) - len(of_records)
+        self.fired += found.fired
+        shown = numbers[: self.most - self.kept] + (0 if self.is_of_member else groups)
+        self.kept += len(shown)
+        self.listed.append(shown)
+
+    def outcome(self, level: str) -> EditOutcome:
+        """Say what was counted."""
+        edit = self.edit
+        listed = np.concatenate([np.zeros(0, dtype=np.int64), *self.listed])
+        return EditOutcome(
+            name=edit.name,
+            kind=edit.kind,
+            checked_by=edit.checked_by,
+            severity=edit.severity,
+            violations=self.violations,
+            unknown=0,
+            fired=self.fired,
+            first_records=tuple(listed[:FIRST_RECORDS].tolist()),
+            message=edit.message,
+            text=edit.text,
+            variables=edit.variables,
+            listed=listed,
+            level=level,
+        )
+
+
+def check_nested(
+    path: Path,
+    reading: NestedReading,
+    edits: EditSet,
+    limits: SchematronOptions,
+    *,
+    levels: tuple[str, str] | None = None,
+    svrl: IO[bytes] | None = None,
+    fired: Literal["summary", "all"] = "summary",
+    most_listed: int = MOST_LISTED,
+    beside: Sequence[tuple[Edit, Placed]] = (),
+) -> Outcome:
+    """Verdict of every edit on every record of a file with records inside records.
+
+    `edits`: all of which an engine is asked about. `levels`: names of the upper and the lower level; the elements'
+    names where there are none. `svrl`: that an SVRL report is written to. `fired`: whether that report says once of
+    each rule that it fired, or once for each record. `most_listed`: numbers of violating records that are kept of each
+    edit. `beside`: edits that no engine is asked about, and where they fail: they are in the report, and not in the
+    outcome.
+    """
+    note_read(path)
+    elements = reading.elements
+    assert elements is not None
+    names = levels or (elements.group, elements.member)
+    with contextlib.ExitStack() as stack:
+        messages = None if svrl is None else {edit.name: messages_of(edit) for edit in edits}
+        stated = (*edits, *(edit for edit, _ in beside))
+        checker = stack.enter_context(NestedChecker(edits, elements, limits, placed=fired == "all", messages=messages))
+        writer = None if svrl is None else stack.enter_context(SvrlWriter(svrl, stated, None, fired))
+        counts = [_Count(edit, checker.is_about_members(edit), most_listed) for edit in edits]
+        groups = members = 0
+        for document, found in _checked(checker, _documents(path, reading, checker.needs_whole)):
+            sizes = np.array(document.sizes, dtype=np.int64)
+            before = members + np.cumsum(sizes) - sizes
+            for count, of_edit in zip(counts, found, strict=True):
+                count.add(of_edit, before, groups)
+            if writer is not None:
+                writer.write_placed(
+                    len(sizes), [*(_placed(each, elements) for each in found), *[NOWHERE] * len(beside)]
+                )
+            groups, members = groups + len(sizes), members + int(sizes.sum())
+        if writer is not None:
+            writer.write_placed(0, [*[NOWHERE] * len(edits), *(placed for _, placed in beside)])
+    outcomes = tuple(count.outcome(names[1] if count.is_of_member else names[0]) for count in counts)
+    return Outcome(groups + members, outcomes, levels={names[0]: groups, names[1]: members})
+
+
+def _checked(
+    checker: NestedChecker, documents: Iterator[NestedDocument]
+) -> Iterator[tuple[NestedDocument, list[Found]]]:
+    """Documents with what the engine says of them; the next one is cut while the engine, another process, works."""
+    with ThreadPoolExecutor(1) as asking:
+        waiting: tuple[NestedDocument, Future[list[Found]]] | None = None
+        for document in documents:
+            before, waiting = waiting, (document, asking.submit(checker.check, document))
+            if before is not None:
+                yield before[0], before[1].result()
+        if waiting is not None:
+            yield waiting[0], waiting[1].result()
+
+
+def _documents(path: Path, reading: NestedReading, whole: Sequence[str]) -> Iterator[NestedDocument]:
+    if not whole:
+        return reading.documents()
+    if path.stat().st_size > MOST_WHOLE:
+        hint = "Rules about one household and its persons are checked in pieces; leave the others to a phase of theirs."
+        names = ", ".join(whole)
+        wrong = (
+            f"these rules look beyond a record and its members: {names}; a file of over 100 MB is not looked at whole"
+        )
+        raise EditError(Problem(wrong, hint=hint))
+    return reading.documents(None)
+
+
+def _placed(found: Found, elements: NestedElements) -> Placed:
+    return Placed(
+        found.fired,
+        [(node.group, node.member) for node in found.fired_on],
+        [((node.group, node.member), place_of(elements, node), node.messages) for node in found.failed],
+    )

@@ -1,0 +1,206 @@
+"""Levels arranged and joined: new keys, random order of groups and members, and the tables that are written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+
+from maskwright.data.levels.linked_data import taken_level
+from maskwright.foundation.randomness import generator
+from maskwright.release.pseudonymisation import dataset_digest, key_texts, renewed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Column, Dataset
+    from maskwright.data.levels.linked_data import Level, LinkedData
+
+
+@dataclass(frozen=True, eq=False)
+class ArrangedLevels:
+    """Masked levels as they are written.
+
+    `order`: where each record of a level stood in the level before; shape (n,). `old`: old keys of these records.
+    """
+
+    linked: LinkedData
+    order: Mapping[str, NDArray[np.int64]]
+    old: Mapping[str, Column]
+
+    def write_map(self, path: Path, first_rows: NDArray[np.int64] | None = None) -> None:
+        """Write which original record, under which old keys, each record is. Confidential.
+
+        `path`: CSV, a row for each record of the lowest level: for each level its record in the original file, counted
+        from 1, its old key and its new one. `first_rows`: where the levels are in one flat file: the first row of each
+        group of the original, ascending. Groups are counted then, as where they have records of their own; shape
+        (groups,).
+        """
+        lowest = self.linked.levels[-1]
+        cells: dict[str, pa.Array] = {}
+        for level in self.linked:
+            rows = np.arange(len(lowest)) if level is lowest else lowest.groups
+            assert rows is not None
+            places = level.rows[rows]
+            if first_rows is not None and level is not lowest:
+                places = np.searchsorted(first_rows, places)
+            cells[f"original_{level.name}"] = pa.array(places + 1)
+            cells[level.declared.key] = key_texts(self.old[level.name].taken(rows))
+            cells[f"new {level.declared.key}"] = key_texts(level.data[level.declared.key].taken(rows))
+        arrow_csv.write_csv(pa.table(cells), path)
+
+
+def arranged_levels(masked: LinkedData, original: LinkedData, seed: int) -> ArrangedLevels:
+    """Masked levels under new keys, in the order in which they are published.
+
+    `masked`: record for record beside the original. `original`: what is drawn depends on all of it: who knows or
+    guesses the seed alone cannot draw it again.
+    """
+    stream = tuple(dataset_digest(level.data) for level in original)
+    top, *lower = masked.levels
+    count = len(top)
+    rows = (
+        np.arange(count) if top.declared.keep_order else generator(seed, "levels", "order", *stream).permutation(count)
+    )
+    rows = rows.astype(np.int64)
+    head = taken_level(top, rows, None)
+    order = {top.name: rows}
+    levels = [_with_new_top_key(head, seed, stream)]
+    old = {top.name: head.data[top.declared.key]}
+    for level in lower:
+        before, groups = _places(masked, rows, level.name)
+        order[level.name] = before[_inside_order(level, groups, seed, stream)]
+        moved = taken_level(level, order[level.name], groups)
+        old[level.name] = moved.data[level.declared.key]
+        levels.append(moved if level.declared.keep_key else _renumbered(moved))
+    return ArrangedLevels(replace(masked, levels=tuple(levels)), order, old)
+
+
+def places_of(records: LinkedData, original: LinkedData) -> dict[str, NDArray[np.int64]]:
+    """Where each record of a level stands in the original, of which some may have been left out."""
+    found = {}
+    for level, before in zip(records, original, strict=True):
+        place = np.zeros(int(before.rows.max(initial=-1)) + 1, dtype=np.int64)
+        place[before.rows] = np.arange(len(before))
+        found[level.name] = place[level.rows]
+    return found
+
+
+def level_arrangement_notices(arranged: ArrangedLevels) -> Iterator[str]:
+    """What a person should know of order and keys."""
+    for level in arranged.linked:
+        if level.declared.keep_key:
+            yield f"{level.declared.key}: old keys are published (keep_key), by which whoever has them finds records"
+        if level.declared.keep_order:
+            yield f"records of the level {level.name} keep their order (keep_order), by which originals are paired"
+
+
+def _with_new_top_key(level: Level, seed: int, stream: tuple[str, ...]) -> Level:
+    if level.declared.keep_key:
+        return level
+    key = level.data[level.declared.key]
+    new = renewed(key, generator(seed, "levels", "keys", key.name, *stream))
+    plain = new.changed(new.values, variable=replace(new.variable, role="other", renewed=True))
+    return replace(level, data=level.data.with_columns({key.name: plain}))
+
+
+def _inside_order(level: Level, groups: NDArray[np.int64], seed: int, stream: tuple[str, ...]) -> NDArray[np.int64]:
+    """Records of a level, each group in random order, groups as they stand."""
+    if level.declared.keep_order:
+        return np.arange(len(groups))
+    drawn = generator(seed, "levels", "order", level.name, *stream).permutation(len(groups))
+    return np.lexsort((drawn, groups)).astype(np.int64)
+
+
+def _places(masked: LinkedData, rows: NDArray[np.int64], name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where the members of these groups stand, and to which of the groups they belong."""
+    starts = masked.starts(name)
+    counts = starts[rows + 1] - starts[rows]
+    first = np.repeat(starts[rows] - np.cumsum(counts) + counts, counts)
+    return first + np.arange(int(counts.sum())), np.repeat(np.arange(len(rows)), counts)
+
+
+def _renumbered(level: Level) -> Level:
+    """Level whose key counts the records of each group, with pointers that name them so."""
+    assert level.groups is not None
+    starts = np.searchsorted(level.groups, np.arange(int(level.groups.max(initial=-1)) + 1))
+    number = np.arange(len(level)) - starts[level.groups] + 1
+    changed = {level.declared.key: _numbered(level.data[level.declared.key], number, np.ones(len(level), dtype=bool))}
+    for name, targets in level.pointers.items():
+        column = level.data[name]
+        points = targets >= 0
+        changed[name] = _numbered(column, number[np.maximum(targets, 0)], points)
+    return replace(level, data=level.data.with_columns(changed))
+
+
+def _numbered(column: Column, number: NDArray[np.int64], where: NDArray[np.bool_]) -> Column:
+    """Column with these numbers in some of its cells; the others, which name nobody, stay."""
+    if column.variable.is_numeric:
+        return column.changed(np.where(where, number, column.values), column.missing & ~where)
+    texts = np.array([*column.variable.categories, ""], dtype=object)[column.values]
+    texts[where] = number[where].astype(str)
+    used = tuple(dict.fromkeys(texts[~column.missing | where].tolist()))
+    place = {text: code for code, text in enumerate(used)}
+    codes = np.array([place.get(text, -1) for text in texts.tolist()], dtype=np.int32)
+    missing = column.missing & ~where
+    variable = replace(column.variable, categories=used)
+    return column.changed(np.where(missing, -1, codes).astype(np.int32), missing, variable)
+
+
+def flat_table(linked: LinkedData, file: Dataset) -> Dataset:
+    """One row for each record of the lowest level, with the variables of its groups.
+
+    `file`: the original as it was read: the order of its columns, and how it is written.
+    """
+    return joined_table(linked, file.names, file)
+
+
+def joined_table(linked: LinkedData, names: Sequence[str], file: Dataset) -> Dataset:
+    """One row for each record of the lowest level, with these variables.
+
+    `names`: in their order; those that no level has are left out.
+    """
+    top, lowest = linked.levels
+    assert lowest.groups is not None
+    columns = {column.name: column.taken(lowest.groups) for column in top.data}
+    columns |= {column.name: column for column in lowest.data}
+    return _table(columns, names, file, lowest)
+
+
+def linked_tables(linked: LinkedData, files: Mapping[str, Dataset]) -> dict[str, Dataset]:
+    """A table of each level; the lower one holds the key of its group.
+
+    `files`: the originals as they were read.
+    """
+    top, lowest = linked.levels
+    assert lowest.groups is not None
+    key = top.data[top.declared.key].taken(lowest.groups)
+    below = {column.name: column for column in lowest.data} | {key.name: key}
+    above = {column.name: column for column in top.data}
+    return {
+        top.name: _table(above, files[top.name].names, files[top.name], top),
+        lowest.name: _table(below, files[lowest.name].names, files[lowest.name], lowest),
+    }
+
+
+def nested_tables(linked: LinkedData, files: Mapping[str, Dataset]) -> dict[str, Dataset]:
+    """A table of each level for a file with records inside each other: where they stand says whose they are.
+
+    `files`: the originals as they were read.
+    """
+    top, lowest = linked.levels
+    tables = linked_tables(linked, files)
+    return tables | {lowest.name: tables[lowest.name].without([top.declared.key])}
+
+
+def _table(columns: Mapping[str, Column], order: Sequence[str], file: Dataset, level: Level) -> Dataset:
+    named = [name for name in order if name in columns]
+    return replace(
+        file, columns=tuple(columns[name] for name in named), origin=level.rows, households=None, notes=(), doubts=()
+    )

@@ -1,0 +1,111 @@
+"""Sizes of equivalence classes in data of two levels: of persons, household rows and households."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.data.record_groups import class_codes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.levels.linked_data import LinkedData
+
+    Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class LevelClassSizes:
+    """Records that are published alike.
+
+    `expected`: k of the step, or the largest of all. `smallest`: records, or groups, of the smallest class. `below`:
+    records in classes smaller than k.
+    """
+
+    about: str
+    records: int
+    expected: int
+    smallest: int
+    below: int
+
+
+def four_counts(
+    linked: LinkedData,
+    variable_groups: Mapping[tuple[str, ...], int],
+    own_groups: Mapping[tuple[str, ...], int],
+    masked: Sequence[str],
+    derived: Sequence[str],
+    below: Sequence[str],
+    k: int,
+) -> tuple[LevelClassSizes, ...]:
+    """Count what is published alike.
+
+    `variable_groups`: variables of the lower level that steps mask together, or promise k of, and the k of each.
+    `own_groups`: the same of the upper level. `masked`: variables of the upper level that steps mask. `derived`: those
+    that are derived besides. `below`: variables of the lower level that steps mask. `k`: the largest: of what no step
+    promises k of. Returns records of the lower level on each of their groups of variables, counted in groups; rows of
+    the upper level on each of theirs, where there are several, on its quasi-identifiers, and on all their own masked
+    values; with derived ones; whole groups, by the masked and derived values of their row and of their members.
+    """
+    top, low = linked.levels
+    assert low.groups is not None
+    found = []
+    for names, own in variable_groups.items():
+        codes = class_codes(low.data, names)
+        # Whole numbers that stand for pairs: sorting rows of two takes ten times as long.
+        pairs = np.unique(codes * len(top) + low.groups)
+        size = np.bincount(pairs // len(top))[codes]
+        found.append(_classes_about(f"{low.name} on {', '.join(names)}, counted in {top.name}", size, own))
+    quasi = [column.name for column in top.data if column.variable.role == "quasi_identifier"]
+    together = next((own for names, own in own_groups.items() if set(names) == set(masked)), k)
+    found += [
+        _classes_about(f"{top.name} on {', '.join(names)}", _sizes(class_codes(top.data, names)), own)
+        for names, own in own_groups.items() if set(names) != set(masked)
+    ]  # fmt: skip
+    if quasi and not any(set(quasi) == set(names) for names in (*own_groups, masked)):
+        about = f"{top.name} on its quasi-identifiers ({', '.join(quasi)})"
+        found.append(_classes_about(about, _sizes(class_codes(top.data, quasi)), k))
+    if masked:
+        found.append(
+            _classes_about(f"{top.name} on {', '.join(masked)}", _sizes(class_codes(top.data, masked)), together)
+        )
+    if derived:
+        every = [*masked, *derived]
+        found.append(_classes_about(f"{top.name} on {', '.join(every)}", _sizes(class_codes(top.data, every)), k))
+    if below or masked:
+        rows = class_codes(top.data, [*masked, *derived])
+        whole = _with_members(rows, class_codes(low.data, below), low.groups)
+        found.append(_classes_about(f"whole {top.name}, by the masked values of row and members", _sizes(whole), k))
+    return tuple(found)
+
+
+def _classes_about(about: str, sizes: Codes, k: int) -> LevelClassSizes:
+    return LevelClassSizes(about, len(sizes), k, int(sizes.min(initial=len(sizes))), int((sizes < k).sum()))
+
+
+def _sizes(codes: Codes) -> Codes:
+    return np.bincount(codes)[codes]
+
+
+def _with_members(rows: Codes, members: Codes, groups: Codes) -> Codes:
+    """Class of each group by its row and the multiset of its members, joined member by member."""
+    import pandas as pd  # heavy: `maskwright validate` does without
+
+    ordered = members[np.lexsort((members, groups))]
+    starts = np.searchsorted(groups, np.arange(len(rows) + 1))
+    sizes = np.diff(starts)
+    kinds = int(members.max(initial=-1)) + 1
+    found = pd.factorize(rows * (int(sizes.max(initial=0)) + 1) + sizes)[0].astype(np.int64)
+    # Groups of other sizes have other classes from the start, so those that have no more members stay apart.
+    left, place, taken = np.flatnonzero(sizes > 0), 0, len(rows)
+    while len(left):
+        codes, different = pd.factorize(found[left] * kinds + ordered[starts[left] + place])
+        found[left] = taken + codes
+        place, taken = place + 1, taken + len(different)
+        left = left[sizes[left] > place]
+    return np.unique(found, return_inverse=True)[1].ravel()

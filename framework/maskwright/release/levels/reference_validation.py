@@ -1,0 +1,276 @@
+"""Reference validation of several levels: written files, nested ones too, read, grouped and evaluated independently."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from lxml import etree
+
+from maskwright.edits.evaluation.domain import domain_tuples
+from maskwright.edits.evaluation.reference_evaluator import ReferenceEvaluator
+from maskwright.edits.evaluation.reference_values import Undetermined
+from maskwright.foundation.errors import EvaluationsDisagree, Problem
+from maskwright.release.levels.packed_columns import WholeColumns, parts, whole_columns
+from maskwright.release.levels.reference_columns import SecondColumns, WrittenLevel, in_order, with_meanings
+from maskwright.release.reference_reader import Notation, plain_blocks, text_column
+from maskwright.release.reference_validation import (
+    SAMPLE,
+    ReferenceVerdict,
+    binary_columns,
+    combinations,
+    differences,
+    evaluate_block,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.release.reference_reader import Readable
+
+    Rows = list[dict[str, str]]
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.levels.linked_data import Level, LinkedData
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.evaluation.check import Outcome
+    from maskwright.edits.levels.binding import BoundEdits
+    from maskwright.plugins.source import Source
+
+
+GROUPS = 10_000
+"""Groups that are read before their cells are packed."""
+
+
+def nested_columns(
+    path: Path, upper: Dataset, lower: Dataset, key: str
+) -> tuple[dict[str, Readable], dict[str, Readable]]:
+    """Whole columns of both levels of a file; those of the lower one hold the key of the group, too.
+
+    `upper`, `lower`: variables and layout of what was written; no records. `key`: variable of the upper level that
+    tells groups apart.
+    """
+    group, member = (_local(each.layout.details["record"]) for each in (upper, lower))
+    above, below = _Rows(upper), _Rows(lower)
+    key_tag = _tag(upper, key)
+    try:
+        for _, element in etree.iterparse(
+            path, tag=f"{{*}}{group}", resolve_entities=False, no_network=True, huge_tree=True
+        ):
+            own: dict[str, str] = {}
+            members: Rows = []
+            for child in element:
+                name = _local_name(child)
+                if name == member:
+                    members.append({_local_name(cell): cell.text or "" for cell in child})
+                else:
+                    own[name] = child.text or ""
+            above.add([own])
+            below.add([{**each, _tag(lower, key): own[key_tag]} for each in members])
+            element.clear()
+            while element.getprevious() is not None:
+                del element.getparent()[0]
+    except (etree.XMLSyntaxError, KeyError):
+        raise Undetermined from None
+    return above.columns(), below.columns()
+
+
+class _Rows:
+    """Cells of a level, packed after so many records."""
+
+    def __init__(self, table: Dataset) -> None:
+        self._tags = {name: _tag(table, name) for name in table.names}
+        has_commas = table.layout.details.get("decimal") == ","
+        numeric = [each.name for each in table.variables if each.is_numeric and not each.is_date]
+        self._notations = dict.fromkeys(numeric if has_commas else (), Notation(",", None))
+        self._rows: Rows = []
+        self._found = WholeColumns(table.names)
+
+    def add(self, rows: Rows) -> None:
+        self._rows += rows
+        if len(self._rows) >= GROUPS:
+            self._pack()
+
+    def columns(self) -> dict[str, Readable]:
+        self._pack()
+        return self._found.joined()
+
+    def _pack(self) -> None:
+        rows = self._rows
+        self._found.add(
+            {
+                name: replace(text_column([row.get(tag) for row in rows]), notation=self._notations.get(name))
+                for name, tag in self._tags.items()
+            }
+        )
+        self._rows = []
+
+
+def _tag(table: Dataset, name: str) -> str:
+    return _local(table.layout.details.get("tags", {}).get(name, name))
+
+
+def _local(tag: str) -> str:
+    return tag.rpartition(":")[2]
+
+
+def _local_name(element: Any) -> str:
+    """Name of an element without its namespace; empty for what is none."""
+    tag = element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenTable:
+    """A file that was written.
+
+    `table`: its variables in order, and its layout; no records.
+    """
+
+    path: Path
+    source: Source
+    table: Dataset
+
+
+def validate_levels_by_reference(
+    tables: Mapping[str, WrittenTable],
+    released: LinkedData,
+    bound: BoundEdits,
+    found: Mapping[str, Outcome],
+    reference: LinkedData,
+    judged_elsewhere: Collection[str] = (),
+) -> tuple[str, ...]:
+    """Evaluate the edits of written files of levels a second time.
+
+    `tables`: one flat file stands under the lower level; a nested one under both. `released`: where each record of a
+    level stands in its file; no values. `reference`: the original: its values for edits about what occurs there.
+    `judged_elsewhere`: names of edits that need no second opinion from here: an engine has the last word on them.
+    Returns names of the edits that have no second opinion, though some are for them.
+    """
+    try:
+        columns = _columns(tables, released, bound)
+    except Undetermined:
+        raise EvaluationsDisagree(Problem("the written files cannot be cut into records a second time")) from None
+    problems: list[Problem] = []
+    alone: list[str] = []
+    for level in (columns.upper, columns.lower):
+        outcome = found[level.name]
+        if outcome.records != level.records:
+            said = f"{outcome.records} records of the level {level.name} were written, and {level.records} are read"
+            raise EvaluationsDisagree(Problem(f"{said} the second time"))
+        asked = [edit for edit in bound.edits[level.name] if edit.name not in judged_elsewhere]
+        looked = _reference_verdicts(columns, level, asked, reference)
+        first = {each.name: each for each in outcome.edits}
+        problems += [problem for seen in looked for problem in differences(seen, first[seen.edit.name])]
+        judged = {seen.edit.name for seen in looked if seen.is_whole or len(seen.sampled) > seen.untold}
+        judged |= {*judged_elsewhere}
+        alone += [each.name for each in outcome.edits if each.fired and each.name not in judged]
+    if problems:
+        hint = "This is a bug in Maskwright: nothing was released. Please report it with the rule."
+        raise EvaluationsDisagree([*problems, Problem("the two evaluations of the written files disagree", hint=hint)])
+    return tuple(alone)
+
+
+def _reference_verdicts(
+    columns: SecondColumns, level: WrittenLevel, edits: Sequence[Edit], reference: LinkedData
+) -> list[ReferenceVerdict]:
+    """What the second evaluation sees of the edits of a level."""
+    block: dict[str, Readable] = {}
+    decimals: dict[str, int | None] = {}
+    meanings: dict[str, str] = {}
+    looked: list[ReferenceVerdict] = []
+    original = reference[level.name].data
+    for edit in edits:
+        try:
+            found = {name: columns.column(level.name, name) for name in _names(edit)}
+        except Undetermined:
+            continue
+        if any(name not in original for names in domain_tuples((edit,)) for name in names):
+            continue
+        looked.append(ReferenceVerdict(edit))
+        block |= found
+        for name in found:
+            meant = columns.meant(level.name, name)
+            if meant is None:
+                decimals[name] = None
+            else:
+                decimals[name] = _of(columns, meant[0]).decimals.get(meant[1])
+                meanings[name] = meant[1]
+    opinion = with_meanings(columns.opinion, meanings)
+    asked = {names: combinations(original, names) for names in domain_tuples(each.edit for each in looked)}
+    n = level.records
+    rows = np.unique(np.linspace(0, max(n - 1, 0), min(SAMPLE, n)).astype(np.int64))
+    own = ReferenceEvaluator(opinion.binary, opinion.missing, opinion.meant, asked, opinion.dates)
+    for part in parts(n if looked else 0):
+        here = {name: column.taken(part) for name, column in block.items()}
+        before = int(part[0])
+        inside = rows[(rows >= before) & (rows <= part[-1])] - before
+        evaluate_block(here, len(part), before, inside.tolist(), looked, own, decimals)
+    return looked
+
+
+def _names(edit: Edit) -> tuple[str, ...]:
+    from maskwright.edits.expression import variable_names
+
+    return variable_names(edit.expression)
+
+
+def _of(columns: SecondColumns, level: str) -> WrittenLevel:
+    return columns.upper if level == columns.upper.name else columns.lower
+
+
+def _columns(tables: Mapping[str, WrittenTable], released: LinkedData, bound: BoundEdits) -> SecondColumns:
+    """The levels as the written files show them."""
+    top, bottom = released.levels
+    is_nested = len({each.path for each in tables.values()}) < len(tables)
+    read = _read_nested(tables, top) if is_nested else {name: _read(each) for name, each in tables.items()}
+    binary: set[str] = set()
+    missing, meant, dates = {}, {}, {}
+    for each in tables.values():
+        decimals = {variable.name: variable.decimals for variable in each.table.variables}
+        binary |= {one for one in binary_columns(each.path, each.source, each.table) if decimals.get(one) is None}
+        for variable in each.table.variables:
+            missing[variable.name] = frozenset(code.strip() for code in variable.empty_texts)
+            meant[variable.name] = tuple((code.strip(), meaning) for code, meaning in variable.empty_meanings)
+            if variable.is_date:
+                dates[variable.name] = variable.date_text
+    levels = []
+    for level in (top, bottom):
+        file = level.name if level.name in read else bottom.name
+        kept = [name for name in level.data.names if name in read[file]]
+        if level is bottom and top.declared.key not in kept:
+            kept.append(top.declared.key)
+        records = len(top) if file == top.name else len(bottom)
+        own = _taken({name: read[file][name] for name in kept}, level.rows, records)
+        known = {variable.name: variable.decimals for variable in tables[file].table.variables}
+        levels.append(WrittenLevel(level.name, level.declared, len(level), own, known))
+    is_flat = len(tables) == 1
+    rows = _taken({name: read[bottom.name][name] for name in top.varying}, bottom.rows, len(bottom)) if is_flat else {}
+    columns = {name: {each.name: each for each in every} for name, every in bound.columns.items()}
+    return SecondColumns(
+        levels[0], levels[1], ReferenceEvaluator(frozenset(binary), missing, meant, {}, dates), columns, rows
+    )
+
+
+def _taken(columns: Mapping[str, Readable], rows: NDArray[np.int64], records: int) -> dict[str, Readable]:
+    """Cells of some of the records of a file, in their order."""
+    return dict(columns) if np.array_equal(rows, np.arange(records)) else in_order(columns, rows)
+
+
+def _read_nested(tables: Mapping[str, WrittenTable], top: Level) -> dict[str, dict[str, Readable]]:
+    """Whole columns of a file with records inside each other."""
+    upper, lower = (each.table for each in tables.values())
+    above, below = nested_columns(tables[top.name].path, upper, lower, top.declared.key)
+    return dict(zip(tables, (above, below), strict=True))
+
+
+def _read(written: WrittenTable) -> dict[str, Readable]:
+    """Whole columns of a file."""
+    table, source = written.table, written.source
+    details = table.layout.details if table.layout.format == source.name else {}
+    numeric = {each.name for each in table.variables if each.is_numeric and not each.is_date}
+    return whole_columns(plain_blocks(written.path, source, details, table.names, numeric), table.names)

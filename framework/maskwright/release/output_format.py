@@ -1,0 +1,248 @@
+"""The output format and the data: codes and labels in another format, and texts a spreadsheet would run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maskwright.data.column_doubts import code_counts
+from maskwright.data.missing import is_code_text
+from maskwright.data.number_text import read_numbers
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.expression import Expression, MissingAs, nodes, rewritten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from maskwright.data.dataset import Column, Dataset
+    from maskwright.data.variable import Variable
+    from maskwright.edits.edit import Edit
+    from maskwright.plugins.source import Source
+
+    Renamed = Mapping[str, Mapping[str, str]]
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+
+MOST_SHOWN = 20
+
+
+def in_codes_of(data: Dataset, source: Source) -> tuple[Dataset, Renamed]:
+    """Dataset whose missing codes are those of the format that it is to be written in, and what became of which.
+
+    Returns codes that have others now, by variable.
+    """
+    if source.missing_codes is None or source.name == data.layout.format:
+        return data, {}
+    changed: dict[str, Column] = {}
+    renamed: dict[str, dict[str, str]] = {}
+    for column in data:
+        held = source.missing_codes(column.variable)
+        new = {old: code for old, code in held.items() if old != code}
+        if new:
+            renamed[column.name] = new
+        if new or (held and column.variable.is_date):
+            changed[column.name] = _with_codes(column, new)
+    return data.with_columns(changed), renamed
+
+
+def _with_codes(column: Column, new: Mapping[str, str]) -> Column:
+    variable, blank = column.variable, column.blank
+    meanings = variable.missing_meanings or ("",) * len(variable.missing_codes)
+    said = tuple(
+        meaning or (code if code in new else "") for code, meaning in zip(variable.missing_codes, meanings, strict=True)
+    )
+    suppressed = variable.suppressed_as
+    with_new = replace(
+        variable,
+        missing_codes=tuple(new.get(code, code) for code in variable.missing_codes),
+        missing_meanings=said,
+        suppressed_as=None if suppressed is None else new.get(suppressed, suppressed),
+        # Dates beside such codes are texts on their way, of ISO 8601, and no texts in the file.
+        date_format=None,
+    )
+    told = None if blank is None else replace(blank, texts=tuple(_new_text(text, new) for text in blank.texts))
+    return replace(column, variable=with_new, blank=told, written=None)
+
+
+def _new_text(text: str, new: Mapping[str, str]) -> str:
+    held = pa.array([text], pa.string())
+    return next((code for old, code in new.items() if is_code_text(held, [old])[0]), text)
+
+
+def with_new_codes(edits: EditSet, renamed: Renamed) -> EditSet:
+    """Edits that ask for missing codes by what these are called in the masked file."""
+    return EditSet(tuple(_with_new_codes(edit, renamed) for edit in edits), edits.notes) if renamed else edits
+
+
+def _with_new_codes(edit: Edit, renamed: Renamed) -> Edit:
+    def change(node: Expression) -> Expression:
+        if not isinstance(node, MissingAs):
+            return node
+        return replace(node, meaning=renamed.get(node.operand.name, {}).get(node.meaning, node.meaning))
+
+    if not any(isinstance(node, MissingAs) for node in nodes(edit.expression)):
+        return edit
+    # A condition on a missing code is no arithmetic: the parts that adjusting works on do not have it.
+    return replace(edit, expression=rewritten(edit.expression, change))
+
+
+def missing_code_notices(data: Dataset, source: Source, *, has_codebook: bool = False) -> Iterator[str]:
+    """Sentences about missing codes that are to be written in another format than they came in; names and counts.
+
+    `source`: of the format that is to be written. `has_codebook`: whether a codebook is written beside the masked file.
+    """
+    if source.name == data.layout.format:
+        return
+    letters, values, nothing = [], [], []
+    for column in data:
+        variable = column.variable
+        held = {} if source.missing_codes is None else source.missing_codes(variable)
+        meanings = dict(variable.empty_meanings)
+        found = [(code, meanings[code], count) for code, count in code_counts(column) if count and code.strip()]
+        letters += [
+            _code_text(column.name, each, f"is {held[each[0]]}")
+            for each in found
+            if held.get(each[0], each[0]) != each[0]
+        ]
+        lost = [each for each in found if each[0] not in held]
+        empty = [each for each in lost if not source.writes_text and not keeps_code(variable, each[0])]
+        nothing += [_code_text(column.name, each) for each in empty]
+        values += [_code_text(column.name, each) for each in lost if each not in empty]
+    if letters:
+        yield f"missing codes have other names in the masked file ({source.name}): {_listed(letters)}"
+    if values:
+        hint = "" if has_codebook else "; a codebook says what they mean: `output: {codebook: about.csv}`"
+        yield (
+            f"the masked file ({source.name}) does not say which values mean 'no value', and these are values like "
+            f"others there: {_listed(values)}{hint}"
+        )
+    if nothing:
+        yield (
+            f"the masked file ({source.name}) cannot hold these missing codes among numbers or dates, and has empty "
+            f"cells in their place: {_listed(nothing)}"
+        )
+
+
+def keeps_code(variable: Variable, code: str) -> bool:
+    """Whether a typed format keeps a missing code as a value: numbers among numbers, and any text among texts."""
+    if not variable.is_numeric:
+        return True
+    return not variable.is_date and bool(read_numbers(pa.array([code], pa.string())).is_number[0])
+
+
+def _code_text(name: str, found: tuple[str, str, int], becomes: str = "") -> str:
+    code, meaning, count = found
+    inside = f"{meaning}, {count}" if meaning else str(count)
+    return " ".join(filter(None, [name, repr(code), becomes, f"({inside} cell{'' if count == 1 else 's'})"]))
+
+
+def _listed(said: Sequence[str]) -> str:
+    more = f", and {len(said) - MOST_SHOWN} more" if len(said) > MOST_SHOWN else ""
+    return ", ".join(said[:MOST_SHOWN]) + more
+
+
+def label_notices(data: Dataset, source: Source, *, has_codebook: bool = False) -> Iterator[str]:
+    """A sentence about labels for which another format than that of the original has no place."""
+    if source.name == data.layout.format or has_codebook or source.holds is None or source.holds.labels:
+        return
+    of_variables = sum(each.label is not None for each in data.variables)
+    of_values = sum(bool(each.labels) for each in data.variables)
+    if of_variables or of_values:
+        yield (
+            f"the masked file ({source.name}) has no place for labels: those of {of_variables} variables, and of the "
+            f"values of {of_values}, are left out; `output: {{codebook: about.csv}}` writes them beside it"
+        )
+
+
+FORMULA = r"^(?:[=+@-].|[\t\r])"
+"""How such a text begins; a sign alone is none, and neither is a number."""
+ESCAPE = "'"
+"""What a spreadsheet takes for 'the rest is text'."""
+
+
+def formula_notices(data: Dataset, edits: EditSet, *, escapes: bool) -> Iterator[str]:
+    """How many cells of each variable are such texts, and names of variables that are.
+
+    `data`: that is to be written. `escapes`: whether an apostrophe is put before them, where no edit reads them.
+    """
+    yield from formula_sentences(formula_cells(data), data.names, edits, escapes=escapes)
+
+
+def formula_cells(data: Dataset) -> dict[str, int]:
+    """Cells of each variable that are such texts; variables without one are left out.
+
+    `data`: that is to be written.
+    """
+    texts = (column for column in data if not column.variable.is_numeric)
+    cells = {
+        each.name: int(np.count_nonzero(_are_formulas(each.variable)[each.values] & ~each.missing)) for each in texts
+    }
+    return {name: count for name, count in cells.items() if count}
+
+
+def formula_sentences(
+    cells: Mapping[str, int], names: Sequence[str], edits: EditSet, *, escapes: bool
+) -> Iterator[str]:
+    """Sentences on such texts, and on names of variables that are."""
+    for name, count in cells.items():
+        readers = [edit.name for edit in edits if name in edit.variables]
+        done = (
+            "`output: {formulas: escape}` puts an apostrophe before each"
+            if not escapes
+            else f"they stay as they are, since edits read them ({', '.join(readers)})"
+            if readers
+            else "an apostrophe is put before each"
+        )
+        yield f"{name}: {count} cell(s) begin like a formula, which a spreadsheet would run; {done}"
+    texts = pa.array(names, pa.string())
+    odd = texts.filter(pc.match_substring_regex(texts, FORMULA)).to_pylist()
+    if odd:
+        yield f"names of variables that begin like a formula, which a spreadsheet would run: {', '.join(odd)}"
+
+
+def escaped(data: Dataset, edits: EditSet) -> Dataset:
+    """Copy with an apostrophe before every text that is one and that no edit reads."""
+
+    def of(variable: Variable) -> tuple[str, ...]:
+        pairs = zip(variable.categories, _are_formulas(variable).tolist(), strict=False)
+        return tuple(ESCAPE + text if is_formula else text for text, is_formula in pairs)
+
+    return _with_texts(data, edits, of)
+
+
+def unescaped(data: Dataset, edits: EditSet, original: Dataset) -> Dataset:
+    """Copy of escaped data as they were before: compared with the original, they have not changed by it.
+
+    `data`: as it was read back. `original`: texts that it holds have no apostrophe of ours.
+    """
+
+    def of(variable: Variable) -> tuple[str, ...]:
+        known = frozenset(original[variable.name].variable.categories if variable.name in original else ())
+        pairs = zip(variable.categories, _are_formulas(variable, ESCAPE).tolist(), strict=False)
+        return tuple(text.removeprefix(ESCAPE) if ours and text not in known else text for text, ours in pairs)
+
+    return _with_texts(data, edits, of)
+
+
+def _with_texts(data: Dataset, edits: EditSet, of: Callable[[Variable], tuple[str, ...]]) -> Dataset:
+    read = {name for edit in edits for name in edit.variables}
+    columns = {}
+    for column in data:
+        texts = column.variable.categories if column.name in read else of(column.variable)
+        if texts != column.variable.categories:
+            columns[column.name] = replace(column, variable=replace(column.variable, categories=texts))
+    return data.with_columns(columns)
+
+
+def _are_formulas(variable: Variable, lead: str = "") -> NDArray[np.bool_]:
+    """For each category whether it is a formula behind `lead`; the last one stands for a missing cell."""
+    texts = pa.array(variable.categories, pa.string())
+    rest = pc.utf8_slice_codeunits(texts, len(lead))
+    found = np.asarray(pc.and_(pc.starts_with(texts, lead), pc.match_substring_regex(rest, FORMULA)))
+    return np.append(found & ~read_numbers(rest).is_number, False)

@@ -1,0 +1,330 @@
+"""Frequencies of key combinations in the sample and the population, and the risk that follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+import numpy as np
+
+from maskwright import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+WORD = 62
+"""Bits used of a word: it stays positive, so that shifts mean the same everywhere."""
+
+
+@dataclass(frozen=True, eq=False)
+class PackedKeys:
+    """The keys of records, each key in bits of its own.
+
+    `words`: c order. In the bits of a key stand its code + 1, or 0 where it is missing; shape (n, w). `masks`: the bits
+    of each key, at least one; shape (q, w). `bits`: all bits together; `words` has one column when there are at most
+    62.
+    """
+
+    words: NDArray[np.int64]
+    masks: NDArray[np.int64]
+    bits: int
+
+
+def pack_keys(codes: Sequence[NDArray[np.int64]]) -> PackedKeys:
+    """Pack the codes of all keys.
+
+    `codes`: one for each key: 0, 1, ..., the fewer the better; -1 where missing; shape (n,).
+    """
+    widths = [max(int(code.max(initial=-1) + 1).bit_length(), 1) for code in codes]
+    places: list[tuple[int, int]] = []
+    word, shift = 0, 0
+    for width in widths:
+        if shift + width > WORD:
+            word, shift = word + 1, 0
+        places.append((word, shift))
+        shift += width
+    words = np.zeros((len(codes[0]) if codes else 0, word + 1), dtype=np.int64)
+    masks = np.zeros((len(codes), word + 1), dtype=np.int64)
+    for j, (code, width, (word, shift)) in enumerate(zip(codes, widths, places, strict=True)):
+        words[:, word] |= (code + 1) << shift
+        masks[j, word] = ((1 << width) - 1) << shift
+    return PackedKeys(words, masks, sum(widths))
+
+
+def classes_of(codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Class 0..c-1 of each record, numbered as they first occur; shape (n,).
+
+    `codes`: one for each key, -1 where missing; shape (n,).
+    """
+    return numbered(pack_keys(codes))[0]
+
+
+def class_sizes(classes: NDArray[np.int64], households: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Records of each class, or different households; shape (c,)."""
+    counted = classes if households is None else classes[first_of_household(classes, households)]
+    return np.bincount(counted)
+
+
+def first_of_household(classes: NDArray[np.int64], households: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The first record of each household in each class."""
+    return numbered(pack_keys([classes, households]))[1]
+
+
+def numbered(packed: PackedKeys) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number the different rows.
+
+    Returns numbers 0..c-1 as the rows first occur; the first row of each; shape (n,).
+    """
+    from maskwright_builtin.key_counts.counting_kernel import number_rows  # Numba: plugins are listed without it
+
+    n = len(packed.words)
+    of_row, first = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    slots = 1 << max(2 * n - 1, 1).bit_length()
+    # Where every combination of codes has a slot of its own, its number is the slot.
+    dense = packed.bits < slots.bit_length()
+    table = np.zeros(1 << packed.bits if dense else slots, dtype=np.int32)
+    count = number_rows(packed.words, table, dense, of_row, first)
+    return of_row, first[:count].copy()
+
+
+Number = TypeVar("Number", bound=np.generic)
+MissingKeys = Literal["own", "alpha0", "subset", "wildcard"]
+"""How a missing key counts: as a value of its own, ..., as any value."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeyCounts:
+    """Frequencies of the keys of each record; it counts itself.
+
+    `file`: f: records of the file that match, or households; shape (n,). `population`: F: the sum of their weights;
+    equal to f without weights; shape (n,).
+    """
+
+    file: NDArray[np.int64]
+    population: NDArray[np.float64]
+
+
+def count_keys(
+    codes: Sequence[NDArray[np.int64]],
+    missing_keys: MissingKeys = "own",
+    weights: NDArray[np.float64] | None = None,
+    households: NDArray[np.int64] | None = None,
+) -> KeyCounts:
+    """Count for each record i those j that match it.
+
+    - ``own``: the same keys missing in both, and equal on all others. A partition of the file.
+    - ``alpha0``: those, and for a record with missing keys all complete ones that equal it on what it shows.
+    - ``subset``: equal on every key that i shows, and j shows all of them.
+    - ``wildcard``: on every key equal, or missing in either.
+
+    own <= alpha0 <= subset <= wildcard; all are the same where no key is missing. Only ``own`` is equality: with
+    ``wildcard``, a record emptied on purpose is counted by everybody.
+
+    `codes`: one for each key: 0, 1, ..., -1 where missing; shape (n,). `weights`: positive; shape (n,). `households`:
+    0..c-1. Then households are counted: once if any member matches, with the weight of its first record; shape (n,).
+    """
+    if weights is not None:
+        wrong = int((~(np.isfinite(weights) & (weights > 0.0))).sum())
+        if wrong:
+            raise InputError(
+                f"the weight is missing, zero, negative or infinite in {wrong} record(s): a record stands for at least "
+                "itself, so every weight is above 0"
+            )
+    packed = pack_keys(codes)
+    of_row, first = numbered(packed)
+    incomplete = any((code < 0).any() for code in codes)
+    if households is None:
+        size = np.bincount(of_row, minlength=len(first))
+        weight = np.asarray(np.bincount(of_row, weights, len(first)), dtype=np.float64)
+        if missing_keys != "own" and incomplete:
+            size, weight = _records_matched(packed, first, missing_keys, size, weight)
+        return KeyCounts(size[of_row], weight[of_row])
+    members = first_of_household(of_row, households)
+    household_weight = np.ones(int(households.max(initial=-1)) + 1)
+    if weights is not None:
+        # Written from the last record to the first: the first one stays.
+        household_weight[households[::-1]] = weights[::-1]
+    in_row, household = of_row[members], households[members]
+    if missing_keys != "own" and incomplete:
+        size, weight = _households_matched(packed, first, missing_keys, in_row, household, household_weight)
+    else:
+        size = np.bincount(in_row, minlength=len(first))
+        weight = np.asarray(np.bincount(in_row, household_weight[household], len(first)), dtype=np.float64)
+    return KeyCounts(size[of_row], weight[of_row])
+
+
+def blended(wildcard: KeyCounts, alpha0: KeyCounts, alpha: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """``alpha wildcard + (1 - alpha) alpha0``, of f and of F: a match with a missing key counts as a part of one.
+
+    `alpha`: 0 to 1.
+
+    Templ, Kowarik and Meindl (2015), Journal of Statistical Software 67(4): `alpha` of ``freqCalc``.
+    """
+    return (
+        alpha * wildcard.file + (1.0 - alpha) * alpha0.file,
+        alpha * wildcard.population + (1.0 - alpha) * alpha0.population,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Patterns:
+    """Different rows, ordered by which keys are missing.
+
+    `order`: shape (r,). `words`: in that order; shape (r, w). `starts`: shape (m + 1,). `observed`: shape (m, w).
+    """
+
+    order: NDArray[np.int64]
+    words: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    observed: NDArray[np.int64]
+
+
+def _patterns(packed: PackedKeys, first: NDArray[np.int64]) -> _Patterns:
+    words = packed.words[first]
+    shown = [(words & mask).any(axis=1) for mask in packed.masks]
+    pattern, example = numbered(pack_keys([each.astype(np.int64) - 1 for each in shown]))
+    observed = np.zeros((len(example), words.shape[1]), dtype=np.int64)
+    for mask, each in zip(packed.masks, shown, strict=True):
+        observed[each[example]] |= mask
+    order = np.argsort(pattern, kind="stable")
+    starts = np.append(0, np.cumsum(np.bincount(pattern)))
+    return _Patterns(order, words[order], starts, observed)
+
+
+def _rule(missing_keys: MissingKeys) -> int:
+    from maskwright_builtin.key_counts.counting_kernel import ANY, COMPLETE, SUBSET
+
+    return {"subset": SUBSET, "alpha0": COMPLETE, "wildcard": ANY}[missing_keys]
+
+
+def matched_sizes(packed: PackedKeys, size: NDArray[np.int64], rule: int) -> NDArray[np.int64]:
+    """Sum of the sizes of the rows that each row counts, those that show the same among them; shape (n,).
+
+    `size`: shape (n,).
+    """
+    from maskwright_builtin.key_counts.counting_kernel import add_matches
+
+    of_row, first = numbered(packed)
+    total = np.zeros(len(first), dtype=np.int64)
+    np.add.at(total, of_row, size)
+    found = _patterns(packed, first)
+    there = total[found.order]
+    records, weight = there.copy(), np.zeros(len(there))
+    add_matches(found.words, found.observed, found.starts, packed.masks, rule, there, weight, records, weight.copy())
+    return np.asarray(_back(records, found.order)[of_row], dtype=np.int64)
+
+
+def _records_matched(
+    packed: PackedKeys,
+    first: NDArray[np.int64],
+    missing_keys: MissingKeys,
+    size: NDArray[np.int64],
+    weight: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    from maskwright_builtin.key_counts.counting_kernel import add_matches
+
+    found = _patterns(packed, first)
+    size, weight = size[found.order], weight[found.order]
+    records, population = size.copy(), weight.copy()
+    add_matches(
+        found.words, found.observed, found.starts, packed.masks, _rule(missing_keys), size, weight, records, population
+    )
+    return _back(records, found.order), _back(population, found.order)
+
+
+def _households_matched(
+    packed: PackedKeys,
+    first: NDArray[np.int64],
+    missing_keys: MissingKeys,
+    in_row: NDArray[np.int64],
+    household: NDArray[np.int64],
+    weight: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    from maskwright_builtin.key_counts.counting_kernel import count_matching_households
+
+    found = _patterns(packed, first)
+    place = np.empty(len(first), dtype=np.int64)
+    place[found.order] = np.arange(len(first))
+    by_row = np.argsort(place[in_row], kind="stable")
+    pair_starts = np.append(0, np.cumsum(np.bincount(place[in_row], minlength=len(first))))
+    records, population = np.empty(len(first), dtype=np.int64), np.empty(len(first))
+    count_matching_households(
+        found.words,
+        found.observed,
+        found.starts,
+        packed.masks,
+        _rule(missing_keys),
+        pair_starts,
+        household[by_row],
+        weight,
+        records,
+        population,
+    )
+    return _back(records, found.order), _back(population, found.order)
+
+
+def _back(ordered: NDArray[Number], order: NDArray[np.int64]) -> NDArray[Number]:
+    """From the order of the patterns to that of the rows."""
+    found = np.empty_like(ordered)
+    found[order] = ordered
+    return found
+
+
+def positive_weights(weights: NDArray[np.float64] | None) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
+    """Weights with which every record stands for somebody, and what was done to that end.
+
+    `weights`: none of them negative; shape (n,).
+    """
+    if weights is None or weights.all():
+        return weights, ()
+    return np.where(weights == 0.0, 1.0, weights), zero_weights(int((weights == 0.0).sum()))
+
+
+def zero_weights(count: int) -> tuple[str, ...]:
+    """Note on records that stand for nobody, if there are any."""
+    if not count:
+        return ()
+    return (f"{count} record(s) with a weight of zero count with weight 1: they stand for themselves",)
+
+
+def sampling_fraction(
+    file: NDArray[np.int64], population: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Share of the people with a record's keys who are in the file, ``f / F``, and where it had to be cut to 1.
+
+    `file`: f; shape (n,). `population`: f, positive; smaller than f where weights are below 1; shape (n,).
+    """
+    # Sums of weights of 1 may be a rounding error off.
+    above = population < file * (1.0 - 1e-12)
+    return np.minimum(file / population, 1.0), above
+
+
+def individual_risk(file: NDArray[np.int64], fraction: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean of 1 / F given f, for F - f negative binomial with f and pi: the chance that a link is right.
+
+    ``r(f, pi) = (pi^f / f) 2F1(f, f; f + 1; 1 - pi) = (pi / f) sum_n n! (1 - pi)^n / ((f + 1) ... (f + n))``, all terms
+    positive; below pi = 1/2 and for small f by ``r(1) = q ln(1 / pi)``, ``r(f) = q (1 / (f - 1) - r(f - 1))`` with
+    ``q = pi / (1 - pi)``, which is below 1 there and damps errors. 1 / f for pi = 1.
+
+    `file`: f, at least 1; shape (n,). `fraction`: pi, above 0 and at most 1; shape (n,).
+
+    Benedetti and Franconi (1998); Franconi and Polettini (2004), Privacy in Statistical Databases, LNCS 3050, 262-272.
+    """
+    from maskwright_builtin.key_counts.negative_binomial_kernel import fill_risks  # Numba, heavy
+
+    risk = np.empty(len(file), dtype=np.float64)
+    fill_risks(file.astype(np.int64), fraction.astype(np.float64), risk)
+    return risk
+
+
+def approximate_risk(file: NDArray[np.int64], fraction: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The approximation of sdcMicro and others: exact for f of 1 and 2, else ``pi / (f - 1 + pi)``.
+
+    Never too low, and at most 4.04 percent too high.
+
+    `file`, `fraction`: as for `individual_risk`; shape (n,).
+    """
+    return np.where(file <= 2, individual_risk(np.minimum(file, 2), fraction), fraction / (file - 1.0 + fraction))

@@ -1,1 +1,0 @@
-"""What several measures share: pairing, standardising, weighting, uncertainty."""

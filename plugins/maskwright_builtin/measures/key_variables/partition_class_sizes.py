@@ -1,0 +1,229 @@
+"""Sizes of equivalence classes of a file in partitions, counted exactly by a shuffle of hashes."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright import Comparison, Further, InputError, Measurement, Merging, PartOfFile, class_hashes
+from maskwright_builtin.key_counts.frequencies import individual_risk, sampling_fraction
+from maskwright_builtin.measures.key_variables.key_classes import (
+    KeySetsParams,
+    listed,
+    sets_of_keys,
+    size_table,
+    worst_of,
+)
+from maskwright_builtin.measures.partition_statistics import distinct_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Literal
+
+    from numpy.typing import NDArray
+
+    from maskwright import MeasureTable
+    from maskwright_builtin.measures.key_variables.k_anonymity import KAnonymityParams
+
+
+Facts = dict[str, Any]
+
+
+def k_anonymity_of(
+    smallest: int, below: int, records: int, k: int, keys: tuple[str, ...], what: str, parts: Mapping[str, float],
+    sizes: MeasureTable,
+) -> Measurement:  # fmt: skip
+    """The measure `k_anonymity`, however its classes were counted.
+
+    `smallest`, `below`, `records`, `k`: size of the smallest class, records in classes smaller than k, and all. `what`:
+    of which the size of a class is the number: ``record``, ``household`` or ``vessel record``.
+    """
+    what += "" if smallest == 1 else "s"
+    return Measurement(
+        float(smallest),
+        parts={"classes": parts["classes"], "below_k": 100.0 * below / records, "mean_risk": parts["mean_risk"]},
+        notes=(f"key variables: {', '.join(keys)}",),
+        sentence=f"The smallest group that shares {listed(keys)} holds {smallest:,} {what}; {below:,} of the "
+        f"{records:,} records are in groups of fewer than {k}.",
+        tables=(sizes,),
+    )
+
+
+def uniqueness_of(
+    alone: int, records: int, keys: tuple[str, ...], parts: Mapping[str, float], notes: Sequence[str]
+) -> Measurement:
+    """The measure `uniqueness`, however its classes were counted."""
+    return Measurement(
+        100.0 * alone / records,
+        parts=parts,
+        notes=(f"key variables: {', '.join(keys)}", *notes),
+        sentence=f"{alone:,} of the {records:,} records are the only ones with their {listed(keys)}.",
+    )
+
+
+def light_records(count: int) -> str:
+    """Note on records whose weight cannot be one."""
+    return f"{count} record(s) with a weight missing or below 1 count with weight 1"
+
+
+def keys_of_part(comparison: Comparison, params: KeySetsParams, asked: object) -> Facts:  # noqa: ARG001
+    """Records of one part, which keys there are, and whether there are weights."""
+    weights = comparison.masked_weights()
+    for keys in sets_of_keys(comparison, params, "measure").values():
+        for name in keys:
+            comparison.keys(name)
+    return {
+        "records": len(comparison.masked),
+        "keys": {name: list(keys) for name, keys in sets_of_keys(comparison, params, "measure").items()},
+        "weighted": weights is not None,
+        "zero": 0 if weights is None else int((weights == 0.0).sum()),
+        "light": 0 if weights is None else int((~(weights >= 1.0)).sum()),
+    }
+
+
+def classes_of_part(
+    comparison: Comparison,
+    params: KeySetsParams,  # noqa: ARG001
+    asked: Mapping[str, Any] | None,
+    part: PartOfFile,
+) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
+    """Classes of one part, with their records and weights of at least 1, by the task that counts them."""
+    assert asked is not None
+    weights = comparison.masked_weights()
+    usable = np.ones(len(comparison.masked)) if weights is None else np.where(weights >= 1.0, weights, 1.0)
+    return weighted_classes(comparison, asked, part, usable)
+
+
+def weighted_classes(
+    comparison: Comparison, asked: Mapping[str, Any], part: PartOfFile, usable: NDArray[np.float64]
+) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
+    """Classes of one part, with their records and the sums of their weights, by the task that counts them.
+
+    `usable`: the weight of each record; shape (n,).
+    """
+    pieces = []
+    for number, keys in enumerate(asked["keys"].values()):
+        one, other = class_hashes(comparison.masked, keys)
+        rows = {"one": one, "other": other, "records": np.ones(len(one), dtype=np.int64), "weight": usable}
+        found, _ = distinct_rows(rows, ("one", "other"))
+        pieces.append({"set": np.full(len(found["one"]), number, dtype=np.int64), **found})
+    columns = {name: np.concatenate([each[name] for each in pieces]) for name in pieces[0]}
+    return columns, (columns["one"].astype(np.uint64) % np.uint64(part.tasks)).astype(np.int64)
+
+
+def classes_by_set(
+    columns: Mapping[str, NDArray[np.generic]], asked: Mapping[str, Any] | None
+) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float64]]]:
+    """Of each set of keys the records of its classes in one task, and the sums of their weights.
+
+    `columns`: of the parts, as `weighted_classes` gives them.
+    """
+    assert asked is not None
+    found, _ = distinct_rows(columns, ("set", "one", "other"))
+    for number, name in enumerate(asked["keys"]):
+        own = found["set"] == number
+        yield name, found["records"][own].astype(np.int64), found["weight"][own].astype(np.float64)
+
+
+def counted_classes(
+    columns: Mapping[str, NDArray[np.generic]],
+    params: KeySetsParams,  # noqa: ARG001
+    asked: Mapping[str, Any] | None,
+) -> Facts:
+    """How many classes there are of each size, and what their weights say, in one task."""
+    assert asked is not None
+    facts: Facts = {}
+    for name, records, weight in classes_by_set(columns, asked):
+        sizes, classes = np.unique(records, return_counts=True)
+        facts[name] = {"sizes": sizes.tolist(), "classes": classes.tolist()}
+        if asked["weighted"]:
+            fraction, _ = sampling_fraction(records, weight)
+            facts[name]["population_uniques"] = float(fraction[records == 1].sum())
+            facts[name]["risk"] = float((records * individual_risk(records, fraction)).sum())
+    return facts
+
+
+def classes_wanted(facts: Sequence[Mapping[str, Any]]) -> Further:
+    """What the second round asks for: the classes of each part."""
+    if len({each["weighted"] for each in facts}) > 1:
+        raise InputError("the weights are missing, negative or infinite in some of the parts: mend them, or give them "
+                         "another role")  # fmt: skip
+    first = facts[0]
+    sums = {name: sum(each[name] for each in facts) for name in ("light", "zero", "records")}
+    return Further({"keys": first["keys"], "weighted": first["weighted"], **sums}, rows_to="tasks")
+
+
+def _of_sets(
+    facts: Sequence[Mapping[str, Any]], params: KeySetsParams, asked: Mapping[str, Any],
+    of_set: Callable[[tuple[str, ...], NDArray[np.int64], NDArray[np.int64], Sequence[Mapping[str, Any]]], Measurement],
+    direction: Literal["lower", "higher"],
+) -> Measurement:  # fmt: skip
+    found = {}
+    for name, keys in asked["keys"].items():
+        own = [each[name] for each in facts]
+        counts: dict[int, int] = {}
+        for each in own:
+            for size, classes in zip(each["sizes"], each["classes"], strict=True):
+                counts[size] = counts.get(size, 0) + classes
+        sizes = np.array(sorted(counts), dtype=np.int64)
+        found[name] = of_set(tuple(keys), sizes, np.array([counts[size] for size in sizes.tolist()]), own)
+    return found[""] if params.key_sets is None else worst_of(found, direction)
+
+
+def k_anonymity_of_parts(
+    facts: Sequence[Mapping[str, Any]], params: KAnonymityParams, asked: Mapping[str, Any] | None
+) -> Measurement | Further:
+    """The measure `k_anonymity` of a file in parts.
+
+    `facts`: of `keys_of_part`, then of `counted_classes`.
+    """
+    if asked is None:
+        return classes_wanted(facts)
+    records = asked["records"]
+
+    def of_set(
+        keys: tuple[str, ...], sizes: NDArray[np.int64], classes: NDArray[np.int64], _: Sequence[Mapping[str, Any]]
+    ) -> Measurement:
+        below = int((sizes * classes)[sizes < params.k].sum())
+        count = int(classes.sum())
+        parts = {"classes": float(count), "mean_risk": 100.0 * count / records}
+        table = size_table(sizes, "records", sizes * classes)
+        return k_anonymity_of(int(sizes[0]), below, records, params.k, keys, "record", parts, table)
+
+    return _of_sets(facts, params, asked, of_set, "higher")
+
+
+def uniqueness_of_parts(
+    facts: Sequence[Mapping[str, Any]], params: KeySetsParams, asked: Mapping[str, Any] | None
+) -> Measurement | Further:
+    """The measure `uniqueness` of a file in parts.
+
+    `facts`: of `keys_of_part`, then of `counted_classes`.
+    """
+    if asked is None:
+        return classes_wanted(facts)
+    records = asked["records"]
+
+    def of_set(
+        keys: tuple[str, ...], sizes: NDArray[np.int64], classes: NDArray[np.int64], own: Sequence[Mapping[str, Any]]
+    ) -> Measurement:
+        parts, notes = dict[str, float](), list[str]()
+        if asked["weighted"]:
+            parts = {
+                "population_uniques": 100.0 * math.fsum(each["population_uniques"] for each in own) / records,
+                "mean_risk": 100.0 * math.fsum(each["risk"] for each in own) / records,
+            }
+            notes = [light_records(asked["light"])] if asked["light"] else []
+        return uniqueness_of(int(classes[sizes == 1].sum()), records, keys, parts, notes)
+
+    return _of_sets(facts, params, asked, of_set, "lower")
+
+
+K_ANONYMITY_OVER_PARTS = Merging(
+    partial=keys_of_part, merged=k_anonymity_of_parts, rows=classes_of_part, counted=counted_classes
+)
+UNIQUENESS_OVER_PARTS = Merging(
+    partial=keys_of_part, merged=uniqueness_of_parts, rows=classes_of_part, counted=counted_classes
+)

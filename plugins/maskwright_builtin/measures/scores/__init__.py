@@ -1,1 +1,0 @@
-"""Scores: loss and risk in one number."""

@@ -1,0 +1,270 @@
+"""Criteria of equivalence classes: size, population, l-diversity and t-closeness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from pydantic import BaseModel, Field, model_validator
+
+from maskwright import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright import Block
+    from maskwright_builtin.methods.generalisation.hierarchy_levels import Rows
+    from maskwright_builtin.methods.generalisation.population import LargestRisk, LeastPeople
+
+
+DISTINCT, ENTROPY, RECURSIVE, EQUAL, ORDERED = 0, 1, 2, 3, 4
+
+
+SLACK = 1e-12
+"""By how much a share may be beyond its bound through rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitive:
+    """A bound on the values of a sensitive variable in each class.
+
+    `bound`: least diversity, or largest distance. `rows`, `values`: leaf row and value of each pair that occurs; shape
+    (m,). `counts`: shape (m,). `shares`: of the values in the file; shape (v,).
+    """
+
+    name: str
+    kind: int
+    bound: float
+    c: float
+    rows: NDArray[np.int32]
+    values: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    shares: NDArray[np.float64]
+
+    @property
+    def is_monotone(self) -> bool:
+        """Whether a class that fulfils it does so when any other is joined to it, also one that does not."""
+        return self.kind == DISTINCT
+
+    def by_class(self, of_leaf: NDArray[np.int32], classes: int) -> NDArray[np.float64]:
+        """Diversity or distance of each class; NaN for one without values."""
+        from maskwright_builtin.methods.generalisation.diversity_kernel import criterion_by_class  # Numba is heavy
+
+        return criterion_by_class(of_leaf[self.rows], self.values, self.counts, classes, self.shares, self.kind, self.c)
+
+    def failing(self, of_leaf: NDArray[np.int32], classes: int) -> NDArray[np.bool_]:
+        """Which classes do not fulfil it; one without values does."""
+        found = self.by_class(of_leaf, classes)
+        if self.kind in (EQUAL, ORDERED):
+            return np.asarray(found > self.bound + SLACK, dtype=np.bool_)
+        return np.asarray(found < self.bound - SLACK * (self.kind == ENTROPY), dtype=np.bool_)
+
+    def refuse_impossible(self) -> None:
+        """Stop where not even all records together are as diverse as is asked for."""
+        if self.kind in (EQUAL, ORDERED) or not len(self.rows):
+            return
+        whole = float(self.by_class(np.zeros(int(self.rows.max()) + 1, dtype=np.int32), 1)[0])
+        if whole < self.bound - SLACK * (self.kind == ENTROPY):
+            said = {DISTINCT: "distinct", ENTROPY: "entropy", RECURSIVE: "recursive"}[self.kind]
+            raise InputError(
+                f"l of {self.name}: {said} diversity of {self.bound:g} cannot be reached: all records together have "
+                f"{whole:.4g}"
+            )
+
+
+def sensitive(
+    name: str, kind: int, bound: float, c: float, values: NDArray[np.float64], of_record: NDArray[np.int32]
+) -> Sensitive:
+    """Bound on a sensitive variable; records without a value are left out.
+
+    `values`: NaN where missing; shape (n,). `of_record`: leaf row of each record; shape (n,).
+    """
+    present = ~np.isnan(values)
+    distinct, codes = np.unique(values[present], return_inverse=True)
+    width = max(len(distinct), 1)
+    pairs, counts = np.unique(of_record[present].astype(np.int64) * width + codes, return_counts=True)
+    shares = np.bincount(codes, minlength=width) / max(len(codes), 1)
+    return Sensitive(
+        name, kind, bound, c, (pairs // width).astype(np.int32), (pairs % width).astype(np.int32),
+        counts.astype(np.int64), shares,
+    )  # fmt: skip
+
+
+class Criteria:
+    """Bounds on every class.
+
+    `k`: records, or households where they are given. `households`: shape (n,). `of_record`: leaf row of each record;
+    shape (n,).
+    """
+
+    def __init__(
+        self,
+        k: int,
+        k_map: LeastPeople | None,
+        bounds: Sequence[Sensitive],
+        households: NDArray[np.int64] | None,
+        of_record: NDArray[np.int32],
+        risk: LargestRisk | None = None,
+    ) -> None:
+        self.k, self.k_map, self.risk, self._bounds = k, k_map, risk, tuple(bounds)
+        self._homes: tuple[NDArray[np.int32], NDArray[np.int64]] | None = None
+        if households is not None:
+            pairs = np.unique(np.stack([households, of_record.astype(np.int64)], axis=1), axis=0)
+            self._homes = pairs[:, 1].astype(np.int32), np.ascontiguousarray(pairs[:, 0])
+
+    @property
+    def of_leaves(self) -> bool:
+        """Whether they ask for the class of each leaf row, and not only for counts."""
+        return bool(self._bounds) or self._homes is not None
+
+    @property
+    def of_people(self) -> bool:
+        """Whether people are counted whom no record may be like."""
+        return self.k_map is not None and self.k_map.is_counted
+
+    @property
+    def most_above(self) -> int:
+        """Records that may be published with a risk above its bound."""
+        return 0 if self.risk is None else self.risk.most_above
+
+    def too_small(self, rows: Rows) -> NDArray[np.bool_]:
+        """Classes that are too small, in the file or in the population, or at a risk that nobody may have."""
+        small = self._sizes(rows) < self.k
+        if self.k_map is not None:
+            small |= self.k_map.failing(rows)
+        if self.risk is not None and not self.risk.most_above:
+            small |= self.risk.above(rows)
+        return np.asarray(small & (rows.counts > 0), dtype=np.bool_)
+
+    def at_risk(self, rows: Rows) -> NDArray[np.bool_]:
+        """Classes at a risk that only some may have."""
+        if self.risk is None or not self.risk.most_above:
+            return np.zeros(len(rows.counts), dtype=np.bool_)
+        return self.risk.above(rows)
+
+    def riskiest(self, rows: Rows, emptied: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Classes to empty beside those that are, so that no more records are left at risk than may be."""
+        if self.risk is None or not self.risk.most_above:
+            return np.zeros(len(rows.counts), dtype=np.bool_)
+        return self.risk.riskiest(rows, emptied)
+
+    def failing(self, rows: Rows) -> dict[str, NDArray[np.bool_]]:
+        """Classes that fail each criterion, by what a person calls it."""
+        found = {f"k = {self.k}": self._sizes(rows) < self.k}
+        if self.k_map is not None:
+            found[f"k_map = {self.k_map.least:g}"] = self.k_map.failing(rows)
+        if self.risk is not None:
+            found[f"individual_risk = {self.risk.bound:g}"] = self.risk.above(rows)
+        for each in self._bounds:
+            what = "t" if each.kind in (EQUAL, ORDERED) else "l"
+            found[f"{what} of {each.name}"] = each.failing(rows.of_leaf, len(rows.counts))
+        return found
+
+    def uniform(self, rows: Rows, *, monotone: bool) -> NDArray[np.bool_]:
+        """Classes that are not diverse enough, or too far from the file; by monotone bounds, or by the others."""
+        failing = np.zeros(len(rows.counts), dtype=np.bool_)
+        for each in self._bounds:
+            if each.is_monotone == monotone:
+                failing |= each.failing(rows.of_leaf, len(rows.counts))
+        return failing
+
+    def fulfilled_together(self, rows: Rows, emptied: NDArray[np.bool_]) -> bool:
+        """Whether the records of the emptied classes fulfil all bounds as one class; True where there are none."""
+        if not emptied.any():
+            return True
+        of_class = np.where(emptied, 0, 1).astype(np.int32)
+        together = replace(
+            rows,
+            counts=np.array([rows.counts[emptied].sum(), 0]),
+            of_leaf=of_class[rows.of_leaf] if self.of_leaves else rows.of_leaf,
+        )
+        if self._sizes(together)[0] < self.k:
+            return False
+        if any(each is not None and each.fails_together(rows, emptied) for each in (self.k_map, self.risk)):
+            return False
+        return not any(self.uniform(together, monotone=kind)[0] for kind in (True, False))
+
+    def reached(self, rows: Rows, emptied: NDArray[np.bool_]) -> dict[str, int | float]:
+        """What the published classes have of people and of risk, where that is bounded, for the notes of a run.
+
+        `emptied`: the emptied records are left out; shape (c,).
+        """
+        kept, notes = ~emptied & (rows.counts > 0), dict[str, int | float]()
+        if self.k_map is not None and kept.any():
+            notes["smallest_class_in_population"] = float(self.k_map.of_classes(rows)[kept].min())
+        if self.risk is not None and kept.any():
+            risk = self.risk.of_classes(rows)
+            notes["largest_individual_risk"] = float(risk[kept].max())
+            notes["records_above_individual_risk"] = int(rows.counts[kept & (risk > self.risk.bound)].sum())
+        return notes
+
+    def _sizes(self, rows: Rows) -> NDArray[np.int64]:
+        return rows.counts if self._homes is None else self._homes_of(rows)
+
+    def _homes_of(self, rows: Rows) -> NDArray[np.int64]:
+        assert self._homes is not None
+        leaf, home = self._homes
+        from maskwright_builtin.methods.generalisation.rows_kernel import owners_of_classes  # Numba is heavy
+
+        return owners_of_classes(rows.of_leaf[leaf], home, len(rows.counts))
+
+
+class Diversity(BaseModel, extra="forbid", frozen=True):
+    """Least diversity of a sensitive variable in every class, counted in one of three ways."""
+
+    distinct: Annotated[int, Field(ge=2)] | None = Field(default=None, description="Different values.")
+    entropy: Annotated[float, Field(gt=1)] | None = Field(
+        default=None, description="exp of their entropy: as many values, were they equally frequent."
+    )
+    recursive: Annotated[int, Field(ge=2)] | None = Field(
+        default=None,
+        description="Recursive (c, l): the most frequent value is less frequent than c times all from the l-th on.",
+    )
+    c: Annotated[float, Field(gt=0)] = Field(default=2.0, description="Of recursive diversity.")
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Diversity:
+        if sum(each is not None for each in (self.distinct, self.entropy, self.recursive)) != 1:
+            raise ValueError("give one of distinct, entropy and recursive")
+        return self
+
+
+class Closeness(BaseModel, extra="forbid", frozen=True):
+    """Largest distance between the values of a sensitive variable in a class and in the file."""
+
+    most: Annotated[float, Field(ge=0, le=1)] = Field(description="The largest distance.")
+    distance: Literal["equal", "ordered"] | None = Field(
+        default=None,
+        description="'equal': half the sum of the differences of shares. 'ordered': of the cumulative shares, over the "
+        "number of values less one. Left out: ordered for numbers, dates and ordinal categories.",
+    )
+
+
+def bounds_of(
+    block: Block,
+    diversity: Mapping[str, int | Diversity],
+    closeness: Mapping[str, float | Closeness],
+    of_record: NDArray[np.int32],
+) -> Iterator[Sensitive]:
+    """Bounds on sensitive variables.
+
+    `block`: the sensitive variables are among its companions. `of_record`: leaf row of each record; shape (n,).
+    """
+    for name, least in diversity.items():
+        asked = Diversity(distinct=least) if isinstance(least, int) else least
+        if asked.distinct is not None:
+            kind, bound = DISTINCT, float(asked.distinct)
+        elif asked.entropy is not None:
+            kind, bound = ENTROPY, asked.entropy
+        else:
+            kind, bound = RECURSIVE, float(asked.recursive or 0)
+        yield sensitive(name, kind, bound, asked.c, block.companions[name], of_record)
+    for name, most in closeness.items():
+        wanted = Closeness(most=most) if isinstance(most, float | int) else most
+        nominal = block.companion_variables[name].type == "nominal"
+        distance = wanted.distance or ("equal" if nominal else "ordered")
+        kind = EQUAL if distance == "equal" else ORDERED
+        yield sensitive(name, kind, wanted.most, 0.0, block.companions[name], of_record)

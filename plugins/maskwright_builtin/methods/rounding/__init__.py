@@ -1,7 +1,0 @@
-"""Rounding to multiples of a base, edits considered."""
-
-from __future__ import annotations
-
-from maskwright_builtin.methods.rounding.rounding import ROUNDING
-
-__all__ = ["ROUNDING"]

@@ -1,0 +1,277 @@
+"""Sequential trees: each variable from those before it, with the missing codes of its cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright import LinearPart, ProductPart, Variable
+from maskwright_builtin.methods.synthetic.donors import DonorSearch, LeafDonors, Tally
+from maskwright_builtin.numerics.trees.tree import (
+    Predictor,
+    Predictors,
+    TreeLimits,
+    categorical_predictor,
+    classification_tree,
+    numeric_cuts,
+    numeric_predictor,
+    regression_tree,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright import Block, Completion, EditSet, Progress
+
+
+MOST_CLASSES = 48
+"""Categories that a tree tells apart when it grows; rarer ones count as one, and are donors as they are."""
+MOST_PLACES = 4
+"""Digits after the point that are looked for where none are declared."""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How trees grow.
+
+    `sample`: records that a tree is grown on, at most; all are donors.
+    """
+
+    limits: TreeLimits
+    sample: int
+
+
+class SyntheticSequence:
+    """Distributions of variables, each given those before it, learnt from original records.
+
+    `given`: what is not synthesised, before all others; shape (n,). `order`: what is synthesised, in this order.
+    `originals`: numbers or category codes of these variables; NaN where missing; shape (n,). `progress`: told the share
+    of trees that have grown.
+
+    The tree of a variable with missing cells tells first whether there is a value, a second one which.
+    """
+
+    def __init__(
+        self,
+        given: Mapping[str, tuple[Variable, NDArray[np.float64]]],
+        order: Sequence[Variable],
+        originals: Mapping[str, NDArray[np.float64]],
+        growth: Growth,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> None:
+        self._growth, self._rng = growth, rng
+        self._given = {name: _Coding(variable, values) for name, (variable, values) in given.items()}
+        self._order = tuple(order)
+        self._codings: dict[str, _Coding] = {}
+        self._donors: dict[str, tuple[LeafDonors | None, LeafDonors | None]] = {}
+        n = len(originals[order[0].name])
+        before = [_nothing(n), *(self._given[name].coded(values) for name, (_, values) in given.items())]
+        for place, variable in enumerate(order):
+            values = originals[variable.name]
+            self._donors[variable.name] = self._learnt(variable, values, Predictors.of(before))
+            self._codings[variable.name] = _Coding(variable, values)
+            before.append(self._codings[variable.name].coded(values))
+            progress((place + 1) / len(order))
+
+    @property
+    def trees(self) -> tuple[LeafDonors, ...]:
+        """The trees and their donors."""
+        return tuple(each for both in self._donors.values() for each in both if each is not None)
+
+    def _learnt(
+        self, variable: Variable, values: NDArray[np.float64], before: Predictors
+    ) -> tuple[LeafDonors | None, LeafDonors | None]:
+        missing = np.isnan(values)
+        whether, which = None, None
+        if missing.any() and not missing.all():
+            whether = self._grown(before, missing.astype(np.float64), is_category=True, places=None)
+        if not missing.all():
+            present = values[~missing]
+            which = self._grown(
+                before.chosen(~missing) if missing.any() else before, present,
+                is_category=not variable.is_numeric, places=_places(variable, present),
+            )  # fmt: skip
+        return whether, which
+
+    def _grown(
+        self, before: Predictors, values: NDArray[np.float64], *, is_category: bool, places: int | None
+    ) -> LeafDonors:
+        sampled, chosen = before, values
+        if len(values) > self._growth.sample:
+            rows = np.sort(self._rng.choice(len(values), self._growth.sample, replace=False))
+            sampled, chosen = before.chosen(rows), values[rows]
+        if is_category:
+            classes, number = _classes(chosen)
+            tree = classification_tree(sampled, classes, number, limits=self._growth.limits)
+        else:
+            tree = regression_tree(sampled, chosen, limits=self._growth.limits)
+        return LeafDonors(tree, before, values, is_category=is_category, places=places)
+
+    def drawn(
+        self,
+        m: int,
+        given: Mapping[str, NDArray[np.float64]],
+        known: Mapping[str, NDArray[np.float64]],
+        completion: Completion,
+        rng: np.random.Generator,
+        tally: Tally,
+        progress: Progress,
+    ) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.bool_]]:
+        """Synthetic records.
+
+        `given`: what is not synthesised, of each record; shape (m,). `known`: as far as edits read it; shape (m,).
+        `tally`: told of what edits made of donors. Returns whether a value was found for each variable; shape (m,).
+        """
+        before = [_nothing(m), *(coding.coded(given[name]) for name, coding in self._given.items())]
+        found: dict[str, NDArray[np.float64]] = {}
+        possible = np.ones(m, dtype=np.bool_)
+        for place, variable in enumerate(self._order):
+            name = variable.name
+            whether, which = self._donors[name]
+            predictors = Predictors.of(before)
+            gone = np.full(m, which is None)
+            if whether is not None:
+                gone = whether.drawn(whether.tree.leaves(predictors), rng) > 0.0
+            values = np.full(m, np.nan)
+            if which is not None and not gone.all():
+                rows = np.flatnonzero(~gone)
+                leaves = which.tree.leaves(predictors.chosen(rows))
+                fixed = {each: column[rows] for each, column in (*known.items(), *found.items())}
+                search = DonorSearch(name, which, completion, fixed, rng, tally)
+                values[rows], possible[rows] = _both(possible[rows], search.values(leaves))
+                tally.add("cells_from_leaves_of_one_value", int(which.of_one_value(leaves).sum()))
+            found[name] = values
+            before.append(self._codings[name].coded(values))
+            progress((place + 1) / len(self._order))
+        return found, possible
+
+
+def _both(
+    possible: NDArray[np.bool_], drawn: tuple[NDArray[np.float64], NDArray[np.bool_]]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    return drawn[0], possible & drawn[1]
+
+
+def _places(variable: Variable, values: NDArray[np.float64]) -> int | None:
+    """Digits after the point that drawn numbers have: those declared, or those that all originals get by with."""
+    if variable.type in ("integer", "date"):
+        return 0
+    if variable.decimals is not None:
+        return variable.decimals
+    return next((places for places in range(MOST_PLACES + 1) if np.array_equal(np.round(values, places), values)), None)
+
+
+def _classes(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
+    """Categories as the classes of a tree, the rarest as one."""
+    _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    rank = np.empty(len(counts), dtype=np.int64)
+    rank[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
+    return np.minimum(rank, MOST_CLASSES - 1)[codes.ravel()], min(len(counts), MOST_CLASSES)
+
+
+def _nothing(n: int) -> Predictor:
+    """A predictor that tells nothing, for the first variable of all."""
+    return Predictor(np.zeros(n, dtype=np.uint16), 2, nominal=True)
+
+
+class _Coding:
+    """How the values of a variable are told to trees, in original and in synthetic records."""
+
+    def __init__(self, variable: Variable, originals: NDArray[np.float64]) -> None:
+        self._variable = variable
+        self._cuts = numeric_cuts(originals) if variable.is_numeric else np.zeros(0)
+
+    def coded(self, values: NDArray[np.float64]) -> Predictor:
+        """Values as a predictor."""
+        if self._variable.is_numeric:
+            return numeric_predictor(values, self._cuts)
+        codes = np.where(np.isnan(values), -1, values).astype(np.int64)
+        return categorical_predictor(codes, len(self._variable.categories), nominal=self._variable.type == "nominal")
+
+
+def default_order(
+    variables: Sequence[Variable], values: Mapping[str, NDArray[np.float64]], edits: EditSet, first: Sequence[str]
+) -> tuple[str, ...]:
+    """Order in which variables are synthesised: those with few categories first, then numbers, then what edits define.
+
+    `values`: shape (n,). `first`: variables that come before all others, in this order.
+    """
+    rank: dict[str, tuple[int, int]] = {}
+    for variable in variables:
+        present = values[variable.name][~np.isnan(values[variable.name])]
+        rank[variable.name] = (int(variable.is_numeric), 0 if variable.is_numeric else len(np.unique(present)))
+    parts = {name: read for name, read in _definitions(edits).items() if name in rank}
+    rest = [name for name in sorted(rank, key=lambda name: rank[name]) if name not in first]
+    order = list(first)
+    while rest:
+        waits = [name for name in rest if not ({*parts.get(name, ())} & {*rest} - {name})]
+        free = [name for name in waits if name not in parts] or waits or rest
+        order.append(free[0])
+        rest.remove(free[0])
+    return tuple(order)
+
+
+def _definitions(edits: EditSet) -> dict[str, tuple[str, ...]]:
+    """Variables that an edit defines by others: ``a + b == total``."""
+    found: dict[str, tuple[str, ...]] = {}
+    for edit in edits:
+        for part in edit.parts:
+            if isinstance(part, (LinearPart, ProductPart)) and part.relation == "==" and part.total is not None:
+                found.setdefault(part.total, tuple(name for name in part.variables if name != part.total))
+    return found
+
+
+NONE = -2
+"""Where there is a value."""
+
+_CODE = " code"
+
+
+def drawn_missing_codes(
+    block: Block,
+    values: NDArray[np.float64],
+    given: Mapping[str, tuple[Variable, NDArray[np.float64]]],
+    completion: Completion,
+    growth: Growth,
+    rng: np.random.Generator,
+) -> NDArray[np.int64] | None:
+    """Draw the missing code of each synthetic cell without a value; None where nothing is known of codes.
+
+    Each variable's code has a tree on all other variables and the codes before it, grown on the original records
+    without a value.
+
+    `values`: Synthetic; NaN where missing; shape (n, p). `given`: further predictors, which stay as they are; shape
+    (n,). Returns shape (n, p).
+    """
+    if block.missing_codes is None:
+        return None
+    original = np.where(block.missing, np.nan, block.values)
+    gone = np.isnan(values)
+    found = np.full(values.shape, NONE, dtype=np.int64)
+    learnt, seen = dict(given), {name: column for name, (_, column) in given.items()}
+    for j, variable in enumerate(block.variables):
+        learnt[variable.name], seen[variable.name] = (variable, original[:, j]), values[:, j]
+    for j, name in enumerate(block.names):
+        rows, wanted = np.flatnonzero(block.missing[:, j]), np.flatnonzero(gone[:, j])
+        if not len(wanted):
+            continue
+        kinds, codes = np.unique(block.missing_codes[rows, j], return_inverse=True)
+        variable = Variable(f"{_CODE} of {name}", "nominal", categories=tuple(map(str, kinds.tolist())))
+        drawn = np.zeros(len(wanted))
+        if len(kinds) > 1:
+            sequence = SyntheticSequence(
+                {each: (kind, column[rows]) for each, (kind, column) in learnt.items() if each != name},
+                [variable], {variable.name: codes.astype(np.float64)}, growth, rng, lambda _: None,
+            )  # fmt: skip
+            here = {each: column[wanted] for each, column in seen.items() if each != name}
+            drawn = sequence.drawn(len(wanted), here, {}, completion, rng, Tally(), lambda _: None)[0][variable.name]
+        found[wanted, j] = kinds[drawn.astype(np.int64)]
+        known, now = np.full(block.n, np.nan), np.full(block.n, np.nan)
+        known[rows], now[wanted] = codes, drawn
+        learnt[variable.name], seen[variable.name] = (variable, known), now
+    return found

@@ -1,1 +1,0 @@
-"""Microaggregation along one axis."""

@@ -1,1 +1,0 @@
-"""Pictures as figures: where things stand in them, so that templates write SVG and style sheets colour it."""
