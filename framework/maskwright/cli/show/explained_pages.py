@@ -68,7 +68,7 @@ HOLDS = (
 
 def data_page(name: str) -> str:
     """Page on roles, types, missing cells or hierarchies, with the keys of a declaration that are about them."""
-    page = files("maskwright.data").joinpath("pages", f"{name}.txt").read_text(encoding="utf-8").rstrip()
+    page = files("maskwright.data").joinpath("help_texts", f"{name}.txt").read_text(encoding="utf-8").rstrip()
     lines = [page, "", "Keys of a variable", *parameters(VariableDeclaration, KEYS[name])]
     if name == HIERARCHIES:
         lines += ["", "Keys of a hierarchy, of which there is one", *parameters(HierarchyDeclaration)]
@@ -77,12 +77,12 @@ def data_page(name: str) -> str:
 
 def codebooks_page() -> str:
     """Page on codebooks: what is read of them, and what the one of a release says."""
-    return files("maskwright.data").joinpath("pages", f"{CODEBOOKS}.txt").read_text(encoding="utf-8").rstrip()
+    return files("maskwright.data").joinpath("help_texts", f"{CODEBOOKS}.txt").read_text(encoding="utf-8").rstrip()
 
 
 def levels_page() -> str:
     """Page on data of several levels, with the keys of a level."""
-    page = files("maskwright.data").joinpath("pages", f"{LEVELS}.txt").read_text(encoding="utf-8").rstrip()
+    page = files("maskwright.data").joinpath("help_texts", f"{LEVELS}.txt").read_text(encoding="utf-8").rstrip()
     return "\n".join([page, "", "Keys of a level", *parameters(LevelDeclaration)])
 
 

@@ -205,7 +205,7 @@ class _Words:
 
 @functools.cache
 def _listed() -> dict[Meaning, _Words]:
-    text = files("maskwright.data.looking").joinpath("name_meanings.yaml").read_text(encoding="utf-8")
+    text = files("maskwright.data.profiling").joinpath("name_meanings.yaml").read_text(encoding="utf-8")
     return {
         meaning: _Words(frozenset(each["words"].split()), tuple(each["parts"].split()))
         for meaning, each in yaml.safe_load(text).items()
