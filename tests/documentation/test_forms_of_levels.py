@@ -32,7 +32,7 @@ PIPELINES: dict[str, dict[str, Any]] = {
         "protect": [masks(ROWS, totals={"total": "adjust"}, **REPORT), masks(INCOMES, **REPORT)]
     },
     "whole households (`unit`)": {"protect": [{**masks([*ROWS, *INCOMES], rare="drop"), "unit": "household"}]},
-    "`totals` beside `unit`: a household is masked with its members": {
+    "`totals` with `unit`: a household is masked with its members": {
         "protect": [{**masks([*ROWS, *INCOMES], totals={"total": "adjust"}, **REPORT), "unit": "household"}]
     },
     "suppression": {
