@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from maskwright.data.dates import year_month_day as year_month_day
     from maskwright.data.declaration import VariableDeclaration as VariableDeclaration
     from maskwright.data.hierarchies.declaration import HierarchyDeclaration as HierarchyDeclaration
-    from maskwright.data.hierarchies.hierarchy import Band as Band
     from maskwright.data.hierarchies.hierarchy import CategoryHierarchy as CategoryHierarchy
     from maskwright.data.hierarchies.hierarchy import CategoryLevel as CategoryLevel
     from maskwright.data.hierarchies.hierarchy import Hierarchy as Hierarchy
@@ -60,6 +59,7 @@ if TYPE_CHECKING:
     from maskwright.data.sketches.record_hashes import class_hashes as class_hashes
     from maskwright.data.sketches.record_hashes import record_hashes as record_hashes
     from maskwright.data.sketches.record_hashes import sampled as sampled
+    from maskwright.data.variable import Band as Band
     from maskwright.data.variable import Variable as Variable
     from maskwright.data.written_batch import WrittenBatch as WrittenBatch
     from maskwright.edits.completion import Completion as Completion
@@ -199,7 +199,7 @@ _HOME = {
     "ClusterCells": "maskwright.plugins.partition",
     "ConstraintKind": "maskwright.plugins.rules",
     "MovableRows": "maskwright.plugins.rules",
-    "Band": "maskwright.data.hierarchies.hierarchy",
+    "Band": "maskwright.data.variable",
     "CategoryHierarchy": "maskwright.data.hierarchies.hierarchy",
     "CategoryLevel": "maskwright.data.hierarchies.hierarchy",
     "Hierarchy": "maskwright.data.hierarchies.hierarchy",

@@ -28,10 +28,7 @@ class ChecksumsParams(BaseModel, extra="forbid", frozen=True):
 
 
 def write_checksums(outputs: Mapping[str, Path], _: Mapping[str, Any], params: ChecksumsParams) -> str:
-    """Write the SHA-256 of every released file, as ``sha256sum --check`` reads them.
-
-    `outputs`: files that may be passed on. Returns how many files there are.
-    """
+    """Write the SHA-256 of every released file, as ``sha256sum --check`` reads them."""
     data = next(path for key, path in outputs.items() if key == "data" or key.startswith("data."))
     target = data.parent / params.file
     if target in outputs.values():

@@ -22,10 +22,7 @@ class StudioParams(BaseModel, extra="forbid", frozen=True):
 
 
 def open_studio(params: StudioParams) -> str:
-    """Serve the page until it is interrupted.
-
-    Returns what is said at the end.
-    """
+    """Serve the page until it is interrupted."""
     start = params.start.resolve()
     if not start.exists():
         raise InputError([Problem(f"{params.start}: no such folder or pipeline")])

@@ -73,11 +73,7 @@ class DataProcess:
         return self._process is not None and self._process.returncode is None
 
     async def ask(self, pipeline: PipelineFile, what: str, *, topic: str = "", **details: object) -> Any:
-        """Ask the process of a pipeline's data.
-
-        `what`: a question that `maskwright_studio.data_worker` answers. `topic`: of questions that follow each other
-        quickly, such as a rule that is being typed: a later one takes the place of an earlier one.
-        """
+        """Ask the process of a pipeline's data."""
         if pipeline.changed_outside():
             raise changed_outside(pipeline.path.name)
         async with self._starting:
@@ -279,10 +275,7 @@ class CommandLine:
     _processes: set[asyncio.subprocess.Process] = field(default_factory=set)
 
     async def look(self, file: Path, *words: str) -> Any:
-        """Ask about a file; the answer is kept as long as the file is as it was.
-
-        `words`: of the command, which only reads.
-        """
+        """Ask about a file; the answer is kept as long as the file is as it was."""
         with contextlib.suppress(OSError):
             found = file.stat()
             key = (words, found.st_mtime_ns, found.st_size)
@@ -296,11 +289,7 @@ class CommandLine:
         raise Refusal(f"{file.name} is no longer there")
 
     async def answer(self, *words: str) -> Any:
-        """Run a command to its end.
-
-        Returns the JSON that it printed, also where it ended with another exit code than 0 and said nothing else: a
-        pipeline that was written and cannot be planned yet is such an end.
-        """
+        """Run a command to its end."""
         try:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-P", "-m", "maskwright", *words, "--json", cwd=self.folder,

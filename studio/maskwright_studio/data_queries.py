@@ -59,10 +59,7 @@ class RuleVerdicts:
         self._together: tuple[object, Sequence[Any]] = (None, ())
 
     def outcomes(self, data: Dataset | LinkedData, edits: EditSet) -> Sequence[Any]:
-        """What each rule came to, as `maskwright.Outcome.edits`; of several levels, those that linking rests on too.
-
-        `data`: the same in each call.
-        """
+        """What each rule came to, as `maskwright.Outcome.edits`; of several levels, those that linking rests on too."""
         if isinstance(data, mw.LinkedData) or not all(map(_stands_alone, edits)):
             # Asked together again only where one of them is another.
             key = tuple(map(_rule_key, edits))

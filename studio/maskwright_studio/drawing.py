@@ -90,10 +90,7 @@ class Overlay:
 
 
 def overlay(first: Sequence[int], second: Sequence[int]) -> Overlay:
-    """Lay out two distributions by the shares of their own cells, so that files of different length compare.
-
-    `first`, `second`: counts, of the same classes.
-    """
+    """Lay out two distributions by the shares of their own cells, so that files of different length compare."""
     one, other = _shares(first), _shares(second)
     highest = max((*one, *other), default=0.0) or 1.0
     step = OVERLAY_WIDTH / max(1, len(one))
@@ -211,10 +208,7 @@ class Bar:
 
 
 def bars(found: Mapping[str, Any]) -> list[Bar]:
-    """Bars of a distribution.
-
-    `found`: what `DataQueries.distribution` says: counts, and below them labels, or edges, one more than counts.
-    """
+    """Bars of a distribution."""
     counts, labels = found["counts"], found["labels"]
     highest = max(counts, default=0) or 1
     step = BARS_WIDTH / max(1, len(counts))
@@ -259,10 +253,7 @@ class RuleGraph:
 
 
 def rule_graph(rules: Sequence[Mapping[str, Any]]) -> RuleGraph:
-    """Lay out rules and the variables that they bind, each variable near its rules.
-
-    `rules`: with ``name``, ``variables`` and ``violations``.
-    """
+    """Lay out rules and the variables that they bind, each variable near its rules."""
     bound: dict[str, list[int]] = {}
     for place, rule in enumerate(rules):
         for name in rule["variables"]:

@@ -129,12 +129,7 @@ def experiment_text(
     methods: Sequence[str],
     measures: Sequence[str],
 ) -> str:
-    """Text of an experiment.
-
-    `name`: of the file; its results go to a folder of that name. `varied`: the parameter, and its step. `methods`: that
-    take the place of its own, one family each, beside it; one without the parameter is one point. `measures`: added to
-    those of the pipeline where these do not have them.
-    """
+    """Text of an experiment."""
     steps, step, parameter = settings["protect"], varied.step, varied.field.label
     own = steps[step]
     vary = {parameter if len(steps) == 1 else f"{step}.params.{parameter}": list(values)}
@@ -165,10 +160,7 @@ def experiment_text(
 
 
 def points_of(text: str) -> list[tuple[str, list[Any]]]:
-    """Points of an experiment that was made here, each with the steps of its pipeline; the data as they are have none.
-
-    `text`: as `experiment_text` writes it: a family varies one parameter, or none.
-    """
+    """Points of an experiment that was made here, each with the steps of its pipeline; unmasked data have none."""
     found = []
     for entry in mw.read_settings(text)["grid"]:
         vary = entry.get("vary", {})

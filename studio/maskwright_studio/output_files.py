@@ -45,12 +45,7 @@ def written_by(folder: Path, pipeline: str) -> dict[str, str]:
 
 
 def with_own_outputs(text: str, stem: str, beside: str, source: str, taken: Collection[str]) -> str:
-    """Text of a new pipeline whose outputs are nobody else's: they begin with its own name where others are taken.
-
-    `stem`: name of the pipeline without its ending: ``second`` makes ``second-masked.csv``. `beside`: folder of the
-    pipeline, relative to that of the session; '.' for the same. `source`: name of the data without its ending, with
-    which the names begin. `taken`: files that other pipelines write, relative to the folder of the session.
-    """
+    """Text of a new pipeline whose outputs are nobody else's: they begin with its own name where others are taken."""
     section = value_at(mw.read_settings(text.removeprefix(MARK)), ("output",))
     names = {key: name for key, name in section.items() if isinstance(name, str)} if isinstance(section, dict) else {}
 
@@ -88,10 +83,7 @@ def output_of(session: Session, key: str) -> Path | None:
 
 
 def needed_output(session: Session, key: str, what: str) -> tuple[str, list[int]]:
-    """Path of a file that the pipeline has written, and what tells its versions apart.
-
-    `what`: for the sentence that says that it is not there.
-    """
+    """Path of a file that the pipeline has written, and what tells its versions apart."""
     path = output_of(session, key)
     if path is None:
         raise Refusal(f"this pipeline writes no {what}", f"Add {key} to the section output on the page Pipeline.")
@@ -152,10 +144,7 @@ def made_with(session: Session, path: Path) -> MadeWith:
 
 
 def older(session: Session, key: str) -> MadeWith | None:
-    """What made an output that is not that of the pipeline and the data as they stand.
-
-    Returns none where it is that, or is not there.
-    """
+    """What made an output that is not that of the pipeline and the data as they stand."""
     path = output_of(session, key)
     try:
         if path is None or not path.is_file():
@@ -170,9 +159,6 @@ def has_its_data(job: Job, pipeline: PipelineFile) -> bool | None:
     """Whether the data of a pipeline are those that a run of this session read.
 
     Files that are where they were with another time, such as copies that were brought back, are told by their hash.
-
-    `pipeline`: the one that it ran. Returns none where nobody knows: a file has another time, the same size, and is too
-    large to be hashed.
     """
     begun = {name: tuple(stamp) for name, *stamp in job.request["data"]}
     now = {name: tuple(stamp) for name, *stamp in stamps_of_data(pipeline)}
@@ -260,10 +246,7 @@ def _sha256(path: Path, _version: tuple[int, ...]) -> str:
 
 
 def risks_not_kept(text: str) -> list[str]:
-    """Measures of risk of a pipeline, where none of them keeps the risk of single records.
-
-    Returns Labels; none where one of them keeps it, where there is none, and where the text cannot be read.
-    """
+    """Measures of risk of a pipeline, where none of them keeps the risk of single records."""
     try:
         entries = value_at(mw.read_settings(text.removeprefix(MARK)), ("measure",))
     except mw.InputError:

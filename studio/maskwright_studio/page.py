@@ -107,10 +107,7 @@ def _environment() -> Environment:
 
 
 def html(template: str, **values: object) -> str:
-    """HTML of a template.
-
-    `template`: name of a file in ``templates/``.
-    """
+    """HTML of a template."""
     return _environment().get_template(template).render(**values)
 
 

@@ -69,10 +69,7 @@ class FormField:
 
 
 def fields(schema: Mapping[str, Any], model: Mapping[str, Any], path: Path, settings: object) -> list[FormField]:
-    """Fields of the settings that a model describes.
-
-    `schema`: JSON Schema of the pipeline, for its definitions. `model`: the part of it that describes one mapping.
-    """
+    """Fields of the settings that a model describes."""
     now = settings if isinstance(settings, Mapping) else {}
     required = model.get("required", ())
     found = []
@@ -162,10 +159,7 @@ def _written(value: object, kind: Kind) -> str:
 
 
 def changed_fields(shown: Sequence[FormField], form: Mapping[str, object]) -> list[tuple[FormField, object]]:
-    """Fields that say something else than the file, with their new values.
-
-    `shown`: as the form showed them. `form`: what was sent; fields that are not in it stay.
-    """
+    """Fields that say something else than the file, with their new values."""
     found = []
     for each in shown:
         typed = form.get(each.name)

@@ -32,10 +32,7 @@ MOST_LETTERS = 60
 
 @functools.lru_cache(maxsize=32)
 def change_in_words(old: str, new: str) -> str:
-    """What became of a text: ``step 2 replaced``, ``rule 3 removed``, ``age changed``.
-
-    `old`, `new`: texts of a pipeline, before and after.
-    """
+    """What became of a text: ``step 2 replaced``, ``rule 3 removed``, ``age changed``."""
     try:
         before, after = (mw.read_settings(text.removeprefix(MARK)) for text in (old, new))
     except mw.InputError:
@@ -135,10 +132,7 @@ class History:
         return kept
 
     def remember(self, kept: Kept) -> Kept:
-        """Keep versions; those that another studio has kept meanwhile come before them.
-
-        Returns what is kept now. Where it cannot be written, `problem` says why, and this session goes on without.
-        """
+        """Keep versions; those that another studio has kept meanwhile come before them."""
         try:
             with self._alone():
                 before = self._seen
@@ -263,10 +257,7 @@ class PipelineFile:
         self._keep(self._on_disk())
 
     def save(self, text: str, seen: str) -> None:
-        """Write a new text, whole or not at all.
-
-        `seen`: the text that the change was made from.
-        """
+        """Write a new text, whole or not at all."""
         if seen != self.text or self.changed_outside():
             raise changed_outside(self.path.name)
         write_whole(self.path, text)

@@ -61,10 +61,7 @@ def _after(text: str, operations: Sequence[Operation]) -> str:
 
 
 def steps_in_place_of(steps: Sequence[Any], new: Sequence[Any]) -> list[Operation]:
-    """Operations that put steps in the place of those of a pipeline; comments of a step go with its method.
-
-    `steps`, `new`: entries of ``protect:``, as they are and as they are to be.
-    """
+    """Operations that put steps in the place of those of a pipeline; comments of a step go with its method."""
     if not steps or not new:
         return [["set", ["protect"], list(new)]]
     pairs = list(enumerate(zip(steps, new, strict=False)))
@@ -82,10 +79,7 @@ def method_of(step: object) -> str:
 
 
 def entry_at(text: str, path: Sequence[str | int], line: int, column: int) -> int | None:
-    """Position of the entry of a list that holds a place of the text; None where none does.
-
-    `line`, `column`: from 1.
-    """
+    """Position of the entry of a list that holds a place of the text; None where none does."""
     layout = Layout(text.removeprefix(MARK))
     node = layout.at(path)
     place = sum(len(each) + 1 for each in layout.text.split("\n")[: line - 1]) + column - 1
@@ -94,10 +88,7 @@ def entry_at(text: str, path: Sequence[str | int], line: int, column: int) -> in
 
 
 def comments_lost(old: str, new: str) -> list[str]:
-    """Comments of a text that are not in another one, in their order.
-
-    `old`, `new`: YAML, before and after a change.
-    """
+    """Comments of a text that are not in another one, in their order."""
     left = Counter(comments_of(new))
     lost = []
     for each in comments_of(old):
@@ -108,10 +99,7 @@ def comments_lost(old: str, new: str) -> list[str]:
 
 
 def typed_over(text: str, typed: str) -> str:
-    """A text as it was typed in the page, with the line ends and the byte order mark of the file.
-
-    `typed`: browsers know one kind of line end only.
-    """
+    """A text as it was typed in the page, with the line ends and the byte order mark of the file."""
     old = text.removeprefix(MARK).splitlines(keepends=True)
     bare = [line.rstrip("\r\n") for line in old]
     lines = typed.replace("\r\n", "\n").split("\n")

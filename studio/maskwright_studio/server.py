@@ -147,10 +147,7 @@ STATIC = Path(__file__).parent / "static"
 
 
 def application(session: Session, address: str, key: str) -> Guard:
-    """Return the guarded application.
-
-    `address`: ``127.0.0.1:PORT``. `key`: that every answer with data asks for.
-    """
+    """Return the guarded application."""
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -263,11 +260,7 @@ REDIRECT = """<!doctype html><meta charset="utf-8"><meta name="referrer" content
 
 
 def serve(start: Path, *, browser: bool, say: Callable[[str], None]) -> None:
-    """Serve the studio until it is interrupted.
-
-    `start`: a folder, or a pipeline: absolute. `browser`: open the address in the browser. `say`: told the address; it
-    holds the key, so it goes to the user's terminal and nowhere else.
-    """
+    """Serve the studio until it is interrupted."""
     os.umask(0o077)
     private = Path(tempfile.mkdtemp(prefix="maskwright-studio-"))
     with contextlib.ExitStack() as stack:

@@ -19,10 +19,7 @@ PIPELINES = (".yaml", ".yml")
 
 
 def inside(folder: Path, name: str) -> Path:
-    """Path of a file under a folder.
-
-    `name`: as the page sends it: relative to the folder.
-    """
+    """Path of a file under a folder."""
     if not name or "\0" in name:
         raise Refusal("no file is named")
     path = Path(os.path.realpath(folder / name))
@@ -67,10 +64,7 @@ class Documents:
     _waiting: dict[str, tuple[Path, bool]] = field(default_factory=dict)
 
     def address(self, path: Path, *, download: bool = False) -> str:
-        """Address under which a file can be read once.
-
-        `download`: the browser keeps it instead of showing it.
-        """
+        """Address under which a file can be read once."""
         key = secrets.token_urlsafe(32)
         self._waiting[key] = path, download
         return f"/document/{key}"

@@ -62,10 +62,7 @@ def entries(text: str) -> list[dict[str, Any]]:
 
 
 def waivers(pipeline: PipelineFile, doubts: Iterable[dict[str, Any]]) -> list[Waiver]:
-    """Waivers of a pipeline, each with the doubts that it covers; the first that covers a doubt waives it.
-
-    `doubts`: of its plan, or of the record of a run.
-    """
+    """Waivers of a pipeline, each with the doubts that it covers; the first that covers a doubt waives it."""
     try:
         given = entries(pipeline.text)
     except mw.InputError:
@@ -86,10 +83,7 @@ def waivers(pipeline: PipelineFile, doubts: Iterable[dict[str, Any]]) -> list[Wa
 
 
 def entry_of(pipeline: PipelineFile, at: object) -> dict[str, Any]:
-    """Waiver of a pipeline at a position that a form names.
-
-    `at`: from 0.
-    """
+    """Waiver of a pipeline at a position that a form names."""
     given = entries(pipeline.text)
     if not str(at).isdecimal() or int(str(at)) >= len(given):
         raise Refusal("the pipeline has no such waiver", "Reload the page.")
@@ -97,10 +91,7 @@ def entry_of(pipeline: PipelineFile, at: object) -> dict[str, Any]:
 
 
 def grouped(doubts: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Doubts that nothing waives, those together that one waiver covers.
-
-    `doubts`: of a plan, or of the record of a run.
-    """
+    """Doubts that nothing waives, those together that one waiver covers."""
     found: dict[str, list[dict[str, Any]]] = {}
     for each in doubts:
         if each["because"] is None:
@@ -125,10 +116,7 @@ def covers(entry: dict[str, Any], doubt: dict[str, Any]) -> bool:
 
 
 def waiver_of(doubt: dict[str, Any], because: str) -> dict[str, object]:
-    """Entry of the pipeline that waives a doubt.
-
-    `doubt`: as the plan or the record of a run has it.
-    """
+    """Entry of the pipeline that waives a doubt."""
     reason = because.strip()
     if not reason.strip(" ."):
         raise Refusal("a doubt is waived with a reason", "Say why it may be published all the same.")
@@ -139,10 +127,7 @@ def waiver_of(doubt: dict[str, Any], because: str) -> dict[str, object]:
 
 
 def remember(pipeline: PipelineFile, entry: dict[str, Any], doubts: Sequence[dict[str, Any]]) -> None:
-    """Keep which doubts a waiver covers as its reason is given, or holds for what came since.
-
-    `entry`: as the pipeline has it, or is to have it. `doubts`: all that are known: of the plan, or of a run.
-    """
+    """Keep which doubts a waiver covers as its reason is given, or holds for what came since."""
     told = {_doubt_digest(each) for each in doubts if covers(entry, each)}
     kept = stored_waivers(pipeline.path)
     known = told | set(kept.pop(_key(entry), ()))

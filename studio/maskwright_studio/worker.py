@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 def compared_cells(compared: Compared, folder: Path) -> dict[str, Any]:
     """Cells of an experiment as plain data.
 
-    `folder`: that names of pipelines are relative to. Returns ``risk``, ``loss``, ``score``: columns; ``columns``: all
-    of them; ``units``: of measures, by column; ``best``, ``front``: cells; ``cells``: each with ``figures`` by column,
-    ``why_not`` it can be chosen, and else its ``pipeline`` and the ``file`` of that.
+    Returns ``risk``, ``loss``, ``score``: columns; ``columns``: all of them; ``units``: of measures, by column;
+    ``best``, ``front``: cells; ``cells``: each with ``figures`` by column, ``why_not`` it can be chosen, and else its
+    ``pipeline`` and the ``file`` of that.
     """
     labels = [each.label for each in compared.experiment.measures]
     measured = [
@@ -84,10 +84,7 @@ SHOWN = (".csv", ".html", ".json", ".sch", ".svrl", ".tsv", ".txt", ".xml", ".ya
 
 
 def run_summary(record: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """A run as plain data.
-
-    `record`: as `RunResult.record` has it, or the refusal of a release. `folder`: that names of files are relative to.
-    """
+    """A run as plain data."""
     run = mw.RunRecord.model_validate(record)
     promised = {group.requested for group in run.k.groups if group.guaranteed}
     return {
@@ -195,11 +192,7 @@ def main() -> None:
 
 
 def outcome(request: Mapping[str, Any], reporter: JobReporter) -> dict[str, object]:
-    """What a job comes to: exit code, result, the files that a run read, and problems where there are some.
-
-    `request`: ``{"work": "run", "pipeline": PATH, "folder": PATH}``, or ``{"work": "compare", "experiment": PATH,
-    "folder": PATH}``.
-    """
+    """What a job comes to: exit code, result, the files that a run read, and problems where there are some."""
     read: list[dict[str, Any]] = []
     try:
         match request["work"]:
@@ -240,11 +233,7 @@ def _makes_clusters(method: str) -> bool:
 
 
 def problem_fields(problem: mw.Problem, folder: str) -> dict[str, object]:
-    """A mistake, or a doubt, as the page shows it.
-
-    `folder`: that names of files are relative to; '' leaves them. Returns ``message`` and ``hint``; ``file``, ``line``,
-    ``column`` and ``excerpt`` of its place, '' and 0 for none; ``doubt``: its name, '' for a mistake.
-    """
+    """A mistake, or a doubt, as the page shows it."""
 
     def short(text: str | None) -> str:
         return (text or "").replace(f"{folder}/", "") if folder else text or ""

@@ -75,11 +75,7 @@ def command_names(parser: argparse.ArgumentParser) -> frozenset[str]:
 
 
 def candidates(parser: argparse.ArgumentParser, words: Sequence[str]) -> Candidates:
-    """What may stand in the place of the last word.
-
-    `parser`: of the whole command line. `words`: after the name of the program; the last one is what has been typed of
-    it, perhaps nothing. Returns empty where a name of a file or any text may stand.
-    """
+    """What may stand in the place of the last word."""
     *before, typed = words or [""]
     place = _Place(parser)
     for word in before:

@@ -61,13 +61,7 @@ class Stream:
 
 
 def ended_truthfully(work: Callable[[], int], explain: Callable[[MaskwrightError], int], *, trace: bool) -> int:
-    """Exit code of a command.
-
-    `explain`: tells an error of the user's, and gives its exit code. `trace`: whether a bug's traceback is shown; it
-    may hold values of records. Returns that of the command; 128 and the number of the signal that ended it; 4 when it
-    would be 0 and standard output could not be written, unless that is a pipe whose reader has gone (`maskwright plan
-    ... | head`), which is no fault.
-    """
+    """Exit code of a command."""
     prevent_core_dumps()
     forget_releases()
     _open_closed_streams()

@@ -25,10 +25,7 @@ def is_of_plugin(word: str) -> bool:
 
 
 def run_plugin_command(words: Sequence[str]) -> int:
-    """Run a command of a plugin, and print what it says.
-
-    `words`: name of the command, and its options.
-    """
+    """Run a command of a plugin, and print what it says."""
     command = plugins().commands[words[0]]
     info = plugins().info("command", command.name)
     parser = command_parser(command, f"From the package {info.distribution} {info.version}.")
@@ -46,10 +43,7 @@ def option_name(field: str) -> str:
 
 
 def command_parser(command: Command, says: str = "") -> argparse.ArgumentParser:
-    """Parser of the options of a command.
-
-    `says`: last line of its help.
-    """
+    """Parser of the options of a command."""
     parser = argparse.ArgumentParser(prog=f"maskwright {command.name}", description=command.summary, epilog=says)
     parser.add_argument("--traceback", action="store_true", help="show a traceback when something goes wrong")
     for name, field in command.params.model_fields.items():

@@ -106,10 +106,7 @@ def _with_codebook(problem: Problem, codebook: Codebook) -> Problem:
 
 @contextlib.contextmanager
 def naming_recoded(pipeline: Path | None) -> Iterator[None]:
-    """Say first how a variable that steps publish as categories is declared, where its cells are not understood.
-
-    `pipeline`: by which the data are read.
-    """
+    """Say first how a variable that steps publish as categories is declared, where its cells are not understood."""
     try:
         yield
     except InputError as error:

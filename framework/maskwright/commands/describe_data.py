@@ -75,8 +75,6 @@ def with_found_options(file: DataSource, progress: Progress) -> tuple[DataSource
     """A file with the options that it cannot be read without, and the decimal comma that its numbers seem to have.
 
     Only options that nobody gave are found.
-
-    Returns what was found, for the person to be told.
     """
     note_read(file.path)
     unsure: list[str] = []
@@ -87,10 +85,7 @@ def with_found_options(file: DataSource, progress: Progress) -> tuple[DataSource
 
 
 def profile_file(file: DataSource, progress: Progress) -> ProfiledFile:
-    """Read a file with the options that it needs, and with the missing codes that it seems to have.
-
-    `file`: options that were given are not doubted.
-    """
+    """Read a file with the options that it needs, and with the missing codes that it seems to have."""
     note_read(file.path)
     unsure: list[str] = []
     reading = part(progress, 0.0, 0.7)

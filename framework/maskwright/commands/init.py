@@ -128,8 +128,6 @@ def start_pipeline(
 
     It is planned before it is written: what the plan doubts stands in it as a comment. Sums that hold in all records
     are edits of it, other suggestions are comments; where the plan fails with the edits, these are comments too.
-
-    `force`: whether a file that is there is replaced.
     """
     shown = reporter or Quiet()
     if to.exists() and not force:
@@ -231,10 +229,7 @@ def doubts_of_plan(text: str) -> list[PlannedDoubt]:
 
 
 def write_starting_pipeline(folder: Path, *, force: bool = False) -> Path:
-    """Write a commented ``pipeline.yaml`` with blanks to fill in; an existing one is left alone.
-
-    `force`: whether a file that is there is replaced.
-    """
+    """Write a commented ``pipeline.yaml`` with blanks to fill in; an existing one is left alone."""
     path = folder / "pipeline.yaml"
     put_pipeline(path, STARTING_PIPELINE, force=force)
     return path

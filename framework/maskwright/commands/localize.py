@@ -32,10 +32,6 @@ def localize_levels(
 
     A pointer may be what is wrong: what rules ask of whomever it names is asked of each member that it could name.
     Records stand before each other as they are; that somebody is missing is not found.
-
-    `weights`: how much each variable is trusted; 1 unless given. Positive. `workers`: processes at work at the same
-    time; by default one for each processor given to this one. Returns records are groups, in their order; ``income[2]``
-    is the income of the second member of one, as they stand.
     """
     bound = edits_of_levels(edits, linked)
     groups = ViolatingGroups(linked, bound)
@@ -107,12 +103,7 @@ def localize_file(
     reporter: Reporter,
     workers: int | None = None,
 ) -> Localisation:
-    """Fields to change in the records of a data file that violate edits.
-
-    `data`: one file, or one of each level that the pipeline declares. `weights`: ``name=number``: how much a variable
-    is trusted; 1 unless given. `workers`: processes at work at the same time; by default one for each processor given
-    to this one.
-    """
+    """Fields to change in the records of a data file that violate edits."""
     _refuse_no_workers(workers)
     levels = pipeline_levels(options, data)
     if levels is not None:

@@ -49,11 +49,7 @@ if TYPE_CHECKING:
 def measure_linked(
     original: LinkedData, masked: LinkedData, requests: Sequence[MeasureRequest] | None, seed: int, reporter: Reporter
 ) -> dict[str, Measurement]:
-    """Measures of groups with their members by their label, others by level, ``level.label``.
-
-    `original`, `masked`: groups are paired in order, and so are their members. `requests`: None: the usual losses of
-    each level.
-    """
+    """Measures of groups with their members by their label, others by level, ``level.label``."""
     wrong = [level.name for level in original if level.name not in masked.names]
     if wrong or any(len(masked[level.name]) != len(level) for level in original):
         raise InputError(f"the original is {original} and the masked data {masked}: their records cannot be paired")
@@ -110,10 +106,7 @@ def _of_levels(
 
 
 def usual_measures(original: Dataset, masked: Dataset, *, files: bool) -> tuple[str, ...]:
-    """Measures where none is named: losses of numbers, of categories, or of both, as the data have them.
-
-    `files`: whether two files are measured, whose numbers an intruder is let link, and not the data of a program.
-    """
+    """Measures where none is named: losses of numbers, of categories, or of both, as the data have them."""
     numbers, categories = compared_variables(original, masked)
     linkage = ("distance_record_linkage",) if files else ()
     of_categories = USUAL_OF_CATEGORIES if categories else ()
@@ -206,12 +199,7 @@ def measure_files(
     options: ReadingOptions = NO_OPTIONS,
     reporter: Reporter,
 ) -> dict[str, dict[str, Any]]:
-    """Measure a masked file against its original; returns label to plain measurement.
-
-    `measures`: Names; none stands for the usual ones. `edits`: rule files, for measures that use them. `key`: variable
-    that identifies a record in both files. `options`: of both files; what is declared of variables that the masked file
-    lacks is for the original.
-    """
+    """Measure a masked file against its original; returns label to plain measurement."""
     requests = _requests(measures, overrides) if measures else ()
     one, other = data_files((original, masked), options)
     with stage(reporter, "Reading"):

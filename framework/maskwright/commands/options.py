@@ -83,8 +83,6 @@ def data_files(paths: Sequence[Path], options: ReadingOptions, rules: Sequence[P
 
     What a pipeline declares of variables and missing codes holds for every file. Its options of a format, such as the
     encoding, hold for files of that format; one of another format is read as the pipeline would have written it.
-
-    `rules`: rule files of the same command, which may know other options.
     """
     problems: list[Problem] = []
     section = _pipeline_section(options.pipeline)
@@ -126,11 +124,7 @@ def read_rule_files(
     language: str | None = None,
     levels: Mapping[str, LevelDeclaration] | None = None,
 ) -> EditSet:
-    """Edits of several files, in order; edits without a name of their own are numbered through.
-
-    `options`: each rule language takes those it knows. `language`: of all files; by default their endings tell.
-    `levels`: of the data, where they have several.
-    """
+    """Edits of several files, in order; edits without a name of their own are numbered through."""
     edits = EditSet()
     problems: list[Problem] = []
     for path in files:
@@ -146,10 +140,7 @@ def read_rule_files(
 
 
 def pipeline_levels(options: ReadingOptions, data: Sequence[Path]) -> LevelSources | None:
-    """Levels that the named pipeline declares, read from other files; None: it declares none.
-
-    `data`: in place of the pipeline's own: one file, or one of each level, the top first. None: its own.
-    """
+    """Levels that the named pipeline declares, read from other files; None: it declares none."""
     if options.pipeline is None:
         return None
     section = _pipeline_section(options.pipeline)

@@ -190,10 +190,7 @@ def _released(
 def mask_request(
     request: MaskingRequest, reporter: Reporter | None = None, *, is_released: bool = True
 ) -> MaskingResult:
-    """Mask what a request asks for, in memory, and check every edit on the result.
-
-    `is_released`: whether the result leaves: then an open doubt stops it. What is only compared may be in doubt.
-    """
+    """Mask what a request asks for, in memory, and check every edit on the result."""
     return _masked(request, reporter, is_released=is_released)[1]
 
 

@@ -50,11 +50,7 @@ UNTYPED_KEYS = frozenset({"role", "label", "unchanged", "reliability"})
 
 
 def held_without(data: DataSource, left_out: Collection[str], keys: Collection[str]) -> Dataset | None:
-    """What is held of a file, without some variables; None where the file has to be read.
-
-    `left_out`: variables that a reading of the file would not read. `keys`: identifiers that are read as texts: what is
-    held has them as whatever they look like.
-    """
+    """What is held of a file, without some variables; None where the file has to be read."""
     held = data.held
     hidden = frozenset(held.names if held is not None else ()) & frozenset(left_out)
     if held is None or keys:
@@ -201,15 +197,7 @@ def load(
     may_lack: MayLack = "nothing",
     again: bool = False,
 ) -> Dataset:
-    """Dataset of a file or of what a program has.
-
-    `identifiers`: whether variables declared to be identifiers are read: they are never published, so mostly they are
-    not even kept. `keys`: identifiers that are read in any case, as texts, since they are published with new values.
-    `may_lack`: declared variables that may be absent: identifiers from a masked file, of which the declarations of its
-    original hold; anything from a file that shares them with another. What is to be masked lacks nothing: a misspelt
-    identifier would be published. `again`: whether the file was read before: nothing of it is doubted a second time.
-    Returns with households where they are declared; the variable that names them is `other` unless declared otherwise.
-    """
+    """Dataset of a file or of what a program has."""
     declared = dict(data.variables)
     if data.cluster is not None:
         declared = with_household_role(declared, data.cluster)
@@ -228,10 +216,7 @@ def load(
 
 
 def dataset_of(data: Data, declared: DeclaredVariables | None = None, argument: str = "data") -> Dataset:
-    """Dataset of what a program has, identifiers included; a Dataset as it is, since it was declared when it was made.
-
-    `data`: perhaps masked: declared identifiers may be absent. `argument`: that `data` is, for messages.
-    """
+    """Dataset of what a program has, identifiers included; a Dataset as it is, declared when it was made."""
     held = taken_in(data, argument).data
     known = declarations_of(declared).variables
     if isinstance(held, Dataset):

@@ -18,16 +18,11 @@ from maskwright.foundation.yaml_document import Node, from_python
 from maskwright.foundation.yaml_models import read_model
 from maskwright.pipeline.data_section import resolve_data, resolve_declarations
 from maskwright.pipeline.edits_section import read_edits_of, resolve_edits
-from maskwright.pipeline.file_model import (
-    Declarations,
-    ExecutionSection,
-    ReleaseSection,
-    SingleSettings,
-    resolve_waivers,
-)
+from maskwright.pipeline.file_model import Declarations, ExecutionSection, ReleaseSection, SingleSettings
 from maskwright.pipeline.resolved import DataInMemory, DataSource, MaskingRequest, MeasureRequest, RuleFile, RuleText
 from maskwright.pipeline.steps import resolve_measures, resolve_release, resolve_steps, totals_without_levels
 from maskwright.pipeline.variable_names import further_problems, in_order, names_in, variable_uses
+from maskwright.pipeline.waivers import resolve_waivers
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
@@ -121,11 +116,7 @@ def data_request(
     cluster: str | None = None,
     options: Mapping[str, object] | None = None,
 ) -> DataSource:
-    """Data file of a call, as a pipeline's ``data:`` section says it.
-
-    `path`: it need not exist: whoever reads it says so. `file_format`: name of a source plugin; by default the ending
-    tells.
-    """
+    """Data file of a call, as a pipeline's ``data:`` section says it."""
     stated = Arguments()
     section = stated.section(
         source=str(path), format=file_format, declared=variables, codebook=codebook, cluster=cluster, **(options or {})

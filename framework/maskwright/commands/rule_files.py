@@ -35,13 +35,7 @@ def convert_rules(
     decimals: int | None,
     reporter: Reporter,
 ) -> str:
-    """Rules of some files in another language; what differs is said as notices.
-
-    `target`: name of a rule writer: ``yaml``, ``schematron``, ``validate``, . `language`: edit reader; by default the
-    file names' endings tell. `data`: gives the decimals, and the order of variables. `record`: element of one record,
-    for Schematron. `options`: of the data and of the rule languages. `decimals`: most decimals of the variables; what
-    the data say otherwise, else 4.
-    """
+    """Rules of some files in another language; what differs is said as notices."""
     levels = pipeline_levels(options, () if data is None else (data,))
     if levels is not None:
         rules = read_rule_files(files, options, language, levels.declared)
@@ -105,9 +99,6 @@ def describe_edits(
     """List edits with kind and text, and analyse them; with data, how many records satisfy each.
 
     With data, published decimals are those of its cells, and the analysis says whether they can be met.
-
-    `files`: rule files; none where rules are only looked for. `language`: of the rule files; by default their endings
-    tell. Returns what ``maskwright edits --json`` prints.
     """
     from maskwright.edits.analysis.analyse import analyse
 

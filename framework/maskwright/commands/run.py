@@ -48,10 +48,7 @@ CONFIDENTIAL = frozenset({"record", "svrl", "key_map"})
 
 
 def act_after_release(described: Pipeline, record: RunRecord, reporter: Reporter) -> None:
-    """Do what the pipeline lists under ``after:``, in order.
-
-    `record`: actions get what may be published of it.
-    """
+    """Do what the pipeline lists under ``after:``, in order."""
     outputs = {key: path for key, path in described.output.paths.items() if key not in CONFIDENTIAL}
     shown = frozen(record.public_json())
     released = _facts(described) if described.after else {}

@@ -86,14 +86,7 @@ def pipeline_text(
     linked: LinkedFiles | None = None,
     levels: Sequence[str] = (),
 ) -> str:
-    """Text of a pipeline.
-
-    `source`: file name of the data, as the pipeline gives it. `options`: of the format, given or found. `active`:
-    whether those that hold in all records and are hardly coincidences are edits; otherwise they are comments. `doubts`:
-    what would stop it: beside the lines that they are about, and listed with the numbers of these at the top.
-    `problem`: why there is no plan. `linked`: in place of the one file. `levels`: lines of ``data: levels:`` that are
-    proposed in the place of the households, as a comment.
-    """
+    """Text of a pipeline."""
     found = _with_new_household(_with_something_to_mask(found))
     top = [
         *_comments(

@@ -33,10 +33,7 @@ if TYPE_CHECKING:
 def suggest_levels(
     linked: LinkedData, known: EditSet, share: float, *, limit: int, show_values: bool = False
 ) -> Suggestions:
-    """Find rules of groups and of members: sums and numbers of members, and members beside their group.
-
-    `share`: share of the records of a level in which a rule has to hold. `limit`: suggestions, at most; 0: all.
-    """
+    """Find rules of groups and of members: sums and numbers of members, and members beside their group."""
     top, low = linked.levels
     read = [f"count({low.name})", *(f"sum({low.name}.{name_text(name)})" for name in _amounts(low))]
     above = [f"{top.name}.{name_text(name)}" for name in _amounts(top)]
@@ -150,13 +147,7 @@ def suggest_for_file(
     limit: int = LIMIT,
     show_values: bool = False,
 ) -> Suggestions:
-    """Rules that hold in a data file and do not follow from those in the rule files.
-
-    `data`: None: the files of the pipeline, which declares levels. `files`: rule files, of rules that are known.
-    `share`: share of the records in which a rule has to hold, in (0, 1]. `language`: of the rule files; None: their
-    endings tell. `limit`: suggestions, at most; 0: all. `show_values`: whether constants, lists of values, conditionals
-    that name codes, and exact bounds of ranges are found too: they are values of records.
-    """
+    """Rules that hold in a data file and do not follow from those in the rule files."""
     levels = pipeline_levels(options, () if data is None else (data,))
     if levels is not None:
         rules = read_rule_files(files, options, language, levels.declared)

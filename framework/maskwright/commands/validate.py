@@ -277,13 +277,7 @@ def validate_file(
     allow_unknown: bool = False,
     others_of_levels: Sequence[Path] = (),
 ) -> Outcome:
-    """Check a data file against rule files, as a stream.
-
-    `fired`: whether the SVRL report says once of each rule that it fired, or once for each record. `options`: of the
-    data format (``max_text``) and of the rule language (``phase``, ``max_nesting``), and what is declared.
-    `allow_unknown`: whether the file is ``ok`` though the verdict of an edit is unknown in every record.
-    `others_of_levels`: files of the lower levels, where `data` is that of the top one.
-    """
+    """Check a data file against rule files, as a stream."""
     inputs = {
         "the data": data,
         **{f"the data {path.name}": path for path in others_of_levels},

@@ -83,9 +83,6 @@ def misread_doubt(column: Column, declared: VariableDeclaration, *, typed: bool,
 
     Codes are no doubt: texts of one width with leading zeros (``01.11``, ``04109``), or of letters and digits
     (``2A``), numbers too long for any number. A declared type, categories, or ``release: as is`` settle it.
-
-    `typed`: whether the format has numbers of its own, so that texts in it are meant to be texts: short whole numbers
-    are codes then. `decimal`: decimal mark of the file's numbers.
     """
     settled = declared.type is not None or declared.categories or declared.release is not None
     if column.variable.is_numeric or settled or declared.role == "identifier":
@@ -203,10 +200,7 @@ def _odd_cells(column: Column, found: _Texts, like: NDArray[np.bool_]) -> Iterat
 
 
 def declared_missing(name: str, words: Iterable[str]) -> str:
-    """A declaration of missing codes, as a pipeline writes it.
-
-    `words`: among `MISSING_VALUE_TEXTS`, as the file writes them.
-    """
+    """A declaration of missing codes, as a pipeline writes it."""
     bare = (word.strip() for word in words)
     listed = [word if word.isalpha() and word.lower() != "null" else f'"{word}"' for word in bare]
     return f"`{name}: {{missing: [{', '.join(dict.fromkeys(listed))}]}}`"

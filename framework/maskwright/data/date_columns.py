@@ -259,10 +259,7 @@ def _no_dates(name: str, wrong: NDArray[np.bool_], text: Any, declared: Variable
 
 
 def date_doubt(column: Column, declared: VariableDeclaration, *, typed: bool) -> Doubt | None:
-    """Doubt about a column of texts that are ISO dates but for a few, or about dates that may mean 'no value'.
-
-    `typed`: whether the format has dates of its own, so that texts in it are meant to be texts.
-    """
+    """Doubt about a column of texts that are ISO dates but for a few, or about dates that may mean 'no value'."""
     told = declared.type is not None or bool(declared.categories) or declared.release is not None
     if told or declared.role == "identifier":
         return None

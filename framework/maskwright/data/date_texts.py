@@ -51,12 +51,7 @@ class DateText:
 
 
 def format_mistake(date_format: str) -> str | None:  # noqa: C901, PLR0911 - one return for each mistake
-    """What is wrong with a format of dates; None: nothing.
-
-    `date_format`: directives ``%Y`` (year, four digits), ``%m`` (month), ``%d`` (day), ``%H`` (hour), ``%M`` (minute)
-    and ``%S`` (second), two digits each, ``%q`` (quarter), ``%1f`` to ``%6f`` (so many decimals of a second), each at
-    most once, and between them signs that stand for themselves; at the end a zone, ``Z`` or ``+01:00``.
-    """
+    """What is wrong with a format of dates; None: nothing."""
     pieces = _pieces(re.sub(ZONE, "", date_format) if has_time(date_format) else date_format)
     found = [piece for piece in pieces if piece.startswith("%")]
     strange = [piece for piece in found if piece not in WIDTHS]

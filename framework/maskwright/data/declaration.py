@@ -255,10 +255,7 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
 def declared_together(
     under: Mapping[str, VariableDeclaration], over: Mapping[str, VariableDeclaration]
 ) -> dict[str, VariableDeclaration]:
-    """Declarations of a pipeline over those of its codebook, or of the file itself.
-
-    `under`, `over`: facts that `over` states stand; with a type, those that only another type can have do not.
-    """
+    """Declarations of a pipeline over those of its codebook, or of the file itself."""
     together = dict(under)
     for name, each in over.items():
         together[name] = _over(together[name], each) if name in together else each

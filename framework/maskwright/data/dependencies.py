@@ -153,9 +153,8 @@ def determines(
     most frequent value of those with the same `given`. All r agree by chance with probability s^r, which has to be
     below one in `BY_CHANCE` times the number of tests. Values that one record alone has say nothing, for or against.
 
-    `given`, `found`: codes 0, 1, ..., -1 where missing: such records are left out; shape (n,). `tests`: candidates
-    among which this one is tried. `groups`: of the records: those of one group bear witness once, and values that one
-    group alone has say nothing; shape (n,).
+    `given`, `found`: codes 0, 1, ..., -1 where missing: such records are left out; shape (n,). `groups`: of the
+    records: those of one group bear witness once, and values that one group alone has say nothing; shape (n,).
     """
     both = (given >= 0) & (found >= 0)
     if groups is not None and both.any():

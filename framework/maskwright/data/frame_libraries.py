@@ -56,10 +56,7 @@ class TakenIn:
 
 
 def taken_in(data: object, argument: str = "data") -> TakenIn:
-    """Take in what a program has; nothing is copied that need not be.
-
-    `data`: what is lazy is collected, and a stream is read to its end. `argument`: that `data` is, for messages.
-    """
+    """Take in what a program has; nothing is copied that need not be."""
     import narwhals as nw
     import pandas as pd
 
@@ -137,9 +134,7 @@ def given_back(
 ) -> object:
     """Released records in the type that came in.
 
-    `untouched`: columns that no step touched. `origin`: record of the original that each released one comes from, where
-    some were dropped; shape (n,). Returns a lazy frame where one came, of the released records; a pyarrow.Table where
-    Arrow's stream was all that was known.
+    `origin`: record of the original that each released one comes from, where some were dropped; shape (n,).
     """
     import narwhals as nw
 
@@ -247,12 +242,7 @@ def _recast(cells: Any, kind: Any) -> Any:
 
 
 def released_table(data: Dataset, original: Dataset, table: pa.Table, untouched: Collection[str]) -> pa.Table:
-    """Masked records as a table, each column in the type of the original where it can hold the masked values.
-
-    `data`: its `origin` counts the records of `table`. `original`: of `table`, record by record. `table`: the original;
-    columns that are not in `data` are left out, and new ones come last. `untouched`: columns that no step touched.
-    Returns dictionaries hold the values that occur. Metadata of the original are left out.
-    """
+    """Masked records as a table, each column in the type of the original where it can hold the masked values."""
     types = dict(zip(table.column_names, table.schema.types, strict=True))
     table = _plain_text(table)
     plain = pa.Table.from_batches(published_batches(data.without(tuple(untouched)), writes_text=False))

@@ -198,13 +198,7 @@ def decoded(series: Any) -> Any:
 def frame_from_dataset(
     data: Dataset, like: pd.DataFrame | None = None, untouched: Collection[str] = ()
 ) -> pd.DataFrame:
-    """DataFrame of a dataset's columns, in the form of another.
-
-    `like`: the frame the dataset came from: index, order of columns and types are restored. Integers that are no longer
-    integral, or have missing cells where the type has none, become floats; categories that the original does not have
-    become text. Columns that are not in `data` are left out; new ones come last. `untouched`: columns whose cells are
-    those of `like`.
-    """
+    """DataFrame of a dataset's columns, in the form of another."""
     import pandas as pd
 
     if like is None:
@@ -234,13 +228,7 @@ def released_frame(
     keep_index: bool,
     keeps_count: bool = True,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """DataFrame of masked records in the form of the original, without what else the original carries.
-
-    `untouched`: columns that no step touched: their cells are taken from the original. `keep_index`: whether its index
-    may be published. `keeps_count`: whether the default one (0, 1, ...) may: it holds nothing but the order of the
-    records. Returns categoricals have the categories that occur; an index that may not be published is replaced by 0,
-    1, .
-    """
+    """DataFrame of masked records in the form of the original, without what else the original carries."""
     import pandas as pd
 
     frame = frame_from_dataset(data, like, untouched)

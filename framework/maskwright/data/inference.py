@@ -133,18 +133,7 @@ def read_dataset(
     typed: bool = False,
     again: bool = False,
 ) -> Dataset:
-    """Gather the batches of a source and decide what each variable is.
-
-    `batches`: as `Reading.batches` or `Reading.written_batches` yields them: all of one schema. When every column is a
-    string column the format is text, and numbers are looked for in the text; in a typed format, strings are categories.
-    `layout`: asked for once the batches are exhausted. Its detail ``marks_may_differ`` says that the decimal mark is
-    taken for one, and nobody has declared it, in a file as those have that write decimals with a comma. `declared`:
-    what the pipeline says of the variables; the rest is inferred. `progress`: told the share of the columns typed.
-    `file`: name of the file, for error messages. `notation`: how a file of text cells writes numbers. `typed`: whether
-    text is meant as text also where every column holds some. `again`: whether these records were read before: nothing
-    is doubted a second time. Returns `notes` say what was inferred that a person should know, and count missing cells;
-    `doubts` what may have been misunderstood.
-    """
+    """Gather the batches of a source and decide what each variable is."""
     names, kinds, gathered, written = _gathered(batches)
     place = Place(file) if file is not None else None
     layout = layout() if callable(layout) else layout

@@ -251,7 +251,7 @@ MOMENT = r"^\s*[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}"
 def fitting_formats(texts: Any) -> tuple[str, ...]:
     """Formats in which texts are dates, those first that fit most; only such as fit nearly all.
 
-    `texts`: shape (n,). Returns more than one where only a person can tell which it is: 03/04/2020.
+    `texts`: shape (n,).
     """
     if not len(texts):
         return ()
@@ -289,9 +289,6 @@ def _nearly_all(texts: Any, pattern: str) -> bool:
 
 
 def date_notes(column: Column) -> list[str]:
-    """What a person should know of a column of texts that may be dates.
-
-    `column`: of categories, whose type nobody declared.
-    """
+    """What a person should know of a column of texts that may be dates."""
     remedy = date_remedy(column.name, column.variable.categories)
     return [] if remedy is None else [f"{column.name}: read as text, and it looks like dates. {remedy}"]

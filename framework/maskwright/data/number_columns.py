@@ -86,9 +86,7 @@ def number_column(
 ) -> tuple[Column, list[str]]:
     """Column of a numeric variable.
 
-    `values`: shape (n,). `missing`: shape (n,). `seen`: decimals that are needed to write every value; None when the
-    values are plain binary64. `blank`: how missing cells are written. `digits`: digits after the point that every
-    number is written with. Returns and what a person should know of it.
+    `values`: shape (n,). `missing`: shape (n,).
     """
     present = values[~missing] if missing.any() else values
     largest = largest_of(present)

@@ -32,7 +32,7 @@ def scan_numbers(
     1,). `absent`: whether a cell is null; empty: none is; shape (n,). `values`: filled with the numbers; NaN where
     there is none; shape (n,). `kinds`: filled with `BLANK`, `NUMBER` or `OTHER`; shape (n,). `seen`: Updated: decimals
     needed, fewest and most digits after the point, cells with leading zeros, and whether there is anything but digits;
-    shape (5,). Returns whether every number could be read; False at the first with more digits than are exact.
+    shape (5,).
     """
     for cell in range(len(kinds)):
         values[cell], kinds[cell] = np.nan, BLANK

@@ -324,7 +324,7 @@ def libxml2_numbers(values: NDArray[np.float64], decimals: int | None) -> NDArra
     It reads the digits before and after the point apart and adds them, so 2.688 becomes the binary64 below. A file that
     every XPath engine should accept has to hold in this reading too.
 
-    `values`: on a grid of `decimals`; NaN stays; shape (n,). `decimals`: 0 or None: as they are.
+    `values`: on a grid of `decimals`; NaN stays; shape (n,).
     """
     if not decimals:
         return values

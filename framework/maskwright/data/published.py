@@ -35,14 +35,9 @@ def published_batches(
 
     `writes_text`: whether the format holds text (`Source.writes_text`): every column is then a string column of
     canonical number text, dates and categories. Otherwise integers are int64, other numbers float64, dates date32,
-    datetimes timestamps in microseconds, categories strings. `rows`: records in a batch (default 65536). `untouched`:
-    columns that are given as the file held them; see `untouched_cells`. Left out: the file was of another format, and a
-    typed format then gets null for an empty text; shape (n,). `canonical`: whether numbers have no zeros at the end,
-    whatever the file had. `letter_codes`: whether the format has missing values among numbers that are none
-    (`Source.has_letter_codes`): suppressed cells may then have one in a column that had none before. Returns a missing
-    cell is what it was in the file: its missing code, an empty text, or null where there was no cell. A cell that was
-    emptied is null in a format with types, unless most missing cells of its column are empty texts. A dataset without
-    records gives one batch without rows.
+    datetimes timestamps in microseconds, categories strings. `untouched`: columns that are given as the file held them;
+    see `untouched_cells`. Left out: the file was of another format, and a typed format then gets null for an empty
+    text; shape (n,).
     """
     held = untouched or {}
     # What type a column has is decided once, of all its records.

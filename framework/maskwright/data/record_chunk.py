@@ -228,11 +228,7 @@ def _said(column: Column) -> _Meanings:
 def column_cells(
     column: Column, start: int = 0, stop: int | None = None, known: Callable[[], _Meanings] | None = None
 ) -> Cells:
-    """Cells of a dataset's column, records start..stop.
-
-    `start`, `stop`: 0-based, the last excluded; to the end when `stop` is None. `known`: gives what the categories say;
-    otherwise they are read.
-    """
+    """Cells of a dataset's column, records start..stop."""
     values, missing = column.values[start:stop], column.missing[start:stop]
     nothing, codes = partial(column.nothing, slice(start, stop)), column.variable.empty_meanings
     if column.variable.is_date:
@@ -251,7 +247,7 @@ def column_cells(
 def number_cells(values: NDArray[np.float64], missing: NDArray[np.bool_], decimals: int | None) -> Cells:
     """Cells that hold plain numbers; `missing` ones are absent too.
 
-    `values`: shape (n,). `missing`: shape (n,). `decimals`: of the grid the values are on; None for plain binary64.
+    `values`: shape (n,). `missing`: shape (n,).
     """
     numbers = np.where(missing, np.nan, values)
     return Cells(numbers, missing, missing, decimals, lambda: write_numbers(numbers, missing, decimals))

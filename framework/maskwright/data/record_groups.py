@@ -26,8 +26,7 @@ def shared_codes(columns: Sequence[Column]) -> tuple[NDArray[np.int64], ...]:
 
     Numbers are equal by value, categories by text; a category equals a number when its text says that number.
 
-    `columns`: of one variable, in several files; lengths may differ. Returns one for each column: 0, 1, ... without
-    gaps over all columns, -1 where missing; shape (n,).
+    Returns one for each column: 0, 1, ... without gaps over all columns, -1 where missing; shape (n,).
     """
     numeric = any(column.variable.is_numeric for column in columns)
     numbered: dict[float | str, int] = {}
@@ -120,8 +119,6 @@ def household_columns(data: Dataset, names: Collection[str]) -> tuple[str, ...]:
     """Variables that tell which records are of one household, the declared one and any that says the same.
 
     None where households are not declared, or none of their variables is published.
-
-    `names`: variables that are published as they are.
     """
     homes = data.households
     if homes is None:
@@ -152,8 +149,6 @@ def paired(original: Dataset, masked: Dataset, key: str) -> tuple[Dataset, Datas
     """Pair records by a key: the masked file gets the origin of each record; the key is left out of both.
 
     Numbers pair by value and texts by text, also when one file holds numbers and the other texts that say them.
-
-    `original`, `masked`: both with the variable `key`. `key`: its values name each record once.
     """
     files = (("original", original), ("masked file", masked))
     for what, data in files:

@@ -49,7 +49,7 @@ def stored_numbers(array: Any) -> NDArray[np.float64]:
 def stored_text(name: str, array: Any) -> Any:
     """Text of every cell, null where it is null: numbers in canonical form, dates and times as ISO 8601.
 
-    `name`: of the variable, for messages. `array`: shape (n,). Returns shape (n,).
+    `array`: shape (n,). Returns shape (n,).
     """
     if isinstance(array, pa.ChunkedArray):
         return pa.chunked_array([stored_text(name, chunk) for chunk in array.chunks], pa.string())
@@ -96,8 +96,8 @@ def untouched_cells(original: Dataset, masked: Dataset) -> dict[str, Any]:
     A column of which a single cell differs is left out as a whole: cells in the old form among others in the canonical
     one would tell which of them are true.
 
-    `masked`: its `origin` says which record of the original each of its records comes from. Returns in the order of the
-    masked records; only columns that are held in another form than the canonical one; shape (n,).
+    Returns in the order of the masked records; only columns that are held in another form than the canonical one; shape
+    (n,).
     """
     held = {column.name: column.written for column in original if column.written is not None}
     rows = None if masked.origin is None else rows_of(original, masked)
@@ -121,8 +121,8 @@ def _with_used_values(cells: Any) -> Any:
 def missing_as_written(original: Dataset, masked: Dataset, beside: Collection[str]) -> dict[str, Any]:
     """Cells, as the file holds them, that had no value and have none still: quoted where they were, and bare elsewhere.
 
-    `beside`: columns that need not be looked at. Returns in the order of the masked records, null for cells of every
-    other kind; only columns that have such cells, and that are held in another form than the canonical one; shape (n,).
+    Returns in the order of the masked records, null for cells of every other kind; only columns that have such cells,
+    and that are held in another form than the canonical one; shape (n,).
     """
     held = {column.name: column for column in original if column.written is not None and column.missing.any()}
     rows = None if masked.origin is None else rows_of(original, masked)
@@ -145,10 +145,7 @@ def _is_text(kind: Any) -> bool:
 
 
 def untouched_columns(original: Dataset, masked: Dataset, among: Collection[str] | None = None) -> tuple[str, ...]:
-    """Names of the columns in which every record has what it had in the original, in the order of `masked`.
-
-    `among`: columns to look at; by default all that both have.
-    """
+    """Names of the columns in which every record has what it had in the original, in the order of `masked`."""
     rows = None if masked.origin is None else rows_of(original, masked)
     common = {column.name: column for column in original if among is None or column.name in among}
     return tuple(each.name for each in masked if each.name in common and _is_same(common[each.name], each, rows))

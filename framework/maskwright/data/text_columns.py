@@ -42,9 +42,7 @@ def category_column(
 ) -> tuple[Column, list[str]]:
     """Column of a nominal or ordinal variable.
 
-    `text`: null, blank and declared missing codes are missing; shape (n,). `declared`: with categories, those are the
-    codes, in that order; otherwise the texts found, sorted. `order`: categories in order, from a source that knows them
-    (an ordered dictionary or a pandas categorical).
+    `text`: null, blank and declared missing codes are missing; shape (n,).
     """
     encoded = _encoded(text)
     found = pc.cast(encoded.dictionary, pa.string())
@@ -163,8 +161,7 @@ def text_column(
 ) -> tuple[Column, list[str]]:
     """Column of a variable whose cells are text in the file.
 
-    `text`: Null: no cell; blank: an empty one. Both are missing; shape (n,). `notation`: how the file writes numbers.
-    Returns and what a person should know: coerced cells, codes.
+    `text`: Null: no cell; blank: an empty one. Both are missing; shape (n,).
     """
     if declared.categories or declared.type in ("nominal", "ordinal"):
         return category_column(name, text, declared)

@@ -67,10 +67,7 @@ def known_kinds() -> Mapping[str, Kind]:
 
 
 def params_of(kind: Kind, numbers: tuple[Fraction, ...]) -> BaseModel:
-    """Parameters of a kind, from the numbers that a rule gives first.
-
-    `numbers`: as many as its model has fields.
-    """
+    """Parameters of a kind, from the numbers that a rule gives first."""
     given = [each.numerator if each.denominator == 1 else float(each) for each in numbers]
     return kind.params.model_validate(dict(zip(kind.params.model_fields, given, strict=True)))
 

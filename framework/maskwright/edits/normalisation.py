@@ -36,11 +36,7 @@ LONGEST_LEFT_SUM = 16
 
 
 def written_out(edits: EditSet, names: Sequence[str], hidden: Collection[str] = ()) -> EditSet:
-    """Edits in which every range of variables is the list of its variables.
-
-    `names`: variables of the data, in file order. `hidden`: variables of the file that are missing from `names`, such
-    as identifiers that were not read. Returns the same object where no edit has a range.
-    """
+    """Edits in which every range of variables is the list of its variables."""
     if not any(edit.ranged for edit in edits):
         return edits
     positions = {name: position for position, name in enumerate(names)}
@@ -153,8 +149,6 @@ def conjuncts(edit: Edit) -> tuple[Edit, ...]:
     """Edits of the same name that together say what this one says; the edit itself where it is no conjunction.
 
     Operands on the same variables stay together: the bounds of one sum may be an equality with a tolerance.
-
-    Returns in the order of the rule.
     """
     if edit.whole or not isinstance(edit.expression, And | Not):
         return (edit,)
@@ -162,10 +156,7 @@ def conjuncts(edit: Edit) -> tuple[Edit, ...]:
 
 
 def conjuncts_as_written(edit: Edit, plain: Expression) -> tuple[tuple[Edit, Expression], ...]:
-    """The conjuncts of an edit across levels, each with its comparisons as they are written.
-
-    `plain`: its rule there, from which its parts come.
-    """
+    """The conjuncts of an edit across levels, each with its comparisons as they are written."""
     return ((edit, plain),) if edit.whole else _apart(edit, plain)
 
 
@@ -202,10 +193,7 @@ def _operands(stated: Expression, plain: Expression) -> Iterator[tuple[Expressio
 
 
 def joined(found: Sequence[Edit]) -> Edit:
-    """One edit that says what these conjuncts of an edit say.
-
-    `found`: at least one, all of the same edit.
-    """
+    """One edit that says what these conjuncts of an edit say."""
     if len(found) == 1:
         return found[0]
     return replace(
@@ -228,10 +216,7 @@ def narrowed(edits: Iterable[Edit], wanted: Callable[[Edit], bool]) -> EditSet:
 
 
 def as_far_as(edits: Iterable[Edit], wanted: Callable[[Edit], bool]) -> EditSet:
-    """The edits without the conjuncts that are not wanted, where others of the same edit are.
-
-    `edits`: of which each stays at least in part.
-    """
+    """The edits without the conjuncts that are not wanted, where others of the same edit are."""
     found = []
     for edit in edits:
         every = conjuncts(edit)
@@ -247,10 +232,7 @@ def reading(edits: Iterable[Edit], names: Iterable[str]) -> EditSet:
 
 
 def inside(edits: Iterable[Edit], group: Iterable[str], masked: Iterable[str]) -> EditSet:
-    """The edits as far as a variable group holds all the masked variables that they read.
-
-    `group`: variables that are masked together.
-    """
+    """The edits as far as a variable group holds all the masked variables that they read."""
     return narrowed(edits, is_inside(group, masked))
 
 

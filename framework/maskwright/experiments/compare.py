@@ -111,10 +111,7 @@ def run_cells(
     workers: int | None = None,
     fresh: bool = False,
 ) -> Compared:
-    """Run cells, or take them from the cache, and judge them; nothing but the cache is written.
-
-    `workers`: Processes; by default what the file says, else one for each processor.
-    """
+    """Run cells, or take them from the cache, and judge them; nothing but the cache is written."""
     start = time.perf_counter()
     _refuse_to_overwrite_inputs(described, cells)
     cache = Cache(described.folder / CACHE)
@@ -169,11 +166,7 @@ def results_of(
     fresh: bool = False,
     pool: WorkerPool | None = None,
 ) -> tuple[list[list[dict[str, Any]]], int]:
-    """Results of every run of the cells, and how many were computed now; each is kept as soon as it is there.
-
-    `workers`: processes, where no `pool` is given. `fresh`: whether what the cache holds is computed again. `pool`:
-    processes that are running already. Returns of each cell, of each of its runs.
-    """
+    """Results of every run of the cells, and how many were computed now; each is kept as soon as it is there."""
     base = described.settings.seed if described.settings.seed is not None else cache.seed()
     keys = Keys()
     masked: dict[str, list[tuple[int, int]]] = {}
@@ -234,10 +227,7 @@ def _labelled(result: dict[str, Any], labels: Mapping[str, str]) -> dict[str, An
 
 
 def workers_of(described: Experiment, asked: int | None, tasks: int) -> int:
-    """Processes for so many tasks: as asked, as the file says, or one for each processor.
-
-    `tasks`: more processes than these are never started.
-    """
+    """Processes for so many tasks: as asked, as the file says, or one for each processor."""
     chosen = asked or described.settings.execution.workers or processors()
     return max(1, min(chosen, tasks))
 
@@ -289,11 +279,7 @@ def _remove_pictures(folder: Path) -> None:
 
 
 def write_results(compared: Compared, reporter: Reporter, *, draw: bool = True) -> Compared:
-    """Write table, map, text and the pipelines of the best cell and of the front.
-
-    `compared`: its `files` are filled in. `draw`: whether to draw the risk-utility map. Returns the same, with the
-    reason where no map could be drawn.
-    """
+    """Write table, map, text and the pipelines of the best cell and of the front."""
     folder = compared.experiment.folder
     compared.files.update(write_tables(compared.runs, folder))
     if draw and compared.risk is not None and compared.loss is not None:

@@ -128,11 +128,7 @@ class Experiment:
         return self.settings.grid[index].edits or tuple(self.edit_sets)
 
     def cell(self, index: int, edits: str, values: Mapping[str, Node]) -> Cell:
-        """One cell.
-
-        `index`: position of the family in the grid. `edits`: name of the edit set. `values`: for the keys of the
-        family's `vary`.
-        """
+        """One cell."""
         family, node = self.settings.grid[index], self.family_node(index)
         steps = _steps_of(node)
         for name, value in values.items():
@@ -184,10 +180,7 @@ def read_experiment(path: str | Path) -> Experiment:
 
 
 def experiment_of(path: Path, text: str, shown: str | None = None) -> Experiment:
-    """Experiment of a file's text.
-
-    `path`: Absolute; names of files are relative to its folder. `shown`: what the file is called in messages.
-    """
+    """Experiment of a file's text."""
     root = load_yaml(text, shown or str(path))
     if not root.is_mapping:
         raise PipelineError(Problem(f"expected keys, not {root.description}", root.place, HELP))

@@ -140,11 +140,7 @@ PIPELINE = "pipeline.schema.json#/properties"
 
 
 def experiment_schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of the experiment file.
-
-    Returns plain JSON data. It refers to ``pipeline.schema.json`` in the same folder for data, edits, measures and
-    methods, so that it does not change with the plugins.
-    """
+    """JSON Schema (draft 2020-12) of the experiment file."""
     schema: dict[str, Any] = untitled(ExperimentFile.model_json_schema(ref_template="#/$defs/{model}", by_alias=True))
     properties, definitions = schema["properties"], schema["$defs"]
     edits = {"$ref": f"{PIPELINE}/edits"}

@@ -33,7 +33,6 @@ FAILED = "failed"
 def runs_table(cells: Sequence[Cell], found: Sequence[Sequence[dict[str, Any]]], labels: Sequence[str]) -> pd.DataFrame:
     """One row for each run: its cell and settings, what became of it, and every measure and part in a column.
 
-    `found`: for each cell the results of its runs, as `CellRunner.run` gives them. `labels`: of the measures, in order.
     Returns columns cell, family, edits, one for each setting that varies, run (1, 2, ...), status, problem, violations,
     adjusted, smallest_class, then ``label`` and ``label.part``. No seeds, no seconds: the same experiment gives the
     same table.

@@ -20,10 +20,7 @@ from maskwright.foundation.yaml_document import from_python
 
 
 def task_of(index: int, edits: str, values: dict[str, Any], seed: int, labels: list[str]) -> dict[str, Any]:
-    """One run of a cell, as plain data.
-
-    `index`: of the cell's family, 0-based. `edits`: name of the edit set.
-    """
+    """One run of a cell, as plain data."""
     return {"family": index, "edits": edits, "values": values, "seed": seed, "measures": labels}
 
 

@@ -359,10 +359,7 @@ class WrittenOtherwise(MaskwrightError):  # noqa: N818 - the state by its name
 
 
 def line_of(path: str | Path, text: str, line: int, column: int) -> Place:
-    """Place of a 1-based line and column in `text`, with the line itself for the caret.
-
-    `path`: of the file, as the message shows it.
-    """
+    """Place of a 1-based line and column in `text`, with the line itself for the caret."""
     lines = text.splitlines()
     shown = lines[line - 1] if 0 < line <= len(lines) else None
     return Place(str(path), line, column, shown)

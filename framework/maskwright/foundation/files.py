@@ -28,11 +28,7 @@ _read: ContextVar[dict[object, Path] | None] = ContextVar("files_read", default=
 
 
 def file_identity(path: Path) -> object:
-    """Identity of a file: all names of one file have the same.
-
-    `path`: a file that is there, or the name of one to be made: of two of those in one folder, names that differ only
-    in case or in the form of accents are one, because they are on some disks.
-    """
+    """Identity of a file: all names of one file have the same."""
     status = _status(path)
     if status is not None:
         return status.st_dev, status.st_ino
@@ -68,10 +64,7 @@ def note_read(path: Path) -> None:
 
 
 def refuse_to_overwrite(outputs: Mapping[str, Path], inputs: Mapping[str, Path] | None = None) -> None:
-    """Refuse to write a file that is read.
-
-    `inputs`: to be read; besides those that the command has read.
-    """
+    """Refuse to write a file that is read."""
     taken = {file_identity(path): f"{what} {path}" for what, path in (inputs or {}).items()}
     for identity, path in (_read.get() or {}).items():
         taken.setdefault(identity, f"{path}, which this command reads")
@@ -182,11 +175,7 @@ else:
 
 
 def write_whole(path: Path, write: Callable[[Path], None], mode: int = PUBLIC) -> None:
-    """Write a file under a temporary name, for its owner only, and move it into place.
-
-    `path`: its folder is made when it does not exist. `write`: told the temporary name, which keeps the ending. `mode`:
-    of the file, before the user's mask.
-    """
+    """Write a file under a temporary name, for its owner only, and move it into place."""
     refuse_to_overwrite({path.name: path})
     temporary = path.with_name(f".{secrets.token_hex(4)}-{path.name}")
     try:
@@ -206,10 +195,7 @@ def write_whole(path: Path, write: Callable[[Path], None], mode: int = PUBLIC) -
 
 
 def write_text(path: Path, text: str, mode: int = PUBLIC) -> None:
-    """Write a text file, UTF-8, as `write_whole` does.
-
-    `mode`: of the file, before the user's mask.
-    """
+    """Write a text file, UTF-8, as `write_whole` does."""
     write_whole(path, lambda temporary: _put(temporary, text), mode)
 
 

@@ -22,10 +22,7 @@ _STYLE = (
 
 
 def block(title: str, *parts: str) -> str:
-    """Titled block of such pieces.
-
-    `parts`: HTML; empty ones are left out.
-    """
+    """Titled block of such pieces."""
     return f'<div class="maskwright">{_STYLE}<p><strong>{escape(title)}</strong></p>{"".join(parts)}</div>'
 
 
@@ -37,11 +34,7 @@ def sentence(text: str, lead: str = "") -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], numbers: Iterable[int] = ()) -> str:
-    """Table with a head; nothing where there are no rows.
-
-    `rows`: cells, shown as text; after the first 200 rows the others are counted. `numbers`: positions of the columns
-    that hold numbers.
-    """
+    """Table with a head; nothing where there are no rows."""
     held = list(rows)
     if not held:
         return ""

@@ -31,10 +31,7 @@ def nearest_name(name: str, valid: Iterable[str]) -> str | None:
 
 
 def unknown_name(kind: str, name: str, valid: Iterable[str]) -> str:
-    """Sentence for an unknown name, with the nearest valid one: ``no method called 'noize'; did you mean 'noise'?``.
-
-    `kind`: what the name is of, in the singular.
-    """
+    """Sentence for an unknown name, with the nearest valid one: ``no method called 'noize'; did you mean 'noise'?``."""
     names = sorted(valid)
     alike = _with_same_parts(name, names)
     begun = any(each.lower().startswith(f"{name.lower()}_") for each in alike)

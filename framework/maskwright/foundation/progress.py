@@ -101,10 +101,7 @@ class Quiet:
 
 
 def part(progress: Progress, start: float, stop: float) -> Progress:
-    """Progress of a piece of work that is the span `start` to `stop` of a larger one.
-
-    `progress`: of the larger piece of work. `start`, `stop`: shares of it, 0 to 1.
-    """
+    """Progress of a piece of work that is the span `start` to `stop` of a larger one."""
 
     def report(share: float) -> None:
         progress(start + (stop - start) * share)

@@ -18,11 +18,7 @@ def fresh_seed() -> int:
 
 
 def generator(seed: int, *name: str | int) -> np.random.Generator:
-    """Generator for the piece of work called `name`.
-
-    `seed`: the run's seed, >= 0. `name`: what the numbers are for, for instance ``("protect", 1, "V9+V10", 0)``.
-    Returns PCG64; the same seed and name give the same stream on every machine.
-    """
+    """Generator for the piece of work called `name`."""
     digest = hashlib.sha256("\x1f".join(str(part) for part in name).encode()).digest()
     words = np.frombuffer(digest, dtype="<u4")
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *(int(word) for word in words)])))

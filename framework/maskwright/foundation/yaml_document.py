@@ -128,12 +128,7 @@ class Node:
 def load_yaml(
     text: str, name: str, error: type[InputError] = PipelineError, problems: list[Problem] | None = None
 ) -> Node:
-    """Read one YAML document.
-
-    `name`: file name for error messages. `error`: family of the error raised. `problems`: mistakes after which the rest
-    of the file can still be understood (a key twice, a tag, a merge key, a number that is too large) are added to it,
-    and not raised. Returns an empty text gives a scalar node with the value None.
-    """
+    """Read one YAML document."""
     if len(text) > MAX_CHARACTERS:
         raise error(Problem(f"the file has more than {MAX_CHARACTERS:,} characters", Place(name)))
     composer = _Composer(text.removeprefix("\ufeff"), name, error)
@@ -180,10 +175,7 @@ _BEGINNING = re.compile(r"""\s*(?:-(?:\s|$)|[\w'" -]+:(?:\s|$)|---|%YAML|[\[{&!]
 
 
 def begins_yaml(text: str) -> bool:
-    """Whether a text begins as a list or a mapping does: what does not may be data, of which nothing is shown.
-
-    `text`: comments and empty lines before it do not matter.
-    """
+    """Whether a text begins as a list or a mapping does: what does not may be data, of which nothing is shown."""
     lines = (line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#"))
     return _BEGINNING.match(next(lines, "")) is not None
 

@@ -34,10 +34,7 @@ def without(node: Node, keys: Collection[str]) -> Node:
 
 
 def texts(node: Node, under: Collection[str] | None = None) -> Node:
-    """Copy in which every scalar is the text that was written: ``012`` is a category, not the number 12.
-
-    `under`: only the values of these keys, wherever they are below `node`.
-    """
+    """Copy in which every scalar is the text that was written: ``012`` is a category, not the number 12."""
     if node.is_scalar:
         return replace(node, value=node.raw) if under is None and node.value is not None else node
     elements = tuple(texts(element, under) for element in node.elements)
@@ -87,11 +84,7 @@ def unknown_field(
     also: Iterable[str] = (),
     hint: str | None = None,
 ) -> Problem:
-    """Problem for a name that no field of a model has: its new name, or the nearest one.
-
-    `kind`: what fields of the model are called: ``parameter``, ``key``. `also`: further names that would have been
-    right. `hint`: what to do where the field was not renamed.
-    """
+    """Problem for a name that no field of a model has: its new name, or the nearest one."""
     new = None if model is None else former_names(model).get(name)
     if new is not None:
         return Problem(f"no {kind} called {name!r}", place, f"It is now called {new!r}.")
@@ -136,11 +129,7 @@ _EXPECTED: Mapping[str, str] = {
 
 
 def read_model(model: type[Model], node: Node, problems: list[Problem], kind: str = "key") -> Model | None:
-    """Instance of `model` from a mapping of the file.
-
-    `node`: a mapping, or nothing (``params:`` left empty). `problems`: every mistake is added to it. `kind`: what its
-    keys are called in messages: ``parameter``, ``key``.
-    """
+    """Instance of `model` from a mapping of the file."""
     if not node.is_mapping and node.value is not None:
         problems.append(Problem(f"expected a mapping of {kind}s, not {node.description}", node.place))
         return None

@@ -46,11 +46,7 @@ _EXPLANATIONS: tuple[tuple[str, str, str, str], ...] = (
 
 
 def explained(problem: str, context: str, character: str) -> tuple[str, str]:
-    """Say a message of PyYAML's scanner or parser in words that help.
-
-    `problem`, `context`: as PyYAML has them; either may be empty. `character`: that the error is at; empty at the end
-    of the file.
-    """
+    """Say a message of PyYAML's scanner or parser in words that help."""
     if character == "\t":
         return "a tab stands where YAML expects spaces or text", "Indent with spaces, and put spaces after ':' and '-'."
     for where, what, message, hint in _EXPLANATIONS:
@@ -74,10 +70,7 @@ _WORDS: Mapping[str, Scalar] = {
 
 
 def plain_value(text: str, place: Place, error: type[InputError]) -> Scalar:
-    """What a text without quotes means.
-
-    `place`: of the text, for the error. `error`: family of the error raised.
-    """
+    """What a text without quotes means."""
     if text in _WORDS:
         return _WORDS[text]
     if not _DECIMAL.fullmatch(text):

@@ -262,9 +262,6 @@ def with_enough_values(result: GroupResult, work: GroupWork, source: GroupSource
     value of one. For that variable it is joined with the nearest cluster, one of its stratum if there is any, until k
     records have a value; all clusters so joined publish the average of all their values, so that means stay. Where
     fewer than k records have a value at all, all publish one average.
-
-    `source`: its weights are used in means, and its households counted, where they are given. Returns with a note of
-    how many clusters had too few values, and a warning that counts them by variable.
     """
     if result.labels is None or result.representatives is None:
         return result

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column, Dataset
-    from maskwright.data.hierarchies.hierarchy import Band
-    from maskwright.data.variable import Variable
+    from maskwright.data.variable import Band, Variable
     from maskwright.edits.edit import Edit
     from maskwright.edits.translation.translate import Translation
     from maskwright.foundation.processes.function_pool import FunctionWorkers
@@ -125,10 +124,7 @@ class PublishedTerms:
 
 
 def in_published_terms(context: MaskingContext, shown: Dataset) -> MaskingContext:
-    """Context whose edits are those of the variables as they are now.
-
-    `shown`: masked so far: its recoded variables say what their categories stand for.
-    """
+    """Context whose edits are those of the variables as they are now."""
     plan, coarse = context.plan, context.plan.coarse
     published = {
         name: shown[name].variable for name in coarse.steps

@@ -56,13 +56,7 @@ def with_errors_located(
     progress: Progress = silent,
     workers: int | None = None,
 ) -> tuple[Dataset, dict[str, Any], tuple[str, ...]]:
-    """Locate the fields in error, adjust them, and say what was done.
-
-    `weights`: how much each variable is trusted: the cost of changing it. `domain`: of the original, for domain edits.
-    `workers`: processes that locate errors at the same time; by default one for each processor given to this one.
-    Returns records for which nothing was found are as they were; for the run record: counts, record numbers and names
-    of variables; no values. Confidential.
-    """
+    """Locate the fields in error, adjust them, and say what was done."""
     found = localize(data, edits, weights, domain, part(progress, 0.0, 0.8), workers)
     done = adjust_fields(data, edits, found, domain)
     return done.data, adjustment_record(found, done), adjustment_notices(found, done)
@@ -111,9 +105,6 @@ def adjust_fields(
     Numbers move as little as possible in standard deviations of the file; a category becomes one that the edits allow,
     frequent ones first. Where the nearest point does not survive rounding, the exact solution of the localisation is
     taken. Missing cells stay missing, except where an XPath rule is violated because one of its operands is missing.
-
-    `edits`: those the fields were located for. `spread`: standard deviation of each variable, where `data` are few of
-    the records; by default that in `data`.
     """
     rules = EditSet(tuple(edit for edit in edits if edit.severity == "error"))
     groups: dict[tuple[str, ...], list[int]] = {}

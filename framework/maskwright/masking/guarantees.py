@@ -41,8 +41,6 @@ def promised_classes(masked: Dataset, plan: Plan) -> list[dict[str, Any]]:
     """Smallest class of a masked file on each group of variables that a step promises k of.
 
     As `groups` in the `k` of `run.json`.
-
-    `masked`: with its households, where they are declared.
     """
     return [*_of_clusters(masked, plan), *_of_keys(masked, plan)]
 
@@ -103,20 +101,13 @@ RELATIVE = 1e-9
 def guarantee_doubts(
     plan: Plan, original: Dataset, masked: Dataset, off: Mapping[str, Sequence[str]]
 ) -> Iterator[Doubt]:
-    """Doubts about promised values that are not there; classes are counted in the end, in what is published.
-
-    `plan`: with the limits that were found in the data. `original`: the records that are published. `off`: edits that
-    no promised multiples of a variable could be found for.
-    """
+    """Doubts about promised values that are not there; classes are counted in the end, in what is published."""
     yield from multiple_doubts(plan, [beside_multiples(plan, masked)], off)
     yield from _structural_zeros(plan, original, masked)
 
 
 def beside_multiples(plan: Plan, masked: Dataset) -> tuple[tuple[int, int], ...]:
-    """For each promise of the plan, how many values are no multiples though they should be, and of how many.
-
-    `masked`: the masked file, or a part of it.
-    """
+    """For each promise of the plan, how many values are no multiples though they should be, and of how many."""
     found = []
     for each in plan.promised:
         base, column = each.limit.multiple_of, masked[each.limit.variable]
@@ -132,11 +123,7 @@ def beside_multiples(plan: Plan, masked: Dataset) -> tuple[tuple[int, int], ...]
 def multiple_doubts(
     plan: Plan, parts: Sequence[Sequence[Sequence[int]]], off: Mapping[str, Sequence[str]]
 ) -> Iterator[Doubt]:
-    """Doubts about promised multiples.
-
-    `parts`: what `beside_multiples` found in each part of the masked file. `off`: edits that no promised multiples of a
-    variable could be found for.
-    """
+    """Doubts about promised multiples."""
     for position, each in enumerate(plan.promised):
         count, total = (sum(part[position][at] for part in parts) for at in (0, 1))
         if count:
@@ -182,8 +169,6 @@ def class_doubts(plan: Plan, masked: Dataset, groups: Iterable[Mapping[str, Any]
     An empty cell is a value of its own, and so is each missing code; cells that a later step took may have made a
     class too small. Only where clusters are made of available cases may their classes be smaller: their averages rest
     on k values, and the plan counts patterns of missing cells that fewer than k records share.
-
-    `groups`: its classes on what steps promise k of, as in `run.json`.
     """
     for found in groups:
         step = plan.steps[found["step"] - 1]

@@ -77,11 +77,7 @@ def mask(
     reporter: Reporter,
     observe: Observer | None = None,
 ) -> MaskingResult:
-    """Run a plan.
-
-    `edits`: that the masked data have to satisfy; the limits of the steps are added. `observe`: told of each block
-    before and after a method masks it.
-    """
+    """Run a plan."""
     context = MaskingContext(
         replace(original, origin=None), edits + plan.limits, plan, seed, execution, reporter, observe
     )
@@ -191,10 +187,7 @@ def _protect_step(
 
 
 def group_work(group: Group, step: Step, edits: EditSet, masked: Collection[str]) -> GroupWork:
-    """What is to be done with a variable group.
-
-    `masked`: all variables that steps mask.
-    """
+    """What is to be done with a variable group."""
     assert group.strata is not None
     own = as_far_as((edit for edit in edits if edit.name in group.edits), is_inside(group.variables, masked))
     companions = step.companions

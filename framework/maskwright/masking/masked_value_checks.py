@@ -43,10 +43,7 @@ class CodedValues:
 
 
 def coded_values(step: int, limits: Iterable[Limit], before: Dataset, after: Dataset) -> Iterator[CodedValues]:
-    """Values that a step put at its limits.
-
-    `limits`: of numeric variables, as the step published them.
-    """
+    """Values that a step put at its limits."""
     for limit in limits:
         old, new = before[limit.variable], after[limit.variable]
         if not old.variable.is_numeric or not new.variable.is_numeric:
@@ -63,10 +60,7 @@ def coded_values(step: int, limits: Iterable[Limit], before: Dataset, after: Dat
 
 
 def coded_value_notices(coded: Iterable[CodedValues], masked: Dataset) -> Iterator[str]:
-    """Sentences on values that have left their limit; a loss, and no disclosure.
-
-    `masked`: as published, with the rows that its records have in the original.
-    """
+    """Sentences on values that have left their limit; a loss, and no disclosure."""
     for each in coded:
         column = masked[each.variable]
         if not column.variable.is_numeric:
@@ -83,10 +77,7 @@ def coded_value_notices(coded: Iterable[CodedValues], masked: Dataset) -> Iterat
 
 
 def value_as_code_doubts(columns: Iterable[Column]) -> Iterator[Doubt]:
-    """Doubts about columns in which a value, as it is to be published, is a declared missing code.
-
-    `columns`: of the masked records, rounded.
-    """
+    """Doubts about columns in which a value, as it is to be published, is a declared missing code."""
     for column in columns:
         codes = column.variable.empty_texts
         if not codes:
@@ -133,19 +124,12 @@ class Extent:
 
 
 def range_notices(original: Dataset, masked: Dataset, names: Sequence[str], edits: EditSet) -> Iterator[str]:
-    """Sentences on masked values beyond the original's smallest or largest value; counts, never a value.
-
-    `names`: masked variables; those that are published as categories are not looked at. `edits`: that the masked data
-    have to satisfy: a bound that one of them states is not advised.
-    """
+    """Sentences on masked values beyond the original's smallest or largest value; counts, never a value."""
     yield from range_sentences(range_counts(original, masked, names), edits)
 
 
 def range_counts(original: Dataset, masked: Dataset, names: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """How many masked values of each variable have left the range of the original, as `Extent.left_by` counts them.
-
-    `names`: masked variables; those that are published as categories are not looked at.
-    """
+    """How many masked values of each variable have left the range of the original, as `Extent.left_by` counts them."""
     left: dict[str, tuple[int, int]] = {}
     for name in names:
         before, after = original[name], masked[name]
@@ -158,11 +142,7 @@ def range_counts(original: Dataset, masked: Dataset, names: Sequence[str]) -> di
 
 
 def range_sentences(left: Mapping[str, tuple[int, int]], edits: EditSet) -> Iterator[str]:
-    """Sentences on values that have left the range of the original.
-
-    `left`: of each variable, as `Extent.left_by` counts them. `edits`: that the masked data have to satisfy: a bound
-    that one of them states is not advised.
-    """
+    """Sentences on values that have left the range of the original."""
     below = {name: negative for name, (negative, _) in left.items() if negative}
     beyond = {name: others for name, (_, others) in left.items() if others}
     if below:
@@ -201,7 +181,7 @@ def unchanged_doubts(
     hide. Where the step promises k, nor do values that all records of a cluster have: so many publish them. Steps that
     only remove are not looked at: they leave every other value as it is.
 
-    `number`: of the step, from 1. `clusters`: cluster of each record, where the step makes any; shape (n,).
+    `clusters`: cluster of each record, where the step makes any; shape (n,).
     """
     if step.only_removes:
         return

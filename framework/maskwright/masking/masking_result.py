@@ -133,10 +133,7 @@ def _shown(group: Group) -> str:
 
 
 def structural_zeros(original: Dataset, masked: Dataset, plan: Plan) -> Iterator[Mapping[str, Any]]:
-    """Share of the cells with a value that are 0, before and after, of variables that a step says have such zeros.
-
-    Returns ``step``, ``variable``, ``before`` and ``after``, as in `run.json`.
-    """
+    """Share of the cells with a value that are 0, before and after, of variables that a step says have such zeros."""
     for number, step in enumerate(plan.steps, 1):
         for name in step.planning.structural_zeros:
             before, after = (
@@ -199,10 +196,7 @@ def _before_adjusting(adjusted: CategoryCounts, plan: Plan) -> Iterator[str]:
 def published_note_doubts(
     plan: Plan, notes: Sequence[Mapping[str, Any]], adjusted: Sequence[CategoryCounts]
 ) -> Iterator[Doubt]:
-    """Doubts about what methods publish of the changes that they made, where these are not the only ones.
-
-    `notes`: what methods said, of the groups of the plan.
-    """
+    """Doubts about what methods publish of the changes that they made, where these are not the only ones."""
     for group, said in zip(plan.groups, notes, strict=True):
         if not any(said.get("published", {}).values()):
             continue
@@ -234,10 +228,7 @@ def drift_notices(drift: Drift | None) -> Iterator[str]:
 
 
 def household_doubts(original: Dataset, masked: Dataset, plan: Plan) -> Iterator[Doubt]:
-    """Doubts about variables that were the same within households and are no longer, unless the plan has told.
-
-    `masked`: its records say where they come from.
-    """
+    """Doubts about variables that were the same within households and are no longer, unless the plan has told."""
     if masked.households is None or not household_columns(masked, plan.untouched):
         return
     told = {each.subject for each in plan.doubts if each.kind == "constant-within-households"}

@@ -67,8 +67,7 @@ def adjust_unit(
 ) -> AdjustedUnit:
     """Bring the variables of one unit onto their edits: its representatives where it has them, else its records.
 
-    `results`: what the methods returned, by group of the plan. `current`: Masked; the units before this one adjusted.
-    `donors`: of the whole file, where the records are some of it.
+    `current`: Masked; the units before this one adjusted.
     """
     own = set(unit.variables)
     edits = as_far_as((context.edits[name] for name in unit.edits), lambda each: not own.isdisjoint(each.variables))
@@ -150,7 +149,6 @@ def adjusted_by_edit(
 
     Of a conjunction whose operands are kept apart, a record counts for each of them that moved it.
 
-    `edits`: of the published file: those that moved nothing count 0, and one that a later step let go is not counted.
     `kept`: positions of the records that are published; shape (m,).
     """
     counts = dict.fromkeys((edit.name for edit in edits), 0)

@@ -22,10 +22,7 @@ _ADDRESS = "://"
 
 
 def secrets_in(section: Node, options: Container[str]) -> list[Problem]:
-    """A problem for each password, and each address that may hold one, in the ``data:`` section.
-
-    `options`: keys that the format knows: ``password_variable`` names a variable.
-    """
+    """A problem for each password, and each address that may hold one, in the ``data:`` section."""
     found = [
         Problem(
             f"{key.raw}: a password does not belong in a pipeline",
@@ -63,10 +60,7 @@ def without_text(place: Place) -> Place:
 def remote_folder(
     node: Node, inputs: Mapping[str, Path], problems: list[Problem], *, is_folder: bool
 ) -> Path | None:  # fmt: skip
-    """Address of a folder in an object store, as a path of which `address_of` makes the address again.
-
-    `is_folder`: whether the name is one of a folder. Returns None: something is wrong, and `problems` say what.
-    """
+    """Address of a folder in an object store, as a path of which `address_of` makes the address again."""
     address = address_of(str(node.value))
     wrong = refuse_address(address)
     if wrong is not None:

@@ -35,10 +35,7 @@ if TYPE_CHECKING:
 
 
 def place_in(folder: Path, name: str) -> str:
-    """Absolute path of a name, relative to a folder; addresses of object stores as they are.
-
-    `name`: as it was written; an address may have lost one of its slashes.
-    """
+    """Absolute path of a name, relative to a folder; addresses of object stores as they are."""
     address = address_of(name)
     if is_remote(address) or "\0" in address:
         return address
@@ -46,11 +43,7 @@ def place_in(folder: Path, name: str) -> str:
 
 
 def source_of(name: str, folder: Path = Path(), file_format: str | None = None, *, must_exist: bool = True) -> Source:
-    """Source of a data file, or of a dataset in parts, by a stated format or the ending of its name.
-
-    `name`: of a file or folder, a pattern, or an address. `folder`: that it is relative to. `must_exist`: whether there
-    must be parts; where none are looked for, the ending of a pattern says their format.
-    """
+    """Source of a data file, or of a dataset in parts, by a stated format or the ending of its name."""
     place = place_in(folder, name)
     several = is_several(place)
     if file_format is not None:
@@ -103,11 +96,7 @@ def categories_kept(variables: Node) -> Node:
 
 
 def with_hierarchy_files(declared: Declared, variables: Node | None, folder: Path, problems: list[Problem]) -> Declared:
-    """Declarations whose hierarchies of files have the rows of those.
-
-    `variables`: of the pipeline: where the mistakes are. `folder`: that names of files are relative to. `problems`:
-    files that are not there or are no hierarchies are added to it.
-    """
+    """Declarations whose hierarchies of files have the rows of those."""
     found = dict(declared.variables)
     for name, each in declared.variables.items():
         if variables is None or each.hierarchy is None or each.hierarchy.form != "file":
@@ -142,11 +131,7 @@ class FoundData(NamedTuple):
 
 
 def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_exist: bool = True) -> FoundData:
-    """Resolve the section: mistakes are added to `problems`.
-
-    `section`: keys of `DataSection`, and options of the file format. `folder`: that the file name is relative to.
-    `must_exist`: whether the file is looked for.
-    """
+    """Resolve the section: mistakes are added to `problems`."""
     if "levels" in section:
         return _of_levels(section, folder, problems, must_exist=must_exist)
     before = len(problems)

@@ -29,8 +29,6 @@ def resolve_edits(section: Node, folder: Path, problems: list[Problem]) -> tuple
     """Resolve the section: mistakes are added to `problems`, and what is wrong is left out.
 
     Rules are parsed here, once, so that their mistakes are told with those of the rest of the file.
-
-    `folder`: that names of rule files are relative to.
     """
     if section.is_scalar and section.value is None:
         return ()
@@ -115,8 +113,6 @@ def read_edits_of(
     """Edits, in order, and every mistake; what has a mistake is left out.
 
     A rule of a file without a name of its own, ``edit-1``, is called ``edit-1.2`` where another is called so.
-
-    `levels`: of the data, where they have several.
     """
     problems: list[Problem] = []
     read: dict[int, EditSet] = {}

@@ -48,11 +48,7 @@ class ChosenEngine:
 def resolve_execution(
     section: Node, registry: Registry, folder: Path, problems: list[Problem]
 ) -> tuple[ExecutionSection | None, ChosenEngine | None]:
-    """Read the section; mistakes are added to `problems`.
-
-    `folder`: that names of files are relative to. Returns none where there are mistakes in it; none where no engine is
-    named, too.
-    """
+    """Read the section; mistakes are added to `problems`."""
     if not section.is_mapping:
         return read_model(ExecutionSection, section, problems), None
     before = len(problems)
@@ -134,10 +130,7 @@ class Chosen(Generic[Listed]):
 def resolve_list(
     section: Node, kind: str, offered: Mapping[str, Listed], registry: Registry, problems: list[Problem]
 ) -> tuple[Chosen[Listed], ...]:
-    """Resolve a list of names, or of ``{name: {parameters}}``; mistakes are added to `problems`.
-
-    `registry`: for sentences about unknown names.
-    """
+    """Resolve a list of names, or of ``{name: {parameters}}``; mistakes are added to `problems`."""
     if section.is_scalar and section.value is None:
         return ()
     label = kind.replace("_", " ")

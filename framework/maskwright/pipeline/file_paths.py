@@ -45,11 +45,7 @@ def existing_file(
     must_exist: bool = True,
     or_folder: bool = False,
 ) -> Path | None:
-    """Absolute path of a file to read, or None when the node is no name of one (`problems` says why).
-
-    `folder`: that the name is relative to. `what`: what kind of file is expected: ``data``. `or_folder`: whether a
-    folder will do.
-    """
+    """Absolute path of a file to read, or None when the node is no name of one (`problems` says why)."""
     path = absolute_path(node, folder, problems)
     if path is None or not must_exist:
         return path
@@ -68,10 +64,7 @@ def _base(folder: Path) -> str:
 
 
 def absolute_path(node: Node, folder: Path, problems: list[Problem]) -> Path | None:
-    """Absolute path of a file name, relative to `folder`; None when it is not one.
-
-    `folder`: that the name is relative to.
-    """
+    """Absolute path of a file name, relative to `folder`; None when it is not one."""
     if not node.is_scalar or not isinstance(node.value, str) or not node.value.strip() or "\0" in node.value:
         problems.append(Problem(f"expected a file name, not {node.description}", node.place))
         return None
@@ -101,14 +94,7 @@ def resolve_output(
     across_levels: bool = False,
     original: Source | None = None,
 ) -> Output | None:
-    """Files of the ``output:`` section.
-
-    `folder`: names are relative to it. `inputs`: files that are read, which no output may overwrite. `problems`: every
-    mistake is added to it. `new_rules`: whether other rules hold in the published data than in the original: they are
-    written in any case. `levels`: names of the levels that have a file each. `across_levels`: whether the data have
-    several levels: their rules are written as text. `original`: that reads the data: it writes the parts of a folder,
-    unless the section names a format.
-    """
+    """Files of the ``output:`` section."""
     before = len(problems)
     reports = plugins().reports
     core = set(OutputSection.model_fields) - {"report"}

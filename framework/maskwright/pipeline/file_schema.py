@@ -231,10 +231,7 @@ def _any_of(found: list[Schema]) -> Schema:
 
 
 def untitled(schema: Any, *, names: bool = False) -> Any:
-    """Copy without what pydantic adds for Python: titles made of names, and the examples of docstrings.
-
-    `names`: whether keys are names of properties, as under ``properties``, and no keywords.
-    """
+    """Copy without what pydantic adds for Python: titles made of names, and the examples of docstrings."""
     if isinstance(schema, dict):
         return {
             key: _without_examples(value)

@@ -28,10 +28,7 @@ POINTERS = "The variable that points, and then the key that it names: pointers: 
 def resolve_levels(
     section: Node, problems: list[Problem], resolve: Callable[[Node], DataSource | None]
 ) -> LevelSources | None:
-    """Resolve the levels of the data section: mistakes are added to `problems`.
-
-    `resolve`: gives the source of a data section without levels.
-    """
+    """Resolve the levels of the data section: mistakes are added to `problems`."""
     before = len(problems)
     declared = _declared(section, problems)
     if declared is None:

@@ -16,12 +16,7 @@ _STRUCTURE = ("[", "{", "'", '"')
 
 
 def apply_overrides(root: Node, overrides: Overrides) -> Node:
-    """Copy of the file's tree with the overrides applied, in order.
-
-    `overrides`: a path is keys and 0-based positions joined by dots (``measure.1.as``); a key with a dot is put in
-    double quotes. The position after the last appends. Values given as text follow the file's rules for plain scalars;
-    text that starts with ``[``, ``{`` or a quotation mark is read as YAML.
-    """
+    """Copy of the file's tree with the overrides applied, in order."""
     problems: list[Problem] = []
     for path_text, value, place in _pairs(overrides, problems):
         try:
@@ -73,11 +68,7 @@ def path_steps(path: str, place: Place) -> list[str]:
 
 
 def set_at(node: Node, steps: Sequence[str], value: Node, place: Place, before: str = "") -> Node:
-    """Copy of a tree with `value` put at the end of a path.
-
-    `steps`: keys and 0-based positions. `place`: of whoever asks, for errors. `before`: the path down to `node`, for
-    errors.
-    """
+    """Copy of a tree with `value` put at the end of a path."""
     if not steps:
         return value
     step, rest = steps[0], steps[1:]

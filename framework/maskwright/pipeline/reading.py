@@ -23,10 +23,7 @@ WHOLE = "the pipeline"
 
 
 def resolve_mapping(settings: Mapping[str, object], overrides: Overrides = (), *, check_data: bool = True) -> Pipeline:
-    """Read a pipeline given as a mapping; names of files are relative to the working directory.
-
-    `settings`: as a pipeline file says them. `check_data`: whether the data file must exist.
-    """
+    """Read a pipeline given as a mapping; names of files are relative to the working directory."""
     problems: list[Problem] = []
     root = apply_overrides(_placed(settings, "", problems), overrides)
     text = yaml.safe_dump(root.to_python(), sort_keys=False, allow_unicode=True)
@@ -56,11 +53,7 @@ def _placed(value: object, path: str, problems: list[Problem]) -> Node:
 def read_pipeline(
     pipeline: str | Path | Mapping[str, object], overrides: Overrides = (), *, check_data: bool = True
 ) -> Pipeline:
-    """Read a pipeline; where it is wrong, the rule files and the names in it are looked at too.
-
-    `pipeline`: the file, or what it would say; then names of files are relative to the working directory. `check_data`:
-    whether the data file has to exist.
-    """
+    """Read a pipeline; where it is wrong, the rule files and the names in it are looked at too."""
     try:
         if isinstance(pipeline, Mapping):
             return resolve_mapping(pipeline, overrides, check_data=check_data)

@@ -20,7 +20,7 @@ from maskwright.pipeline.execution_section import (
     resolve_execution,
     resolve_list,
 )
-from maskwright.pipeline.file_model import PipelineFile, SingleSettings, resolve_waivers
+from maskwright.pipeline.file_model import PipelineFile, SingleSettings
 from maskwright.pipeline.file_paths import resolve_output
 from maskwright.pipeline.overrides import Overrides, apply_overrides
 from maskwright.pipeline.resolved import (
@@ -40,6 +40,7 @@ from maskwright.pipeline.steps import (
     totals_without_levels,
 )
 from maskwright.pipeline.variable_names import in_order, variable_uses
+from maskwright.pipeline.waivers import resolve_waivers
 from maskwright.plugins.measure import needs_levels
 from maskwright.plugins.packages import reasons_once
 from maskwright.plugins.parameter_markers import files_named
@@ -75,11 +76,7 @@ HELP = "`maskwright init` writes a pipeline to start from."
 
 
 def resolve_file(path: str | Path, overrides: Overrides = (), *, check_data: bool = True) -> Pipeline:
-    """Read a pipeline file.
-
-    `overrides`: put over the settings of the file: ``{"protect.0.params.k": 5}`` or ``["protect.0.params.k=5"]``.
-    `check_data`: whether the data file must exist (``plan --no-data`` does without).
-    """
+    """Read a pipeline file."""
     file = Path(path)
     if file.is_file() and file.suffix.lower() not in (".yaml", ".yml", ".json"):
         # What is in another file, perhaps data, must not be quoted in a message about syntax.
@@ -100,19 +97,12 @@ def resolve_file(path: str | Path, overrides: Overrides = (), *, check_data: boo
 def resolve_pipeline(
     path: Path | None, text: str, root: Node, *, check_data: bool = True, problems: Sequence[Problem] = ()
 ) -> Pipeline:
-    """Pipeline of a document that has been read, or put together of the parts of one.
-
-    `path`: Absolute; names of files are relative to its folder. None: to the working directory. `check_data`: whether
-    the data file must exist.
-    """
+    """Pipeline of a document that has been read, or put together of the parts of one."""
     return _Reading(path, text, root, problems, check_data=check_data).pipeline()
 
 
 def text_of(file: Path, what: str, hint: str) -> str:
-    """Text of a file of settings.
-
-    `what`: what it is called in messages: "pipeline". `hint`: what to do when there is none.
-    """
+    """Text of a file of settings."""
     note_read(file)
     try:
         if file.stat().st_size > 4 * MAX_CHARACTERS:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
     from maskwright.pipeline.execution_section import Chosen, ChosenEngine
-    from maskwright.pipeline.file_model import ExecutionSection, Waiver
+    from maskwright.pipeline.file_model import ExecutionSection
+    from maskwright.pipeline.waivers import Waiver
     from maskwright.planning.model import Step
     from maskwright.plugins.measure import Measure
     from maskwright.plugins.report import Report, ReportSection

@@ -34,11 +34,7 @@ PER_RECORD = "per_record"
 
 
 def resolve_steps(section: Node, registry: Registry, problems: list[Problem], folder: Path = HERE) -> tuple[Step, ...]:
-    """Resolve the ``protect:`` section: mistakes are added to `problems`, and wrong steps are left out.
-
-    `registry`: plugins that names are looked up in. `folder`: that names of files are relative to; by default the
-    working directory.
-    """
+    """Resolve the ``protect:`` section: mistakes are added to `problems`, and wrong steps are left out."""
     if not section.is_sequence or not section.elements:
         found = "an empty list" if section.is_sequence else section.description
         hint = "Start each step with '- method: ...' on its own line."
@@ -95,10 +91,7 @@ def _without_empty_params(node: Node) -> Node:
 def split_params(
     params: Node, method: AnyMethod, problems: list[Problem]
 ) -> tuple[BaseModel | None, PlanningParams | None]:
-    """Parameters of a step: those of its method, and those of the planner. A name that both have goes to both.
-
-    Returns parameters of the method; None where they are wrong; those of the planner, likewise.
-    """
+    """Parameters of a step: those of its method, and those of the planner. A name that both have goes to both."""
     own, planning = method.params.model_fields, PlanningParams.model_fields
     for key, _ in params.entries:
         if key.raw not in own and key.raw not in planning and method.params.model_config.get("extra") != "allow":
@@ -148,11 +141,7 @@ def _plain(value: object) -> object:
 def resolve_measures(
     section: Node, registry: Registry, problems: list[Problem], folder: Path = HERE
 ) -> tuple[MeasureRequest, ...]:
-    """Measures of the ``measure:`` section; mistakes are added to `problems`.
-
-    `registry`: plugins that names are looked up in. `folder`: that names of files are relative to; by default the
-    working directory.
-    """
+    """Measures of the ``measure:`` section; mistakes are added to `problems`."""
     if section.is_scalar and section.value is None:
         return ()
     if not section.is_sequence:
@@ -236,11 +225,7 @@ def _with_paths(params: Node, fields: Sequence[str], folder: Path, problems: lis
 def resolve_thresholds(
     section: Node, measures: Sequence[MeasureRequest], problems: list[Problem], levels: Sequence[str] = ()
 ) -> Mapping[str, float]:
-    """Bounds by measure label, or by label and part, ``label.part``; mistakes are added to `problems`.
-
-    `measures`: that bounds can be for, by their labels. `levels`: names of the levels of the data: a bound of
-    ``level.label`` is for this level alone.
-    """
+    """Bounds by measure label, or by label and part, ``label.part``; mistakes are added to `problems`."""
     if section.is_scalar and section.value is None:
         return {}
     if not section.is_mapping:

@@ -142,10 +142,7 @@ def names_in(data: DataSource | DataInMemory | None) -> tuple[str, ...] | None:
 def further_problems(
     names: Sequence[str] | None, rules: Sequence[RuleText | RuleFile], uses: Sequence[VariableUse]
 ) -> list[Problem]:
-    """What else is wrong, when something is: mistakes in rule files, and names that the data do not have.
-
-    `names`: of the variables of the data; None: names are not looked at.
-    """
+    """What else is wrong, when something is: mistakes in rule files, and names that the data do not have."""
     edits, problems = read_edits_of(rules)
     if names is not None:
         problems.extend(unknown_uses(uses, names))
@@ -203,10 +200,7 @@ def further_level_problems(
 
 
 def wrong_level_names(levels: LevelSources, names: Mapping[str, Sequence[str]]) -> list[Problem]:
-    """What is wrong with the names of variables that the levels declare, each at its place.
-
-    `names`: of the variables of its file.
-    """
+    """What is wrong with the names of variables that the levels declare, each at its place."""
     places = {name: levels.places.get(name, NO_PLACES) for name in levels.declared}
     files = {name: source.name for name, source in levels.sources.items()}
     if levels.form == "flat":

@@ -29,8 +29,6 @@ def adjustment_units(
     """Cut the masked numeric variables into units; a unit inside one group is adjusted on its representatives.
 
     None stands for the group of a step that only removes: it gives no value that could be adjusted.
-
-    `known`: all variables, as they are when masked. `masked`: names of the variables that some step masks.
     """
     movable = [name for name in known if name in masked and known[name].is_numeric]
     joined = Components(movable)
@@ -104,11 +102,7 @@ def require_k(
     elsewhere: Collection[str] = (),
     removed: Sequence[Group] = (),
 ) -> None:
-    """Refuse plans in which adjustment has to move records apart that a step promised to keep equal.
-
-    `elsewhere`: what edits read of other records: no step can mask it together with these. `removed`: whose steps only
-    take away.
-    """
+    """Refuse plans in which adjustment has to move records apart that a step promised to keep equal."""
     problems: list[Problem] = []
     # Limits of steps move equal values alike.
     known = {edit.name for edit in edits}
@@ -165,9 +159,6 @@ def category_units(
 
     Edits that read masked numbers too are kept by moving the numbers. Categories that a step publishes by cluster and
     of which it promises k are left alone: single records cannot be moved there.
-
-    `edits`: with the limits of the steps. `recoded`: variables that are published as coarser categories: they stay as
-    they are.
     """
     shaping = [(step, own.names) for step, own in zip(steps, chosen, strict=True) if not step.only_removes]
     changed = {name for _, names in shaping for name in names} - recoded
@@ -193,9 +184,6 @@ def category_units(
 
 
 def is_of_unit(edit: Edit, names: Collection[str], changed: Collection[str]) -> bool:
-    """Whether an edit is kept by moving some categories: what it reads and a step changes is among them.
-
-    `changed`: all variables whose values steps change.
-    """
+    """Whether an edit is kept by moving some categories: what it reads and a step changes is among them."""
     read = set(edit.variables)
     return not read.isdisjoint(names) and (read & set(changed)).issubset(names)

@@ -53,8 +53,6 @@ def applicable(stated: EditSet, arrival: Outcome, data: Dataset) -> tuple[EditSe
     All stated edits are kept: a condition that no original record obeys may come true of a masked one. Those about
     another element than the records, or behind a rule that takes all records, cannot fire on any record; they are kept
     for the ledger and say nothing.
-
-    `arrival`: of these edits on the original.
     """
     if len(stated) == 0:
         return stated, (NO_EDITS,)
@@ -93,10 +91,7 @@ def identifiers_of(declared: Mapping[str, VariableDeclaration]) -> tuple[str, ..
 
 
 def refuse_identifiers(edits: EditSet, identifiers: Collection[str], keys: Collection[str] = ()) -> None:
-    """Stop when an edit reads an identifier: it is never published, so nobody could check the edit.
-
-    `keys`: variables, identifiers or not, that are published with new random values, of which no edit would hold.
-    """
+    """Stop when an edit reads an identifier: it is never published, so nobody could check the edit."""
     problems = [
         Problem(
             f"edit {edit.name!r} reads {name!r}, which "
@@ -115,11 +110,7 @@ def refuse_identifiers(edits: EditSet, identifiers: Collection[str], keys: Colle
 
 
 def refuse_contradictions(edits: EditSet, variables: Sequence[Variable], *, thorough: bool = True) -> tuple[str, ...]:
-    """Stop before anything runs when no record could satisfy all edits, or none on the published grid.
-
-    `thorough`: false looks only for what stops, which is faster. Returns what else analysis found: superfluous rules,
-    implied equalities, fixed variables, dead branches.
-    """
+    """Stop before anything runs when no record could satisfy all edits, or none on the published grid."""
     binding = tuple(edit for edit in edits if edit.severity == "error")
     # Declared bounds are rules already.
     stated = {edit.name for edit in edits}
@@ -151,10 +142,7 @@ def _analysis(edits: tuple[Edit, ...], variables: tuple[Variable, ...], thorough
 
 
 def declared_bounds(variables: Sequence[Variable], stated: EditSet) -> EditSet:
-    """Range edits from the bounds that are declared of variables, but for those that are among the edits already.
-
-    `stated`: of a run that was prepared before it has them.
-    """
+    """Range edits from the bounds that are declared of variables, but for those that are among the edits already."""
     there = {(edit.name, edit.text) for edit in stated}
     rules = []
     for variable in variables:
@@ -210,10 +198,7 @@ class StepLimit:
 def declared_limits(
     steps: Sequence[Step], chosen: Sequence[StepVariables], recoded: frozenset[str]
 ) -> tuple[StepLimit, ...]:
-    """Limits that the parameters of the steps set to what is published as values.
-
-    `recoded`: variables that are published as categories made of their values: no limit of a value is left of them.
-    """
+    """Limits that the parameters of the steps set to what is published as values."""
     found: list[StepLimit] = []
     for number, (step, own) in enumerate(zip(steps, chosen, strict=True), 1):
         if step.method.limits is None:
@@ -225,10 +210,7 @@ def declared_limits(
 
 
 def guaranteed_units(limits: Iterable[StepLimit], variables: Iterable[Variable]) -> dict[str, int]:
-    """Of how many units of their grid the published values of variables are promised to be multiples.
-
-    `variables`: those without a grid are left out.
-    """
+    """Of how many units of their grid the published values of variables are promised to be multiples."""
     grids = {each.name: each.decimals for each in variables if each.is_numeric and each.decimals is not None}
     found: dict[str, int] = {}
     for each in limits:
@@ -244,10 +226,7 @@ def guaranteed_units(limits: Iterable[StepLimit], variables: Iterable[Variable])
 
 
 def limit_edits(limits: Iterable[StepLimit], variables: Mapping[str, Variable], *, found: bool = False) -> EditSet:
-    """Bounds among limits as edits, ``step-2: wage <= limit``.
-
-    `found`: whether the limits were found in the data: their texts then do not say the number.
-    """
+    """Bounds among limits as edits, ``step-2: wage <= limit``."""
     edits: dict[str, Edit] = {}
     for each in limits:
         variable = variables[each.limit.variable]

@@ -117,11 +117,7 @@ def costs_of(
     measures: Collection[MeasureRequest] = (),
     block_size: int | None = None,
 ) -> Costs:
-    """Expected costs of a run.
-
-    `variables`: columns that are read and published. `masked`: how many variables each step masks. `steps`: as many as
-    `masked` has.
-    """
+    """Expected costs of a run."""
     most = min(max(masked, default=0), variables)
     seconds = {
         "mask": sum(
@@ -198,10 +194,7 @@ def costs_over_parts(
     steps: Sequence[Step] = (),
     measures: Collection[MeasureRequest] = (),
 ) -> Costs:
-    """Expected costs of a run over parts.
-
-    `masked`: how many variables each step masks.
-    """
+    """Expected costs of a run over parts."""
     n = shape.records
     most = min(max(masked, default=0), shape.variables)
     time = {

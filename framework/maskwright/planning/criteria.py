@@ -74,13 +74,7 @@ def criteria(
     by_missing: bool = False,
     structural_zeros: Sequence[str] = (),
 ) -> tuple[Criterion, ...]:
-    """What cuts the records of a variable group; known before any data are read.
-
-    `geometric`: variables aggregated by geometric mean, whose sign patterns are kept apart. `masked`: all masked
-    variables; a condition may use those of the group and unmasked ones. `by_missing`: keep records with different
-    missing cells apart. `structural_zeros`: variables whose zeros and other values are kept apart, where they are in
-    the group.
-    """
+    """What cuts the records of a variable group; known before any data are read."""
     found: dict[object, Criterion] = {}
     for edit in edits:
         for key, each in _of_edit(edit, group, masked):
@@ -117,10 +111,7 @@ def _condition(condition: Expression) -> str | None:
 
 
 def cut(data: Dataset, found: Sequence[Criterion], edits: EditSet) -> list[Cut]:
-    """Apply criteria to records; `edits` are those that they come from.
-
-    `edits`: those that the criteria come from.
-    """
+    """Apply criteria to records; `edits` are those that they come from."""
     columns: RecordChunk | None = None
     domain: Domain | None = None
     cuts: list[Cut] = []

@@ -40,10 +40,7 @@ def keeper_of(
     masked: frozenset[str],
     arrival: Mapping[str, int],
 ) -> Keeper:
-    """Say who keeps an edit.
-
-    `arrival`: records of the original that violate each edit.
-    """
+    """Say who keeps an edit."""
     touched = set(edit.variables) & masked
     unit = max(units, key=lambda unit: len(touched & set(unit.variables)), default=None)
     why_not = _only_checked(edit, touched)
@@ -73,11 +70,7 @@ def category_keeper(edit: Edit) -> Keeper:
 
 
 def recoded_keeper(edit: Edit, remasked: frozenset[str], broken: int, *, may_be_dropped: bool = False) -> Keeper:
-    """Keeper of an edit whose masked variables are all published as coarser categories.
-
-    `remasked`: variables that other steps change besides. `broken`: original records that violate it. `may_be_dropped`:
-    whether categories that it reads are made of the data, and `release_edits` lets it be dropped.
-    """
+    """Keeper of an edit whose masked variables are all published as coarser categories."""
     why_not = _only_checked(edit, set(edit.variables))
     if why_not is not None and edit.kind != "checked":
         return Keeper(edit.name, "checked", why_not)
@@ -99,10 +92,7 @@ def moving_edits(
     masked: frozenset[str],
     arrival: Mapping[str, int],
 ) -> frozenset[str]:
-    """Names of edits of which a record gets all values from one record of the original, which had them together.
-
-    `arrival`: records of the original that violate each edit.
-    """
+    """Names of edits of which a record gets all values from one record of the original, which had them together."""
     found = frozenset(
         edit.name for edit in edits
         if not arrival.get(edit.name) and edit.engine is None and not edit.shadowed
@@ -213,10 +203,7 @@ def _is_convex(edit: Edit) -> bool:
 
 
 def projected_condition(edit: Edit, edits: Iterable[Edit], movable: Collection[str]) -> KindCondition | None:
-    """Condition of an edit that its kind may be asked to move rows onto; None where that cannot be.
-
-    `edits`: all edits of the run, or all that touch its variables. `movable`: numeric variables that are masked.
-    """
+    """Condition of an edit that its kind may be asked to move rows onto; None where that cannot be."""
     if len(edit.parts) != 1 or not isinstance(part := edit.parts[0], CheckedPart):
         return None
     condition = part.expression
@@ -231,10 +218,7 @@ def projected_condition(edit: Edit, edits: Iterable[Edit], movable: Collection[s
 
 
 def kind_keeper(edit: Edit, edits: Iterable[Edit], movable: Collection[str]) -> Keeper | None:
-    """Keeper of an edit that calls a kind of constraint; None where it calls none, or reads nothing that moves.
-
-    `edits`: all edits of the run. `movable`: numeric variables that are masked.
-    """
+    """Keeper of an edit that calls a kind of constraint; None where it calls none, or reads nothing that moves."""
     called = [node.name for node in nodes(edit.expression) if isinstance(node, KindCondition)]
     if not called or edit.kind != "checked" or not set(movable) & set(edit.variables):
         return None

@@ -80,12 +80,7 @@ def make_plan(
     translations: Sequence[Translation] = (),
     elsewhere: Collection[str] = (),
 ) -> Plan:
-    """Plan a run.
-
-    `variables`: of the file, in file order. `edits`: that fire on these data. `data`: the original; without it strata
-    are not planned. `arrival`: records of the original that violate each edit. `translations`: of edits on recoded
-    variables, as far as they are known. `elsewhere`: columns that say what edits read of other records.
-    """
+    """Plan a run."""
     known = {variable.name: variable for variable in variables}
     chosen = variables_of_steps(steps, variables)
     masked = frozenset(name for each in chosen for name in each.names)
@@ -267,9 +262,6 @@ def _strata(step: Step, group: tuple[str, ...], cut_by: Sequence[Criterion], edi
 
 
 def with_fewer_records(plan: Plan, group: Group, original: Dataset) -> Group:
-    """Group with its strata made again, of the original records that a step before has left.
-
-    `original`: the records that are left.
-    """
+    """Group with its strata made again, of the original records that a step before has left."""
     step = plan.steps[group.step - 1]
     return replace(group, strata=_strata(step, group.variables, group.cut_by, plan.edits, original))

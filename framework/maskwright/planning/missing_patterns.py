@@ -53,8 +53,7 @@ class Pool:
     def holders(self, columns: NDArray[np.int64], excepted: NDArray[np.int64], most: int | None) -> OtherHolders | None:
         """Records that have these cells, and maybe others; None where there is none.
 
-        `columns`: positions of the cells, q >= 1; shape (q,). `excepted`: places in the pool of records to be left out.
-        `most`: so many of them, from all over the pool; None: all.
+        `columns`: positions of the cells, q >= 1; shape (q,).
         """
         having = _Having(self, columns, excepted)
         found = int(_SET_BITS[having.bits()].sum())
@@ -172,9 +171,7 @@ def without_holes(
 ) -> list[MethodCall]:
     """Cut blocks by their patterns of missing cells.
 
-    `blocks`: records of each stratum and block. `missing`: shape (n, p). `method`: takes no missing cells; one that is
-    not masked within strata sees, with every pattern, all records that have its cells. Returns in the order of the
-    blocks, then of the patterns; records without any value are in none.
+    `missing`: shape (n, p).
     """
     found: list[MethodCall] = []
     file = Pool(np.arange(len(missing)), missing)
@@ -189,7 +186,7 @@ def without_holes(
 def each_pattern(blocks: Sequence[NDArray[np.int64]], missing: NDArray[np.bool_]) -> list[MethodCall]:
     """Cut blocks by their patterns of missing cells, for a method that knows of all records what it needs.
 
-    `missing`: shape (n, p). Returns as `without_holes` has them, with no records beside.
+    `missing`: shape (n, p).
     """
     pools = (Pool(records, missing) for records in blocks)
     return [
@@ -230,10 +227,7 @@ def _method_call(
 
 
 def widened(masked: Masked, call: MethodCall, p: int) -> Masked:
-    """What a method made in one call, for the call's own records only, with the cells it did not see left missing.
-
-    `masked`: of `seen` records and the variables in `columns`. `p`: number of variables of the group.
-    """
+    """What a method made in one call, for the call's own records only, with the cells it did not see left missing."""
     if len(call.columns) == p and len(masked.values) == len(call.records):
         return masked
     rows = len(call.records)

@@ -205,10 +205,7 @@ class Plan:
 
 
 def step_json(number: int, step: Step, groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A step as plain data, as it is in `Plan.to_json`.
-
-    `number`: 1 for the first.
-    """
+    """A step as plain data, as it is in `Plan.to_json`."""
     return {
         "step": number,
         "method": step.method.name,

@@ -72,10 +72,7 @@ class Settled:
 def recoded_variables(
     edits: EditSet, steps: Sequence[Step], variables: Sequence[Variable], broken: Mapping[str, int]
 ) -> RecodedVariables:
-    """Variables that steps publish as coarser categories.
-
-    `broken`: original records that violate each edit.
-    """
+    """Variables that steps publish as coarser categories."""
     problems: list[Problem] = []
     listed: dict[str, set[str]] = {"weaken": set(), "drop": set()}
     coarse: dict[str, int] = {}
@@ -128,10 +125,6 @@ def settled(
 
     An edit that can be translated is: its verdict stays the same. Else it is weakened where `release_edits` allows that
     of each recoded variable that it reads, else dropped where it allows that of one of them.
-
-    `published`: recoded variables whose categories are known. `whole`: whether recoded combinations of variables stand
-    for combinations of the original alone; None: not known. `unknown`: recoded variables whose categories are not known
-    yet.
     """
     variables = {
         name: recoded(coarse.original[name], each, coarse.ranges.get(name)) for name, each in published.items()

@@ -26,11 +26,7 @@ MOST_STEPS = 6
 
 
 def wrong_order(steps: Sequence[Step], names: Sequence[Sequence[str]], variables_of: VariablesOf) -> list[Problem]:
-    """Steps after which a promise of an earlier one no longer holds, with an order that works if there is one.
-
-    `names`: variables that each step masks. `variables_of`: ``(steps) -> (names, mistakes)``: the variables of the same
-    steps in another order, and how many mistakes there are in them.
-    """
+    """Steps after which a promise of an earlier one no longer holds, with an order that works if there is one."""
     broken = list(_broken(steps, names))
     if not broken:
         return []

@@ -60,11 +60,7 @@ class Strata:
 
 
 def stratify(data: Dataset, group: Sequence[str], found: Sequence[Criterion], edits: EditSet, k: int) -> Strata:
-    """Cut the records into strata for one variable group.
-
-    `edits`: that the criteria come from. `k`: smallest stratum, in records or, where they are declared, in households;
-    1 merges nothing.
-    """
+    """Cut the records into strata for one variable group."""
     n = len(data)
     if n < k:
         raise InputError(f"k = {k} is larger than the number of records, {n}: no group of {k} records exists")
@@ -146,8 +142,7 @@ def join_small(
     """Join each stratum with fewer than k to the one with the nearest centre, the smallest first.
 
     `counts`: what k counts: records, or households; shape (s,). `sizes`: records; shape (s,). `centres`: standardised
-    means; shape (s, p). `counted`: counts again once strata are joined, where counts of several are not their sum.
-    Returns stratum that each of them is in then; shape (s,).
+    means; shape (s, p). Returns stratum that each of them is in then; shape (s,).
     """
     target, centres = np.arange(len(counts)), centres.copy()
     total = counts.astype(np.float64)

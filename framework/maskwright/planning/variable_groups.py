@@ -74,11 +74,7 @@ def group_variables(
     listed: Sequence[Sequence[str]] = (),
     scope: str = "group",
 ) -> list[tuple[str, ...]]:
-    """Cut the variables of a step into groups.
-
-    `names`: variables the step masks, in file order. `listed`: groups named in the pipeline; variables they leave out
-    are grouped as usual. `scope`: of the method: "variable" gives groups of one, "all" one group.
-    """
+    """Cut the variables of a step into groups."""
     if scope == "variable":
         return [(name,) for name in names]
     if scope == "all" or (params.group_size == "all" and not listed):
@@ -158,10 +154,7 @@ _NOTHING_KEEPS = "combinations"
 
 
 def read_aggregation(written: object, place: Place | None = None) -> ChosenAggregation:
-    """Aggregation that a step names, ``median`` or ``{trimmed_mean: {share: 0.1}}``.
-
-    `place`: of the step, for messages.
-    """
+    """Aggregation that a step names, ``median`` or ``{trimmed_mean: {share: 0.1}}``."""
     name, given = (written, {}) if isinstance(written, str) else next(iter(_entries(written)))
     registry = plugins()
     if name not in registry.aggregations:
@@ -196,10 +189,7 @@ def with_aggregation(
     edits: EditSet,
     chosen: ChosenAggregation,
 ) -> Operators:
-    """Operators of a group in which each variable has the aggregation, where that keeps all that binds the variable.
-
-    `edits`: whose masked variables are all in the group.
-    """
+    """Operators of a group in which each variable has the aggregation, where that keeps all that binds the variable."""
     bound = _bound_by_unkept(group, edits, chosen)
     names = tuple(
         str(chosen) if variables[name].is_numeric and name not in bound else operator
@@ -228,10 +218,7 @@ def _bound_by_unkept(
 def aggregation_notices(
     groups: Sequence[Group], steps: Sequence[Step], variables: Mapping[str, Variable], edits: EditSet
 ) -> Iterator[str]:
-    """Notices of variables that do not take the aggregation that their step asks for, and why.
-
-    `edits`: that the groups were planned with.
-    """
+    """Notices of variables that do not take the aggregation that their step asks for, and why."""
     for number, step in enumerate(steps, 1):
         chosen = step.aggregation
         if chosen is None:
@@ -263,10 +250,7 @@ def keeps(chosen: ChosenAggregation, edit: Edit) -> bool:
 
 
 def claims_needed(parts: Iterable[Part]) -> set[KeptByAggregation | str]:
-    """What an aggregation has to keep for each of these parts to hold of representatives.
-
-    `parts`: what is only checked asks for nothing: nothing keeps it by construction.
-    """
+    """What an aggregation has to keep for each of these parts to hold of representatives."""
     return {claim for part in parts for claim in _claims(part)}
 
 

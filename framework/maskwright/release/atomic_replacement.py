@@ -97,10 +97,7 @@ def settle(entries: Sequence[Entry]) -> bool:
 
 
 def write_journal(entries: Sequence[Entry], home: Path) -> None:
-    """Decide: from here on the set is completed, whoever does it.
-
-    `home`: staging folder that holds the journal; those in other folders get a journal that names it, before.
-    """
+    """Decide: from here on the set is completed, whoever does it."""
     for staging in {entry.staging: None for entry in entries}:
         if staging != home:
             _write(staging, {"home": _from(staging, home)})
@@ -109,10 +106,7 @@ def write_journal(entries: Sequence[Entry], home: Path) -> None:
 
 
 def read_journal(staging: Path) -> tuple[Path, tuple[Entry, ...]] | None:
-    """Staging folder that holds the journal, and the files of the set; None when no release was decided.
-
-    `staging`: of one of the folders of the set.
-    """
+    """Staging folder that holds the journal, and the files of the set; None when no release was decided."""
     if not (staging / JOURNAL).exists():
         return None
     content = json.loads((staging / JOURNAL).read_text(encoding="utf-8"))
@@ -175,11 +169,7 @@ def _at(staging: Path, folder: str) -> Path:
 
 
 def sweep(own: Staging, names: set[str]) -> tuple[str, ...]:
-    """Refuse to work beside a live run on the same files, and end what dead ones left.
-
-    `own`: of this run, its files made already. `names`: files that it is to release in this folder. Returns what was
-    done, as notices.
-    """
+    """Refuse to work beside a live run on the same files, and end what dead ones left."""
     notices: list[str] = []
     for path in others(own):
         found = hold(path)

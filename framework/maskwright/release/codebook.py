@@ -74,13 +74,7 @@ def release_codebook(
     recoded: Collection[str],
     cluster: str | None = None,
 ) -> PublishedCodebook:
-    """Codebook of a masked file.
-
-    `file`: name of the masked file. `record`: its public part is used. `released`: of each variable of the masked file,
-    in its order. `variables`: what is known of the variables that it holds. `declared`: of the original, codebook
-    included. `recoded`: variables that are published as other categories than they had. `cluster`: the variable that
-    names the households.
-    """
+    """Codebook of a masked file."""
     public = record.public_json()
     known = {variable.name: variable for variable in variables}
     bounded = {edit["name"].removeprefix("bounds of ") for edit in public["edits"]}
@@ -219,11 +213,7 @@ NEW_KEYS = Treatment("new random values", altered=True)
 def treatment(
     plan: Plan, name: str, emptied: int = 0, beside: Sequence[str] = (), *, reweighted: bool = False
 ) -> Treatment:
-    """What a run did to a variable.
-
-    `beside`: variables that steps suppress, and beside whose cells they went where no step names this variable.
-    `reweighted`: of a weight: whether it was divided by the share of the records that was drawn.
-    """
+    """What a run did to a variable."""
     if plan.variables[name].renewed:
         return NEW_KEYS
     numbers = dict.fromkeys(group.step for group in plan.groups if name in group.variables)

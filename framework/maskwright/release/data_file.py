@@ -40,10 +40,7 @@ def write_dataset(
 ) -> Mapping[str, Any]:
     """Write a dataset with a source plugin; another format than it came in drops the layout.
 
-    `original`: what it was made of: columns that no step touched are written as it holds them, where the format is the
-    same. `canonical`: whether all numbers are written in canonical form. `changed`: columns that a step touched in
-    other records of the file, if not in these: none is written as the original holds it. Returns columns that were
-    given to the source exactly as the original holds them; shape (n,).
+    Returns columns that were given to the source exactly as the original holds them; shape (n,).
     """
     batches, layout, held = _published(data, source, original, canonical=canonical, changed=changed)
     source.write(path, batches, data.variables, layout)
@@ -64,9 +61,7 @@ def write_nested(
 ) -> dict[str, Mapping[str, Any]]:
     """Write records of two levels inside each other, with a source plugin that can.
 
-    `levels`: the upper level first; the lower one without the key of the upper. `groups`: position of the group of each
-    record of the lower level; ascending; shape (n,). `originals`: what they were made of, see `write_dataset`.
-    `canonical`: whether all numbers are written in canonical form. Returns of each level what `write_dataset` gives.
+    `groups`: position of the group of each record of the lower level; ascending; shape (n,).
     """
     assert source.write_levels is not None
     published = {
@@ -111,10 +106,7 @@ def written_file(path: Path, pipeline: Pipeline, variables: Sequence[Variable]) 
 
 
 def written_data(path: Path, source: Source, params: BaseModel, variables: Sequence[Variable]) -> DataSource:
-    """A file that a source has written, for reading it with what was declared of these variables.
-
-    `params`: options with which a file of that format was read.
-    """
+    """A file that a source has written, for reading it with what was declared of these variables."""
     declared = {
         variable.name: VariableDeclaration(
             type=variable.type,
@@ -151,10 +143,7 @@ def file_facts(path: Path) -> FileFacts:
 
 
 def data_facts(data: DataSource, layout: Layout | None = None) -> FileFacts:
-    """SHA-256 and size of what data are read from, which need not be a file.
-
-    `layout`: of the data as they were read: what a server has now may be something else.
-    """
+    """SHA-256 and size of what data are read from, which need not be a file."""
     if layout is not None and "parts" in layout.details:
         return _facts_of_parts(layout.details["parts"])
     place = address_of(str(data.path))

@@ -59,14 +59,7 @@ def check_file(
     is_share: bool = False,
     progress: Progress = silent,
 ) -> Outcome:
-    """Verdict of every edit on every record of a file, read as a stream.
-
-    `domain`: combinations that occur in the original, for domain edits. `variables`: missing codes and declared
-    decimals. `others`: the same of the variables that are not in the mapping. `described`: in place of `variables`:
-    gives them when it gets what the file itself says of its variables. `svrl`: that an SVRL report is written to.
-    `fired`: whether that report says once of each rule that it fired, or once for each record. `is_share`: whether the
-    file is one of many: a share of the report is written.
-    """
+    """Verdict of every edit on every record of a file, read as a stream."""
 
     def checked(reading: Reading) -> Outcome:
         with batches_of(reading) as batches:
@@ -168,14 +161,7 @@ def check_nested(
     most_listed: int = MOST_LISTED,
     beside: Sequence[tuple[Edit, Placed]] = (),
 ) -> Outcome:
-    """Verdict of every edit on every record of a file with records inside records.
-
-    `edits`: all of which an engine is asked about. `levels`: names of the upper and the lower level; the elements'
-    names where there are none. `svrl`: that an SVRL report is written to. `fired`: whether that report says once of
-    each rule that it fired, or once for each record. `most_listed`: numbers of violating records that are kept of each
-    edit. `beside`: edits that no engine is asked about, and where they fail: they are in the report, and not in the
-    outcome.
-    """
+    """Verdict of every edit on every record of a file with records inside records."""
     note_read(path)
     elements = reading.elements
     assert elements is not None

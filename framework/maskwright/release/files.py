@@ -60,10 +60,7 @@ class RemoteFolder:
         return found
 
     def send(self, sealed: FileFacts) -> None:
-        """Send every file, the manifest last.
-
-        `sealed`: of the folder when it was checked.
-        """
+        """Send every file, the manifest last."""
         if file_facts(self.path) != sealed:
             raise InputError(
                 "output data: a file was changed by another program while it was checked; nothing was released"

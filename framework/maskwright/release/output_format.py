@@ -33,10 +33,7 @@ MOST_SHOWN = 20
 
 
 def in_codes_of(data: Dataset, source: Source) -> tuple[Dataset, Renamed]:
-    """Dataset whose missing codes are those of the format that it is to be written in, and what became of which.
-
-    Returns codes that have others now, by variable.
-    """
+    """Dataset whose missing codes are those of the format that it is to be written in, and what became of which."""
     if source.missing_codes is None or source.name == data.layout.format:
         return data, {}
     changed: dict[str, Column] = {}
@@ -93,10 +90,7 @@ def _with_new_codes(edit: Edit, renamed: Renamed) -> Edit:
 
 
 def missing_code_notices(data: Dataset, source: Source, *, has_codebook: bool = False) -> Iterator[str]:
-    """Sentences about missing codes that are to be written in another format than they came in; names and counts.
-
-    `source`: of the format that is to be written. `has_codebook`: whether a codebook is written beside the masked file.
-    """
+    """Sentences about missing codes that are to be written in another format than they came in; names and counts."""
     if source.name == data.layout.format:
         return
     letters, values, nothing = [], [], []
@@ -167,18 +161,12 @@ ESCAPE = "'"
 
 
 def formula_notices(data: Dataset, edits: EditSet, *, escapes: bool) -> Iterator[str]:
-    """How many cells of each variable are such texts, and names of variables that are.
-
-    `data`: that is to be written. `escapes`: whether an apostrophe is put before them, where no edit reads them.
-    """
+    """How many cells of each variable are such texts, and names of variables that are."""
     yield from formula_sentences(formula_cells(data), data.names, edits, escapes=escapes)
 
 
 def formula_cells(data: Dataset) -> dict[str, int]:
-    """Cells of each variable that are such texts; variables without one are left out.
-
-    `data`: that is to be written.
-    """
+    """Cells of each variable that are such texts; variables without one are left out."""
     texts = (column for column in data if not column.variable.is_numeric)
     cells = {
         each.name: int(np.count_nonzero(_are_formulas(each.variable)[each.values] & ~each.missing)) for each in texts
@@ -217,10 +205,7 @@ def escaped(data: Dataset, edits: EditSet) -> Dataset:
 
 
 def unescaped(data: Dataset, edits: EditSet, original: Dataset) -> Dataset:
-    """Copy of escaped data as they were before: compared with the original, they have not changed by it.
-
-    `data`: as it was read back. `original`: texts that it holds have no apostrophe of ours.
-    """
+    """Copy of escaped data as they were before: compared with the original, they have not changed by it."""
 
     def of(variable: Variable) -> tuple[str, ...]:
         known = frozenset(original[variable.name].variable.categories if variable.name in original else ())

@@ -59,13 +59,7 @@ def _disclosing_folder(key: str, what: str) -> InputError:
 
 
 def in_parts(released: Arranged, original: Dataset, output: Output, endings: Sequence[str], first: int = 0) -> Arranged:
-    """Records in the order of the parts that they are written in; the layout lists these under `WRITTEN`.
-
-    `released`: as they are published. In random order, the records of all parts that lie in folders of the same names
-    are dealt to these parts in that order: which part a record was in is not told, its folder is. `endings`: of the
-    names of the original's format. `first`: number of the first of these records, where they are some of a dataset that
-    is cut every so many records.
-    """
+    """Records in the order of the parts that they are written in; the layout lists these under `WRITTEN`."""
     if not output.is_folder:
         return released
     data, layout = released.data, released.data.layout
@@ -147,10 +141,7 @@ def _renamed(name: str, endings: Sequence[str], ending: str) -> str:
 def unrenamed_parts(
     path: Path, source: Source, layout: Layout, names: Sequence[str], numeric: Collection[str] = ()
 ) -> Iterator[Block]:
-    """Records of what was written, block by block as `plain_blocks` gives them: of a file, or of each part.
-
-    `layout`: of the dataset that was written.
-    """
+    """Records of what was written, block by block as `plain_blocks` gives them: of a file, or of each part."""
     if not path.is_dir():
         details = layout.details if layout.format == source.name else {}
         yield from plain_blocks(path, source, details, names, numeric)

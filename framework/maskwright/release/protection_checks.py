@@ -53,11 +53,7 @@ class UnchangedCells:
 
 
 def unchanged_cells(original: Dataset, released: Dataset) -> tuple[UnchangedCells, ...]:
-    """Compare each released variable with the original, record by record.
-
-    `released`: as it was read back; `origin` pairs its records with those of the original. Without it they are paired
-    in order.
-    """
+    """Compare each released variable with the original, record by record."""
     origin = slice(None) if released.origin is None else rows_of(original, released)
     return tuple(_compared(original[column.name], column, origin) for column in released if column.name in original)
 
@@ -107,9 +103,6 @@ def unchanged_doubts(found: Iterable[UnchangedCells], plan: Plan, told: Iterable
     variable with one value nothing can be told. A step that promises k hides records among others, not values: where
     like records are many, most stay. But a number with few values of which nothing is declared may be a code. A total
     that is derived across levels is as it was where nothing that it is computed from is masked.
-
-    `plan`: which variables are masked, and by methods that are to leave most values as they are. `told`: of masking: a
-    variable that a step left as it was is not told twice.
     """
     said = {doubt.subject for doubt in told if doubt.kind == "step-changed-nothing"}
     derived = {each.name for each in plan.derived}

@@ -164,11 +164,7 @@ class Arranged:
         return self.old.names
 
     def write_map(self, path: Path) -> None:
-        """Write which original record, under which old keys, each record is. Confidential.
-
-        `path`: CSV, with the columns ``record`` and ``original_record`` (both count from 1), and for each key ``KEY``
-        and ``new KEY``. Of data in parts, ``file`` and ``row``, and ``original_file`` and ``original_row``, too.
-        """
+        """Write which original record, under which old keys, each record is. Confidential."""
         assert self.old.origin is not None
         count = np.arange(1, len(self.data) + 1)
         cells: dict[str, pa.Array] = {"record": pa.array(count), "original_record": pa.array(self.old.origin + 1)}
@@ -193,11 +189,7 @@ def _places(of: str, parts: Sequence[tuple[str, int]], records: NDArray[np.int64
 
 
 def key_names(asked: ReleaseSection, variables: Iterable[Variable], cluster: str | None) -> tuple[str, ...]:
-    """Names of the variables that are published as keys with new values.
-
-    `variables`: of the original, identifiers included. `cluster`: the variable that identifies households; it goes with
-    the others unless it is declared ``release: as is``.
-    """
+    """Names of the variables that are published as keys with new values."""
     known = tuple(variables)
     of_records = {each.name for each in known if each.renewed or (asked.ids == "new" and each.role == "identifier")}
     for each in known:
@@ -209,12 +201,7 @@ def key_names(asked: ReleaseSection, variables: Iterable[Variable], cluster: str
 def arranged(
     masked: Dataset, original: Dataset, keys: Keys, seed: int, *, is_shuffled: bool, untouched: Collection[str] = ()
 ) -> Arranged:
-    """Masked data with new keys, in the order in which they are published.
-
-    `masked`: `origin` says where its records come from. `original`: what is drawn depends on all of it. `is_shuffled`:
-    whether the records are put into random order. `untouched`: variables that are published as they are: where one of
-    them, or a key, names households, their members stay together.
-    """
+    """Masked data with new keys, in the order in which they are published."""
     stream = (dataset_digest(original), dataset_digest(keys.old))
     old, data = keys.old.taken(rows_of(original, masked)), masked
     if keys.names:

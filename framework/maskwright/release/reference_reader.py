@@ -204,10 +204,7 @@ Block = dict[str, Column]
 def plain_blocks(
     path: Path, source: Source, details: Mapping[str, Any], names: Sequence[str], numeric: Collection[str] = ()
 ) -> Iterator[Block]:
-    """Records of a written file, block by block.
-
-    `details`: how the file was written: dialect, or tags.
-    """
+    """Records of a written file, block by block."""
     reading: dict[str, Callable[..., Iterator[Sequence[Column]]]] = {
         "csv": _csv_blocks, "xml": _xml_blocks, "parquet": _parquet_blocks,
     }  # fmt: skip

@@ -61,12 +61,7 @@ def validate_by_reference(
     sample: int = SAMPLE,
     progress: Progress = silent,
 ) -> tuple[str, ...]:
-    """Evaluate the edits of a written file a second time.
-
-    `masked`: that was written: its variables in order, and its layout; no records. `original`: its declarations, and
-    its values for domain edits. `sample`: records that all rules are evaluated on. Returns names of the edits that have
-    no second opinion on most of the records looked at, though some are for them.
-    """
+    """Evaluate the edits of a written file a second time."""
     file_format = source.name
     details = masked.layout.details if masked.layout.format == file_format else {}
     path_of_records = tuple(details.get("record_path", ("Microdata", "Record"))) if file_format == "xml" else None

@@ -13,7 +13,7 @@ from maskwright.foundation.errors import Problem
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from maskwright.pipeline.file_model import Waiver
+    from maskwright.pipeline.waivers import Waiver
 
 
 _PLAIN = re.compile(r"[^\W\d][\w.-]*( [\w.-]+)*")
@@ -58,10 +58,7 @@ class ReleaseDecision:
 
 
 def decide_release(doubts: Iterable[Doubt], waivers: Sequence[Waiver]) -> ReleaseDecision:
-    """Find the waiver of each doubt.
-
-    `doubts`: the same doubt twice counts once. `waivers`: of the pipeline; the first that covers a doubt waives it.
-    """
+    """Find the waiver of each doubt."""
     open_ones: list[Doubt] = []
     waived: list[WaivedDoubt] = []
     for doubt in sorted(dict.fromkeys(doubts), key=lambda each: DOUBT_KINDS[each.kind].id):

@@ -36,10 +36,7 @@ NOTHING = VariableDeclaration()
 
 
 def label_differences(meant: Dataset, found: Dataset, source: Source) -> Iterator[str]:
-    """What a written file says otherwise of its variables, without a code or a label.
-
-    `meant`: that was given to the source.
-    """
+    """What a written file says otherwise of its variables, without a code or a label."""
     same_format = meant.layout.format == source.name
     if found.of_file is None or (same_format and meant.of_file is None):
         return
@@ -128,8 +125,7 @@ def refuse_difference(meant: Dataset, found: Dataset, source: Source, held: Mapp
 
     A file that says of its variables what they and their codes mean has to say what was meant, too.
 
-    `found`: that was read back, identifiers included. `held`: columns that were given exactly as the original held
-    them; see `untouched_cells`; shape (n,).
+    `held`: columns that were given exactly as the original held them; see `untouched_cells`; shape (n,).
     """
     said = [*_column_differences(meant.names, found.names)]
     if len(meant) != len(found):
@@ -158,10 +154,7 @@ def refuse_difference(meant: Dataset, found: Dataset, source: Source, held: Mapp
 
 
 def refuse_written(source: Source, difference: str) -> NoReturn:
-    """Stop because of what a source wrote.
-
-    `difference`: what is otherwise than it was meant, without values of records.
-    """
+    """Stop because of what a source wrote."""
     info = plugins().info("source", source.name)
     package = f"package {info.distribution} {info.version}"
     raise WrittenOtherwise(

@@ -95,10 +95,7 @@ def duration(seconds: float) -> str:
 
 
 def step_line(step: StepRecord, every_parameter: bool = True) -> str:
-    """``microaggregation (k 5, partition mdav)``: a step of the plan in a few words.
-
-    `every_parameter`: false leaves out the planner's parameters that have their default value.
-    """
+    """``microaggregation (k 5, partition mdav)``: a step of the plan in a few words."""
     defaults = {} if every_parameter else PlanningParams().model_dump(mode="json")
     shown = [
         f"{name} {_setting(value)}"
@@ -160,10 +157,7 @@ def verdict(record: RunRecord) -> str:
 
 
 def beside_verdict(record: RunRecord, most: int | None = None) -> tuple[tuple[str, str], ...]:
-    """Titles and texts of what stands beside the word Released: what was waived, is published unmasked, not measured.
-
-    `most`: variables, or subjects of doubts, that are named before the others are counted; by default all are.
-    """
+    """Titles and texts of the remarks on a release: what was waived, is published unmasked, or is not measured."""
     waived = [each for each in record.doubts if each.because is not None]
     unmasked = [f"{each.name} ({each.role})" for each in published_unmasked(record)]
     said = (
@@ -185,10 +179,7 @@ def emptied_besides(record: RunRecord) -> list[VariableRecord]:
 
 
 def names(listed: Sequence[str], most: int | None = None) -> str:
-    """``age, sex and 37 more``.
-
-    `most`: how many are named; by default all.
-    """
+    """``age, sex and 37 more``."""
     left = 0 if most is None else len(listed) - most
     return ", ".join(listed) if left <= 0 else f"{', '.join(listed[:most])} and {left} more"
 

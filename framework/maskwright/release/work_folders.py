@@ -144,10 +144,7 @@ def others(own: Staging) -> Iterator[Path]:
 
 
 def refuse_live(path: Path, names: set[str]) -> None:
-    """Refuse to release what another live run is about to release.
-
-    `path`: staging folder of the other. `names`: files that are to be released beside it.
-    """
+    """Refuse to release what another live run is about to release."""
     # Each run makes its own files before it looks for others', so that of two at least one sees the other.
     if (path / JOURNAL).exists() or any((path / "new" / name).exists() for name in names):
         raise _staging_in_use(path.parent)
@@ -174,10 +171,7 @@ class Scratch:
     path: Path
 
     def remember(self, name: str, make: Callable[[], Any]) -> Any:
-        """What the first run made, in that one and in those that resume it; a seed that was drawn.
-
-        `name`: a name of a file, without ending. `make`: returns plain data of JSON.
-        """
+        """What the first run made, in that one and in those that resume it; a seed that was drawn."""
         file = self.path / f"{name}.json"
         if not file.exists():
             write_text(file, json.dumps(make()), PRIVATE)
@@ -189,11 +183,6 @@ def scratch_folder(parent: Path, output: Path, identity: str, *, resume: bool, r
     """Folder for the temporary files of one run; engines start inside, and end before it is removed.
 
     What earlier runs of the same output left is removed, or used where it is of the same identity and `resume` says so.
-
-    `parent`: folder in which it is made; it is made too, for its owner only, where it is missing. `output`: Absolute;
-    what the run is to release. `identity`: all that its results depend on: the pipeline, hashes of its inputs,
-    versions; a seed only where it is given. `resume`: a run that is to be resumed keeps what is finished when a signal
-    ends it, too. `reporter`: told of what is removed, used or kept.
     """
     of_output = f"{SCRATCH_PREFIX}{_short(str(output), 8)}-"
     own = parent / f"{of_output}{_short(identity, 16)}"
@@ -233,10 +222,7 @@ def _is_kept(error: BaseException, *, resume: bool) -> bool:
 
 @contextmanager
 def passing_scratch_folder(parent: Path) -> Iterator[Path]:
-    """Folder for what the tasks of a plan write, which is gone with whatever was made for it.
-
-    `parent`: folder in which it is made; where it is missing it is made too.
-    """
+    """Folder for what the tasks of a plan write, which is gone with whatever was made for it."""
     made = [each for each in (parent, *parent.parents) if not each.exists()]
     try:
         parent.mkdir(mode=0o700, parents=True, exist_ok=True)

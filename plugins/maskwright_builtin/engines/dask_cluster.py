@@ -145,9 +145,6 @@ def check_workers(client: Any, packages: Mapping[str, str], scratch: Path) -> No
     """Refuse workers that would fail, or give other results.
 
     Only functions of the standard library are called there: Maskwright itself may be what is missing.
-
-    `packages`: version by distribution, each of which all workers must have. `scratch`: that all workers must see, and
-    write into.
     """
     for package, here in packages.items():
         for worker, there in client.run(version, package, on_error="return").items():
@@ -182,10 +179,7 @@ def kind_of_processor() -> str:
 
 
 def check_processors(client: Any) -> None:
-    """Refuse workers whose processors have other instructions than this one, which may round otherwise.
-
-    `client`: of workers with the same packages.
-    """
+    """Refuse workers whose processors have other instructions than this one, which may round otherwise."""
     here = set(processor())
     for worker, there in client.run(processor, on_error="return").items():
         found = set(there) if isinstance(there, tuple) else set()

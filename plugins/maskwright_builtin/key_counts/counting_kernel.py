@@ -23,8 +23,8 @@ show more than half of what it shows."""
 def number_rows(words: Numbers, table: NDArray[np.int32], dense: bool, of_row: Numbers, first: Numbers) -> int:
     """Number the different rows as they first occur.
 
-    `words`: shape (n, w). `table`: Zeros. For every word a place, if `dense`; else a power of two, at least twice n.
-    `of_row`, `first`: Written: the number of each row, and the first row of each number; shape (n,).
+    `words`: shape (n, w). `of_row`, `first`: Written: the number of each row, and the first row of each number; shape
+    (n,).
     """
     count = 0
     last = table.shape[0] - 1
@@ -160,8 +160,8 @@ def count_matching_households(
 
     The rows of one pattern after another look up all patterns, by the keys that both show.
 
-    `pair_starts`: shape (r + 1,). `pair_household`: the households with a member in row r stand at ``pair_starts[r]``
-    to ``pair_starts[r + 1]``. `weight`: of each household; shape (h,). `records`, `population`: written; shape (r,).
+    `pair_starts`: shape (r + 1,). `weight`: of each household; shape (h,). `records`, `population`: written; shape
+    (r,).
     """
     patterns, width = observed.shape
     rows = words.shape[0]

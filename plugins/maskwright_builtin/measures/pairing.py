@@ -52,9 +52,8 @@ def pair_records(
 ) -> Pairs:
     """Pair every masked record with the original it comes from (identity, or `Comparison.origin`).
 
-    `rule`: what the measure does with missing cells, as the end of a sentence; used in the notes. `required`: whether
-    the measure needs pairs. Without, files of different length are taken as they are. `wanted`: variables whose numbers
-    are needed, of those compared, all of which are checked; by default all. Each takes 16 bytes a record.
+    `wanted`: variables whose numbers are needed, of those compared, all of which are checked; by default all. Each
+    takes 16 bytes a record.
     """
     names = tuple(comparison.variables)
     if not names:
@@ -172,10 +171,7 @@ class Weights:
 
 
 def weights_of(comparison: Comparison, measure: str, *, weighted: bool) -> Weights | None:
-    """Weights to use; None when every record counts once.
-
-    `measure`: its name, for the message. `weighted`: whether weights are asked for.
-    """
+    """Weights to use; None when every record counts once."""
     if not weighted:
         return None
     original, masked = comparison.weights, comparison.masked_weights()

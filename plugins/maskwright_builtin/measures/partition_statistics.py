@@ -20,8 +20,7 @@ def distinct_rows(
 ) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
     """The different rows, in the order of their keys, with the sums of all other columns; and where each is.
 
-    `columns`: shape (n,). `keys`: columns by which rows are alike, the first the most significant. Returns which of
-    them each row is; shape (c,).
+    `columns`: shape (n,). Returns which of them each row is; shape (c,).
     """
     n = len(columns[keys[0]])
     order = np.lexsort([columns[name] for name in reversed(keys)])
@@ -81,8 +80,7 @@ def interval_counts_of(
 ) -> list[IntervalCounts]:
     """What a part tells of its values in some intervals, in all where there are none.
 
-    `column`: NaN where missing; shape (n,). `intervals`: both ends belong to it. `points`: different values of an
-    interval that are told, at most.
+    `column`: NaN where missing; shape (n,).
     """
     values = column[~np.isnan(column)]
     if intervals is None:
@@ -127,17 +125,11 @@ class RankSearch:
 
     @classmethod
     def begun(cls, ranks: Sequence[int], parts: Sequence[list[IntervalCounts]]) -> Self:
-        """What the first round tells of some ranks.
-
-        `ranks`: 0-based; each has a value. `parts`: of `told_of` without intervals, for each part.
-        """
+        """What the first round tells of some ranks."""
         return cls({}, ((-np.inf, np.inf, tuple(dict.fromkeys(int(rank) for rank in ranks))),)).closer(parts)
 
     def closer(self, parts: Sequence[list[IntervalCounts]]) -> Self:
-        """What is known after another round.
-
-        `parts`: of `told_of` with `intervals`, for each part.
-        """
+        """What is known after another round."""
         found, left = dict(self.found), dict[tuple[float, float], list[int]]()
         for place, (_, _, ranks) in enumerate(self.open):
             if not ranks:
@@ -175,8 +167,6 @@ def condensed(parts: Sequence[list[IntervalCounts]]) -> list[IntervalCounts]:
     """What some parts tell together, as if they were one; of more than `MOST_POINTS` values some are left out.
 
     How many values are smaller is then the most, and how many are no larger the least that there may be.
-
-    `parts`: of `told_of`, for each part.
     """
     found: list[IntervalCounts] = []
     for told in zip(*parts, strict=True):

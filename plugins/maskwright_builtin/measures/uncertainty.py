@@ -39,10 +39,7 @@ def interval_of_mean(credit: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def interval_of_sums(total: float, squares: float, records: float) -> tuple[float, float]:
-    """The same, where only sums are known.
-
-    `total`, `squares`: of the credits, and of their squares.
-    """
+    """The same, where only sums are known."""
     added = CRITICAL**2
     number = records + added
     centre = (total + added / 2.0) / number
@@ -73,8 +70,7 @@ class MeanOverVariables:
     def add(self, share: NDArray[np.float64], there: NDArray[np.bool_]) -> None:
         """Add a variable.
 
-        `share`: between 0 and 1, of each record that has the variable, or of each household with such a record, in
-        order. `there`: the records that have it; shape (records,).
+        `there`: the records that have it; shape (records,).
         """
         self._variables += 1
         # A variable that few have counts as much as the others, so each of its records counts more.

@@ -251,7 +251,7 @@ def bounds_of(
 ) -> Iterator[Sensitive]:
     """Bounds on sensitive variables.
 
-    `block`: the sensitive variables are among its companions. `of_record`: leaf row of each record; shape (n,).
+    `of_record`: leaf row of each record; shape (n,).
     """
     for name, least in diversity.items():
         asked = Diversity(distinct=least) if isinstance(least, int) else least

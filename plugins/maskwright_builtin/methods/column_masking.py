@@ -27,9 +27,7 @@ def mask_columns(
     """Replace the values of each column; missing cells stay missing.
 
     `change`: ``(values, position) -> values``: gets the m >= 1 values present in the column at a position, shape (m,),
-    which it may write to, and returns as many. `notes`: for the run record. The number of cells whose value changed is
-    added as ``changed_cells``. `doubts`: what could not be done; `change` may add to it. `limits`: found in the values;
-    `change` may add to it.
+    which it may write to, and returns as many.
     """
     values = block.values.copy()
     changed = 0

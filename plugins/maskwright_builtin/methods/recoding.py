@@ -139,8 +139,7 @@ def recoded_dates(
 ) -> Recoded:
     """Period or band of each date.
 
-    `values`: days, or seconds of a datetime, since 1970-01-01; shape (n,). `periods`: those that occur in the file, in
-    the order of time, where it is asked for periods; those of the values by default.
+    `values`: days, or seconds of a datetime, since 1970-01-01; shape (n,).
     """
     how = params.recode.get(variable.name, params.grain)
     days = np.floor(values / variable.day)
@@ -260,10 +259,7 @@ def band_names(shown: Sequence[str]) -> tuple[str, ...]:
 
 
 def joined(variable: Variable, groups: Mapping[str, Sequence[str]]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Code of each old category among the new ones, and the new categories in the order of their first members.
-
-    `groups`: new categories, and the old ones that each is made of.
-    """
+    """Code of each old category among the new ones, and the new categories in the order of their first members."""
     unknown = {member for members in groups.values() for member in members} - set(variable.categories)
     if unknown:
         raise InputError([_unknown_category(variable, each) for each in sorted(unknown)])

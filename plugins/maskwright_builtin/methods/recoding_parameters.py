@@ -105,7 +105,7 @@ def hierarchy_of(variable: Variable) -> Hierarchy:
 def on_level(variable: Variable, values: NDArray[np.float64], level: int) -> tuple[NDArray[np.int64], Variable]:
     """Node of each value on a level of the variable's hierarchy, and the variable as it is published then.
 
-    `values`: without missing cells: codes into its categories, numbers, or days; shape (n,). `level`: 1 or higher.
+    `values`: without missing cells: codes into its categories, numbers, or days; shape (n,).
     """
     hierarchy = hierarchy_of(variable)
     codes = hierarchy.codes(variable, values, level)

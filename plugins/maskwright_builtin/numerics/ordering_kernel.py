@@ -19,7 +19,7 @@ LARGEST = np.int64(2**63 - 1)
 def packed_with_places(values: NDArray[np.float64], places: int) -> NDArray[np.int64]:
     """Integers in the order of the numbers, with the place of each in the bits that `places` has.
 
-    `values`: NaNs come last; shape (n,). `places`: 2**b - 1, at least n - 1. Returns shape (n,).
+    `values`: NaNs come last; shape (n,). Returns shape (n,).
     """
     n = values.shape[0]
     # Adding 0 makes one zero of both, which compare as equal.
@@ -40,7 +40,7 @@ def settle(values: NDArray[np.float64], order: NDArray[np.int64], most: int) -> 
     """Put places in ascending order of their values by moving each down to where it belongs.
 
     `values`: shape (n,). `order`: Written. Places whose values compare neither way (equal, or NaN) keep their order;
-    shape (n,). `most`: moves after which to give up. Returns false when given up: the order is not to be used.
+    shape (n,).
     """
     moves = 0
     for start in range(1, order.shape[0]):

@@ -56,7 +56,7 @@ def select(keys: NDArray[np.floating[Any]], order: NDArray[np.int64], low: int, 
     """Rearrange ``[low, high)`` so that what comes before `place` is no larger than what comes from it on.
 
     `keys`: without NaN; written; shape (n,). `order`: the record of each key, no two the same: the lower one of equal
-    keys comes first. Written; shape (n,). `low`, `high`, `place`: ``low <= place < high``.
+    keys comes first. Written; shape (n,).
     """
     high -= 1
     while low < high:

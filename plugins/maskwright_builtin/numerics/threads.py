@@ -16,11 +16,7 @@ Result = TypeVar("Result")
 
 
 def in_order(task: Callable[[slice], Result], chunks: Sequence[slice], threads: int | None = None) -> Iterator[Result]:
-    """Results of the chunks in their order; only a few are held at a time.
-
-    `task`: worth threads only where it releases the interpreter, as compiled kernels do. `threads`: Default: all
-    processors that the process may use.
-    """
+    """Results of the chunks in their order; only a few are held at a time."""
     count = processors() if threads is None else threads
     if count < 1:
         raise InputError(f"threads must be at least 1, not {count}")

@@ -17,8 +17,8 @@ def weibull_shape(
 ) -> float:
     """Shape of greatest likelihood, by Newton's steps from the one that matches the spread of the logarithms.
 
-    `logarithms`: of the values; at least two different ones; shape (m,). `mean`, `sd`: weighted mean and standard
-    deviation of them. `weight`: of each value; 1 is as good as any other number where all weigh the same; shape (m,).
+    `logarithms`: of the values; at least two different ones; shape (m,). `weight`: of each value; 1 is as good as any
+    other number where all weigh the same; shape (m,).
     """
     offsets = logarithms - logarithms.max()
     shape = float(np.pi / (np.sqrt(6.0) * sd))

@@ -20,8 +20,7 @@ LARGEST = 1e150
 def standardised_records(block: Block, k: int) -> NDArray[np.float64]:
     """Points whose distances a partition compares.
 
-    `k`: smallest cluster size, which is checked too. Returns `Block.standardised`, finite and at most `LARGEST` in
-    size; shape (n, p).
+    Returns `Block.standardised`, finite and at most `LARGEST` in size; shape (n, p).
     """
     if k < 1:
         raise InputError(f"k must be at least 1, not {k}")
@@ -52,8 +51,8 @@ def centred(standardised: NDArray[np.float64]) -> NDArray[np.float64]:
 def consecutive_groups(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     """Cut a column into clusters of k neighbours; the middle one, in ascending order, takes the remainder.
 
-    `values`: shape (n,). `k`: at least 1. Returns labels 0..g-1, g = n // k, in ascending order; number g // 2 has k +
-    n mod k records. One cluster when n < 2k; shape (n,).
+    `values`: shape (n,). Returns labels 0..g-1, g = n // k, in ascending order; number g // 2 has k + n mod k records.
+    One cluster when n < 2k; shape (n,).
     """
     n = len(values)
     count = max(n // k, 1)

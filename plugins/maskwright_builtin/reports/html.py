@@ -72,10 +72,7 @@ class Picture:
 
 
 def pictures(number: int, measure: MeasureRecord) -> tuple[Picture, ...]:
-    """Pictures of the tables of a measure; of a table with nothing to compare there is none.
-
-    `number`: of the measure on the page.
-    """
+    """Pictures of the tables of a measure; of a table with nothing to compare there is none."""
     before = {} if measure.before is None else {table.name: table for table in measure.before.tables}
     drawn = (
         _picture(f"picture-{number}-{position}", table, before.get(table.name))

@@ -68,7 +68,7 @@ def refuse_large(path: Path, size: int, largest: int | None, packed: int | None 
     """Stop at a file that is larger than allowed, or packed beyond all proportion.
 
     `size`: bytes, of a compressed file unpacked. `largest`: most bytes to accept; None is no limit for a plain file,
-    and one of proportion for a compressed one. `packed`: size of the compressed file.
+    and one of proportion for a compressed one.
     """
     unpacked = "" if packed is None else "unpacked, "
     if largest is not None and size > largest:
@@ -81,10 +81,7 @@ def refuse_large(path: Path, size: int, largest: int | None, packed: int | None 
 
 
 def unpacked_size(path: Path, packing: Packing, file: BinaryIO, largest: int | None) -> int:
-    """Bytes of a compressed file once it is unpacked, which it is from end to end, and kept nowhere.
-
-    `file`: as it is on the disk.
-    """
+    """Bytes of a compressed file once it is unpacked, which it is from end to end, and kept nowhere."""
     on_disk, size = path.stat().st_size, 0
     with packing.unpacked(path, file) as text:
         while piece := text.read(PIECE):

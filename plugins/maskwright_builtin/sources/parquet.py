@@ -76,10 +76,7 @@ def _is_known(kind: str, stored: Any) -> bool:
 
 
 def with_frame(schema: Any, frame: PandasFrame, types: Mapping[str, Any]) -> Any:
-    """Schema with metadata from which pandas makes a frame like the original's.
-
-    `types`: of the original: pandas's type of a column holds as long as this one does.
-    """
+    """Schema with metadata from which pandas makes a frame like the original's."""
     kept = {
         name: kind
         for name, kind in frame.types.items()

@@ -114,10 +114,7 @@ class Table:
     records: int
 
     def chosen(self, text: str, what: str) -> list[str]:
-        """Names of the columns that a field names, by name or by number from 1.
-
-        `text`: with spaces or commas between them. `what`: the field, for the message.
-        """
+        """Names of the columns that a field names, by name or by number from 1."""
         found: list[str] = []
         for word in BETWEEN.split(text.strip()):
             at = int(word) - 1 if word.isdecimal() and word not in self.names else -1
@@ -143,10 +140,7 @@ def clicked(points: Sequence[tuple[float, float]]) -> Table:
 
 
 def read_points(path: Path) -> Table:
-    """Read a text file of points: one a row, numbers with spaces, commas or semicolons between them.
-
-    `path`: its first row may name the columns; else they are called 1, 2, .
-    """
+    """Read a text file of points: one a row, numbers with spaces, commas or semicolons between them."""
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise Refusal(f"{path.name} is larger than points to look at are", "Open it as data of a pipeline.")

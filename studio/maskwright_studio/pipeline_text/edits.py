@@ -43,10 +43,7 @@ _WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
 
 def scalar(value: object, quote: str = "") -> str:
-    """A single value in one line.
-
-    `quote`: ``'`` or ``"``: how the text that it replaces is quoted.
-    """
+    """A single value in one line."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -212,11 +209,7 @@ def uncomment(text: str, path: Path) -> str:
 
 
 def insert(text: str, path: Path, at: int, value: object) -> str:
-    """Insert an element into a list.
-
-    `text`, `path`: as in `set_value`; the path of the list. `at`: position that the new element will have, from 0 to
-    the length of the list.
-    """
+    """Insert an element into a list."""
     before = _read(text)
     found, old = find(before, path)
     if not found or old is None or old == []:
@@ -235,10 +228,7 @@ def append(text: str, path: Path, value: object) -> str:
 
 
 def move(text: str, path: Path, at: int, to: int) -> str:
-    """Move an element of a list, with its comments.
-
-    `text`, `path`: as in `set_value`; the path of the list. `at`, `to`: its position before and after.
-    """
+    """Move an element of a list, with its comments."""
     before = _read(text)
     old = find(before, path)[1]
     if not isinstance(old, list) or not (0 <= at < len(old) and 0 <= to < len(old)):

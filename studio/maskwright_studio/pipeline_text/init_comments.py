@@ -27,8 +27,6 @@ def without_false_guesses(old: str, new: str) -> str:
 
     What is changed of a variable was decided: doubts about it go, and at the top they are no more counted; line numbers
     there are those of the new text. A smallest class that is said beside a method is that of its step.
-
-    `old`, `new`: YAML, before and after the change, without byte order mark.
     """
     try:
         before, after = mw.read_settings(old), mw.read_settings(new)

@@ -165,10 +165,7 @@ class Layout:
 
 
 def comments_of(text: str) -> list[str]:
-    """Comments of a YAML text, each from its sign to the end of its line.
-
-    `text`: with or without byte order mark.
-    """
+    """Comments of a YAML text, each from its sign to the end of its line."""
     layout = Layout(text.removeprefix("\ufeff"))
     return [layout.text[at : layout.line_end(at)].rstrip() for at in layout.comments]
 
@@ -250,10 +247,7 @@ def moving(path: Path, at: int, to: int) -> ExpectedChange:
 
 
 def removed(layout: Layout, path: Path, *, comments: bool) -> list[Change]:
-    """Changes that take out a key of a mapping, or an element of a list.
-
-    `comments`: whether comments in it may go with it.
-    """
+    """Changes that take out a key of a mapping, or an element of a list."""
     parent, at = layout.at(path[:-1]), layout.position(path)
     entries = layout.entries(parent)
     entry = entries[at]

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.cli.show import explained_pages
 from maskwright.data.dataset import Column, Dataset, Layout
-from maskwright.data.hierarchies.hierarchy import Band
 from maskwright.data.missing import MissingCells
-from maskwright.data.variable import Variable
+from maskwright.data.variable import Band, Variable
 from maskwright.data.written_batch import WrittenBatch
 from maskwright.edits.edit import Edit, GoverningPart, LinearPart, ProductPart, RangePart
 from maskwright.edits.edit_set import EditSet

@@ -89,10 +89,7 @@ OUTPUT_TITLES = {
 
 
 def print_plan(shown: Mapping[str, object]) -> None:
-    """Print a plan in full: groups, operators and strata of each step, who keeps each edit, grids, warnings.
-
-    `shown`: as ``maskwright plan --json`` prints it.
-    """
+    """Print a plan in full: groups, operators and strata of each step, who keeps each edit, grids, warnings."""
     plan = PlanRecord.model_validate(shown)
     out = console()
     heading(out, "Plan without data" if plan.records is None else f"Plan for {plural(plan.records, 'record')}")
@@ -173,8 +170,6 @@ def print_result(shown: Mapping[str, object]) -> None:
     """Print a finished run on one screen: plan, edits before and after, k, measures, files, verdict.
 
     Notices are not repeated: they were shown when they arose, and are in the report.
-
-    `shown`: the run record, as in `run.json`.
     """
     record = RunRecord.model_validate(shown)
     out = console()

@@ -41,10 +41,7 @@ def console(stderr: bool = False) -> Console:
 
 
 def print_notices(out: Console, notices: Sequence[str], noun: str) -> None:
-    """Print the first notices, and how many more there are.
-
-    `noun`: what a notice is called, in the singular: ``note``.
-    """
+    """Print the first notices, and how many more there are."""
     if not notices:
         return
     out.print()
@@ -72,10 +69,7 @@ def listed(out: Console, title: str, text: str) -> None:
 
 
 def item(out: Console, lead: str, text: str) -> None:
-    """Print a line whose continuation lines are indented by the width of `lead`.
-
-    `lead`: printed before the text, on its first line.
-    """
+    """Print a line whose continuation lines are indented by the width of `lead`."""
     grid = Table.grid(padding=0)
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")

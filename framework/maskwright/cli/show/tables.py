@@ -29,8 +29,6 @@ def print_measures(shown: Mapping[str, object]) -> None:
     """Print measures: value with its unit, its interval, which direction is better, and the threshold if there is one.
 
     Of a measure without a value the first note says why.
-
-    `shown`: as ``maskwright measure --json`` prints them.
     """
     print_table_of_measures(console(), {label: MeasureRecord.model_validate(each) for label, each in shown.items()})
 

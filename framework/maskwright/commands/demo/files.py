@@ -23,11 +23,7 @@ if TYPE_CHECKING:
 
 
 def foreign_files(folder: Path, begins: Mapping[str, bytes], texts: Mapping[str, Collection[str]]) -> list[Path]:
-    """Make the folder of an example, and find the files in it that would be overwritten and are not the example's.
-
-    `begins`: what the example's data files begin with, by their names. `texts`: what the example may have written to
-    its other files, by their names.
-    """
+    """Make the folder of an example, and find the files in it that would be overwritten and are not the example's."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         foreign = [folder / name for name, start in begins.items() if not _begins(folder / name, start)]
@@ -77,8 +73,6 @@ def survey(records: int) -> Iterator[pa.RecordBatch]:
     """Yield records of the survey, as published text, in batches of at most 10,000.
 
     Deterministic: the first n records are the same however many are asked for.
-
-    `records`: how many, >= 1. Returns string columns `NAMES`, no nulls.
     """
     for first in range(0, records, CHUNK):
         columns = _chunk(first)
@@ -200,9 +194,6 @@ def write_demo(folder: Path, records: int = 1080, progress: Progress = silent) -
     """Write the example: `survey.xml`, `survey.sch` and `pipeline.yaml`.
 
     The same number of records gives the same bytes. Memory does not grow with the number of records.
-
-    `folder`: made if it does not exist. `records`: households in the survey, >= 10. `progress`: told the share of the
-    records written.
     """
     if records < FEWEST_RECORDS:
         raise InputError(f"the example needs at least {FEWEST_RECORDS} records; asked for {records}")

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.edits.edit import Edit
     from maskwright.edits.expression import Expression
-    from maskwright.pipeline.file_model import Waiver
     from maskwright.pipeline.resolved import LevelSources, Pipeline
+    from maskwright.pipeline.waivers import Waiver
     from maskwright.planning.model import Step
 
 
@@ -55,10 +55,7 @@ def is_composition(name: str) -> bool:
 
 
 def composition_columns(names: Iterable[str], linked: LinkedData) -> tuple[Column, ...]:
-    """Columns of the top level that say what members say together.
-
-    `names`: others than those that `is_composition` knows are left out. Returns called as they were written.
-    """
+    """Columns of the top level that say what members say together."""
     top = linked.levels[0]
     found = []
     for name in dict.fromkeys(names):
@@ -97,10 +94,7 @@ def dropped_identifiers(levels: LevelSources) -> tuple[str, ...]:
 
 
 def without_dropped(levels: LevelSources, names: Mapping[str, Collection[str]]) -> LevelSources:
-    """Copy whose levels do not name the identifiers that a file lacks: they are dropped from a release of the file.
-
-    `names`: of the variables that its file is found to have.
-    """
+    """Copy whose levels do not name the identifiers that a file lacks: they are dropped from a release of the file."""
     hidden, declared = identifiers(levels), {}
     for name, level in levels.declared.items():
         dropped = hidden.difference(names[name])
@@ -111,10 +105,7 @@ def without_dropped(levels: LevelSources, names: Mapping[str, Collection[str]]) 
 
 
 def refuse_rules_on_identifiers(edits: EditSet, levels: LevelSources) -> None:
-    """Stop when an edit reads an identifier, or the value of a key that is published with new ones.
-
-    `edits`: as they are stated, before they are bound to levels.
-    """
+    """Stop when an edit reads an identifier, or the value of a key that is published with new ones."""
     problems = _refused(edits, levels)
     if not problems:
         return
@@ -192,11 +183,7 @@ KIND = "constant-within-groups"
 
 
 def forgotten_variables(described: Pipeline, linked: LinkedData) -> tuple[tuple[Doubt, ...], tuple[str, ...]]:
-    """Doubts about variables that steps name and that are probably those of the groups; a notice of the others.
-
-    `described`: nothing is said where the levels have files of their own, or stand inside each other: their places say
-    it.
-    """
+    """Doubts about variables that steps name and that are probably those of the groups; a notice of the others."""
     if described.levels is None or described.levels.form != "flat":
         return (), ()
     top, low = linked.levels
@@ -229,11 +216,7 @@ def forgotten_variables(described: Pipeline, linked: LinkedData) -> tuple[tuple[
 
 @contextmanager
 def report_forgotten_first(doubts: Iterable[Doubt], waivers: Sequence[Waiver]) -> Iterator[None]:
-    """Tell before a mistake, or a refusal, which variables were probably forgotten: often that is its real reason.
-
-    `doubts`: on arrival; only those of `forgotten_variables` are told. `waivers`: of the pipeline; what they waive is
-    not told.
-    """
+    """Tell before a mistake, or a refusal, which variables were probably forgotten: often that is its real reason."""
     try:
         yield
     except (InputError, EditViolation) as error:

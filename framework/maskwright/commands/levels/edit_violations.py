@@ -68,10 +68,7 @@ def false_on_missing(
     arrival: Mapping[str, Outcome],
     progress: Progress,
 ) -> FalseOnMissing:
-    """Ask an engine about the edits of which verdicts are unknown.
-
-    `rules`: schematron, as an engine is asked about it.
-    """
+    """Ask an engine about the edits of which verdicts are unknown."""
     stated = {edit.name: edit for edits in bound.edits.values() for edit in edits}
     open_ = {each.name for outcome in arrival.values() for each in outcome.edits if each.unknown}
     asked = EditSet(tuple(edit for edit in rules if edit.name in open_ and not _is_written(stated[edit.name])))
@@ -127,10 +124,7 @@ CORRECT = "correct the file: no step masks keys or pointers"
 
 
 def remedies_without_masking(linked: LinkedData, bound: BoundEdits, broken: Sequence[str], *, localized: bool) -> str:
-    """What helps where no step masks what the broken edits read, under `mask` or after `localize`.
-
-    `localized`: whether the fewest fields have been adjusted already.
-    """
+    """What helps where no step masks what the broken edits read, under `mask` or after `localize`."""
     edits = _named(bound, broken)
     masked = [edit.name for edit in edits if _is_maskable(linked, bound, edit)]
     pointed = [edit.name for edit in edits if edit.name not in masked and _reads_pointer(linked, bound, edit)]

@@ -53,8 +53,6 @@ def write_linked_svrl(
 
     Of files that are no XML the elements are called as the levels are: ``/records/household[3]/person[2]``, the second
     person of the third household in the order of the file.
-
-    `found`: of each of these edits, in this order.
     """
     placed = placed_edits(linked, edits, found, sources)
     with SvrlWriter(stream, [edit for edit, _ in placed], None) as writer:
@@ -124,10 +122,7 @@ class EngineRules:
 
 
 def engine_rules(described: Pipeline) -> EngineRules | None:
-    """Rules of a pipeline that an engine is asked about; None: its data are no nested XML, or none is Schematron.
-
-    `described`: with levels, and with rules that have been read without a mistake.
-    """
+    """Rules of a pipeline that an engine is asked about; None: its data are no nested XML, or none is Schematron."""
     levels = _levels(described)
     schematron = [each for each in described.edits if isinstance(each, RuleFile) and each.reader.name == SCHEMATRON]
     if levels.form != "nested" or not schematron:
@@ -175,12 +170,7 @@ def validate_by_engine(
     release: Release,
     reporter: Reporter,
 ) -> tuple[Problem, ...]:
-    """Ask the engine about the written file, and write the SVRL report where one is asked for.
-
-    `stated`, `published`: edits as they were stated, and as they hold in the masked data: an engine knows the first
-    only. `released`: as it was read back. Returns one for each edit that the engine finds broken, and that is no
-    warning.
-    """
+    """Ask the engine about the written file, and write the SVRL report where one is asked for."""
     with contextlib.ExitStack() as stack:
         stream: IO[bytes] | None = None
         if described.output.svrl is not None:

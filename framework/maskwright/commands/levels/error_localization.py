@@ -92,10 +92,7 @@ def not_located(reason: str) -> Located:
 
 
 def costs_of(linked: LinkedData, weights: Mapping[str, float]) -> dict[str, float]:
-    """Cost of changing each variable of either level.
-
-    `weights`: 1 where it names no other.
-    """
+    """Cost of changing each variable of either level."""
     names = [name for level in linked for name in level.data.names]
     unknown = [Problem(unknown_name("variable", name, names)) for name in weights if name not in names]
     if unknown:
@@ -140,11 +137,7 @@ class ViolatingGroups:
         return found
 
     def located(self, costs: Mapping[str, float], workers: int | None = None) -> Iterator[LocatedGroups]:
-        """Fields to change, of groups that stand alike at a time; says of all others why not in `left_out`.
-
-        `costs`: of each variable of either level. `workers`: processes at work at the same time; by default one for
-        each processor given to this one.
-        """
+        """Fields to change, of groups that stand alike at a time; says of all others why not in `left_out`."""
         for pattern, rows in self._patterns():
             joined, cells = self._joined(pattern, rows), self._cells(pattern)
             whole = pattern.members <= MOST_MEMBERS
@@ -289,12 +282,7 @@ class CorrectedLevels:
 def corrected_levels(
     linked: LinkedData, bound: BoundEdits, weights: Mapping[str, float], workers: int | None = None
 ) -> CorrectedLevels:
-    """Locate the fields in error of groups and their members, and adjust them; all other cells stay as they are.
-
-    `linked`: whose rows agree on what is declared of their group. `weights`: how much each variable is trusted: the
-    cost of changing it. `workers`: processes that locate errors at the same time; by default one for each processor
-    given to this one.
-    """
+    """Locate the fields in error of groups and their members, and adjust them; all other cells stay as they are."""
     keys = {level.declared.key for level in linked}
     groups = ViolatingGroups(linked, bound)
     located = [_without_keys(each, keys) for each in groups.located(costs_of(linked, weights), workers)]

@@ -123,10 +123,7 @@ def masks_as_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
 def plan_group_masking(
     described: Pipeline, arrived: LoadedLevels, masked: Mapping[str, Sequence[str]], clock: Clock
 ) -> tuple[LoadedLevels, GroupMasking]:
-    """Plan the masking of whole groups, composition by composition.
-
-    `masked`: variables that the steps mask. Returns the data without groups that are left out.
-    """
+    """Plan the masking of whole groups, composition by composition."""
     top, low = arrived.linked.names
     rules = joint_rules(arrived.bound, (top, low), masked)
     first = next((name for step in described.steps for name in step.variables or masked[low] if name in masked[low]

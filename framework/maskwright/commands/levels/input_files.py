@@ -154,10 +154,7 @@ def file_of_levels(
     original: Path | None,
     reporter: Reporter,
 ) -> FileOfLevels | None:
-    """A file as one of several levels, where a pipeline says so or it is nested XML; None: it is flat.
-
-    `files`: one, or one of each level. `original`: for edits about the values that the original has.
-    """
+    """A file as one of several levels, where a pipeline says so or it is nested XML; None: it is flat."""
     data = files[0]
     declared = pipeline_levels(options, files)
     if declared is None and len(files) > 1:
@@ -189,10 +186,7 @@ def file_of_levels(
 
 
 def flat_data_of(pipeline: Path, key: str | None) -> tuple[Dataset, str]:
-    """Data of a pipeline, and the variable that names the groups.
-
-    `key`: by default the key of the upper level that the pipeline declares, or its ``cluster``.
-    """
+    """Data of a pipeline, and the variable that names the groups."""
     levels = pipeline_levels(ReadingOptions(pipeline=pipeline), ())
     if levels is not None and levels.form != "flat":
         how = "each level has its own file" if levels.form == "linked" else "records stand inside each other"

@@ -232,10 +232,7 @@ def edits_of_levels(rules: EditSet, linked: LinkedData) -> BoundEdits:
 
 
 def outcomes(linked: LinkedData, bound: BoundEdits, original: LinkedData | None = None) -> dict[str, Outcome]:
-    """Verdict of every edit on the records that it is about, by level.
-
-    `original`: whose values edits on what exists in the original are about; by default `linked`.
-    """
+    """Verdict of every edit on the records that it is about, by level."""
     found = {}
     for name in linked.names:
         data = with_linked_columns(linked, bound, name)

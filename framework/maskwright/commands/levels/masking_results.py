@@ -55,8 +55,7 @@ def with_changed_weights(
 
     The steps of the lower level get these weights as they are published, so that its own record cannot tell.
 
-    `whole`, `left`: on all groups, and on those that are left. `rows`: groups that are left, where steps of the upper
-    level took some away; shape (n,).
+    `rows`: groups that are left, where steps of the upper level took some away; shape (n,).
     """
     top, low = whole.arrived.linked.names
     if top not in rows:
@@ -85,8 +84,7 @@ def weight_doubts_across(
 ) -> Iterator[Doubt]:
     """Doubts about suppressed cells that the weights of members show, of members and of groups without weights.
 
-    `masked`: of those that are left, in their order. `rows`: groups that are left, where steps of the upper level took
-    some away; shape (n,).
+    `rows`: groups that are left, where steps of the upper level took some away; shape (n,).
     """
     top, low = masked.names
     groups = masked[low].groups
@@ -110,7 +108,6 @@ def original_doubts_across(
 ) -> Iterator[Doubt]:
     """Doubts about recoded, perturbed or suppressed categories of one level that the weights of the other tell.
 
-    `whole`, `left`: on all groups, and on those that are left. `masked`: of those that are left, in their order.
     `rows`: groups that are left, where steps of the upper level took some away; shape (n,).
     """
     top, low = masked.names
@@ -140,11 +137,7 @@ def original_doubts_across(
 
 
 def with_totals(seen: Dataset, level: Dataset, totals: Collection[str]) -> Dataset:
-    """Copy with derived totals at their places in the file.
-
-    `seen`: variables that steps see: computed columns may be among them, keys and derived totals are not. `level`: the
-    same records, with the variables of the file. `totals`: names of the variables of `level` that are put back.
-    """
+    """Copy with derived totals at their places in the file."""
     own = {each.name: each for each in seen}
     own |= {name: level[name] for name in totals}
     return replace(seen, columns=tuple(own[name] for name in dict.fromkeys((*level.names, *own)) if name in own))
@@ -200,11 +193,7 @@ def _counted_together(
 
 
 def range_notices_of_levels(planned: PlannedLevels, masked: MaskedLevels) -> tuple[str, ...]:
-    """Sentences on masked values of any level beyond the original's smallest or largest value; counts, never a value.
-
-    `planned`: of all groups that came to the steps: their values are the range. `masked`: as it is released: derived,
-    moved with others and rounded, which masking a level by itself knows nothing of.
-    """
+    """Sentences on masked values of any level beyond the original's smallest or largest value: counts alone."""
     left: dict[str, tuple[int, int]] = {}
     for level in masked.linked:
         ready = planned.ready.get(level.name)

@@ -41,10 +41,7 @@ def named_variables(measure: Measure, params: BaseModel) -> Iterator[str]:
 
 
 def names_of_group(request: MeasureRequest, linked: LinkedData, level: str) -> tuple[str, ...]:
-    """Variables of the upper level that a measure of a lower one names; none of a measure of the upper level.
-
-    `level`: on which the measure runs.
-    """
+    """Variables of the upper level that a measure of a lower one names; none of a measure of the upper level."""
     top = linked.levels[0]
     if level == top.name:
         return ()
@@ -53,10 +50,7 @@ def names_of_group(request: MeasureRequest, linked: LinkedData, level: str) -> t
 
 
 def with_group_variables(given: Measurable, of_group: Measurable | None, linked: LinkedData) -> Measurable:
-    """What a measure of members is given where it names variables of their group: these too.
-
-    `of_group`: of the groups, where steps mask them: as they are published.
-    """
+    """What a measure of members is given where it names variables of their group: these too."""
     top = linked.levels[0]
     above = {
         each.name: each for each in top.data.variables
@@ -78,8 +72,6 @@ def joined_to_groups(
 
     The original has the weight of the groups, too, where risks of members are asked for that have no weight of their
     own: who was drawn with the group stands for as many people as the group stands for groups.
-
-    `original`, `masked`: records of the level, and the levels that they stand in.
     """
     by_names: dict[tuple[tuple[str, ...], tuple[str, ...]], list[MeasureRequest]] = {}
     for each in requests:
@@ -158,11 +150,7 @@ def measures_of_levels(described: Pipeline, arrived: LoadedLevels, planned: Plan
 def requests_by_level(
     requests: Sequence[MeasureRequest], linked: LinkedData, given: Mapping[str, Measurable]
 ) -> tuple[dict[str, tuple[MeasureRequest, ...]], tuple[str, ...], list[Problem]]:
-    """Measures that run on each level; those of groups with their members are left out.
-
-    `given`: of the levels that can be measured. Returns which measure is not on which level, and why; measures that no
-    level can be measured by.
-    """
+    """Measures that run on each level; those of groups with their members are left out."""
     chosen: dict[str, tuple[MeasureRequest, ...]] = dict.fromkeys(given, ())
     notices: list[str] = []
     problems: list[Problem] = []

@@ -86,11 +86,7 @@ def rare_by_missing(
 def rare_by_strata(
     found: Sequence[JoinedGroups], planned: Callable[[JoinedGroups], ReadyRun], k: int
 ) -> list[JoinedGroups]:
-    """Groups that the strata of their plan tell apart besides: those of another stratum publish other values.
-
-    `found`: of k groups or more each. `planned`: plans the joined records of groups. Returns with what is left of a
-    composition of which fewer than k would be.
-    """
+    """Groups that the strata of their plan tell apart besides: those of another stratum publish other values."""
     waiting, apart = list(found), []
     while waiting:
         each = waiting.pop()
@@ -140,10 +136,7 @@ def _gaps(linked: LinkedData, level: str, names: Sequence[str]) -> NDArray[np.in
 
 
 def level_disclosure_doubts(linked: LinkedData, bound: BoundEdits, plans: Mapping[str, Plan]) -> Iterator[Doubt]:
-    """Doubts about variables of one level that the other shows.
-
-    `plans`: of the levels that steps mask.
-    """
+    """Doubts about variables of one level that the other shows."""
     masked = {name: {each for each in plan.changed if not plan.variables[each].as_is} for name, plan in plans.items()}
     changed = {name: masked[name] & plan.replaced for name, plan in plans.items()}
     edits = [edit for own in bound.edits.values() for edit in own]

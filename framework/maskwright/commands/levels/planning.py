@@ -212,10 +212,7 @@ def _with_unmasked(described: Pipeline, planned: PlannedLevels, reporter: Report
 
 
 def ready_level(described: Pipeline, planned: PlannedLevels, name: str, reporter: Reporter, clock: Clock) -> ReadyRun:
-    """One level as a file of its own, with the edits that its steps keep.
-
-    `planned`: of whose data the level is taken.
-    """
+    """One level as a file of its own, with the edits that its steps keep."""
     across, arrived = planned.across, planned.arrived
     derived = {each.variable for each in across.derived}
     return _ready(

@@ -176,10 +176,7 @@ class LevelFiles:
         return self.described.levels
 
     def write_data(self, arranged: ArrangedLevels) -> dict[str, Written]:
-        """Write the masked data, in the form they came in, and the map from the old keys if it is asked for.
-
-        Returns what was given to be written; of a nested file, each level as it is read.
-        """
+        """Write the masked data, in the form they came in, and the map from the old keys if it is asked for."""
         output = self.described.output
         canonical = output.numbers == "canonical"
         with self.clock("write"), stage(self.reporter, "Writing"):
@@ -223,10 +220,7 @@ class LevelFiles:
         return {f"data.{name}": (table, held[name]) for name, table in read.items()}
 
     def read_back(self, arranged: ArrangedLevels, written: dict[str, Written]) -> LinkedData:
-        """Read what was written as anyone would, compare it with what was given, and link it again.
-
-        `written`: as `write_data` gives it; of a nested file, each level. What was compared is taken out: it is let go.
-        """
+        """Read what was written as anyone would, compare it with what was given, and link it again."""
         files: dict[str, Dataset] = {}
         variables = [each for level in arranged.linked for each in level.data.variables]
         with self.clock("read back"):
@@ -249,11 +243,7 @@ class LevelFiles:
         found: Mapping[str, Outcome],
         by_engine: Collection[str] = (),
     ) -> tuple[str, ...]:
-        """Judge the written tables a second time, by other means: it has the last word.
-
-        `by_engine`: names of the edits that an engine is asked about. Returns notices about edits that have no second
-        opinion.
-        """
+        """Judge the written tables a second time, by other means: it has the last word."""
         source = self.described.output.source
         if not has_reference_reader(source):
             return ()
@@ -274,10 +264,7 @@ class LevelFiles:
         return (f"{len(alone)} of {count} edits have no second opinion: {', '.join(alone)}",) if alone else ()
 
     def write_rules(self, edits: PublishedEdits, arranged: ArrangedLevels) -> tuple[str, ...]:
-        """Write the rules that hold in the published data, where they are asked for.
-
-        Returns notices about rules that could not be written.
-        """
+        """Write the rules that hold in the published data, where they are asked for."""
         target = self.described.output.edits
         if target is None:
             return ()
@@ -290,10 +277,7 @@ class LevelFiles:
     def write_codebook(
         self, record: RunRecord, released: LinkedData, arranged: ArrangedLevels, recoded: Collection[str]
     ) -> None:
-        """Write one codebook of the variables of all levels, where one is asked for.
-
-        `arranged`: with what is declared of the variables. `recoded`: variables that are published as other categories.
-        """
+        """Write one codebook of the variables of all levels, where one is asked for."""
         target = self.described.output.codebook
         if target is None:
             return

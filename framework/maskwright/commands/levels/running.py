@@ -78,10 +78,7 @@ if TYPE_CHECKING:
 
 
 def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: Collection[str]) -> RunRecord:
-    """Run a pipeline on data of several levels.
-
-    `private`: outputs that only their owner may read.
-    """
+    """Run a pipeline on data of several levels."""
     arrived = load_levels(described, reporter, clock)
     engine = engine_rules(described)
     planned = plan_levels(described, arrived, reporter, clock)

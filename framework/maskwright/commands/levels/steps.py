@@ -57,10 +57,7 @@ class LevelSteps:
 
 
 def steps_of_level(steps: Sequence[Step], level: Level, linked: LinkedData) -> LevelSteps:
-    """Those of the steps that name variables of a level, and only these variables.
-
-    `linked`: of which it is a level.
-    """
+    """Those of the steps that name variables of a level, and only these variables."""
     known = {variable.name: variable for variable in maskable(level)}
     elsewhere = {name for other in linked for name in other.data.names if name not in level.data}
     found, numbers = [], []

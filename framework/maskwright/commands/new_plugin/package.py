@@ -131,11 +131,7 @@ _FOLDER_MODE = 0o777
 
 
 def write_plugin_package(folder: Path, name: str, kind: str = "method") -> tuple[Path, tuple[str, ...]]:
-    """Write a package that offers one plugin, with tests that pass.
-
-    `folder`: in which a folder of the package's name is made. `name`: of the package, and so of the plugin. Returns the
-    folder that was made; names of the files in it.
-    """
+    """Write a package that offers one plugin, with tests that pass."""
     names = plugin_names(name, kind)
     target = folder / names.distribution
     if target.exists() or target.is_symlink():

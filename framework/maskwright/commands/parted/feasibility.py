@@ -137,10 +137,7 @@ def _of_categories(plan: Plan) -> Iterator[Problem]:
 
 
 def dropped_notices(before: Pipeline, after: Pipeline) -> tuple[str, ...]:
-    """Say which of the usual measures, that nobody asked for, are not computed.
-
-    `before`, `after`: as `refuse_plan` was given it, and as it gave it back.
-    """
+    """Say which of the usual measures, that nobody asked for, are not computed."""
     kept = {each.label for each in after.measures}
     return tuple(
         f"{each.label} is not computed, which nobody asked for: {refused_measure(each)}"
@@ -156,10 +153,7 @@ HINT = (
 
 
 def costs_of_parted_plan(request: Pipeline, plan: Plan, variables: int, records: int, part: int | None = None) -> Costs:
-    """Expected costs of a run over parts.
-
-    `part`: records of the largest part; left out, as many as a block has.
-    """
+    """Expected costs of a run over parts."""
     block = request.execution.block_size or BLOCK_SIZE
     largest = min(max(part or block, _records_of_file(request)), records)
     shape = Shape(records, variables, largest, block, sample_size(request, records), request.execution.at_once)
@@ -198,10 +192,7 @@ def refuse_unscannable(request: Pipeline, parts: Parts) -> None:
 
 
 def refuse_too_large_parts(request: Pipeline, plan: Plan, parts: Parts, scratch: Path) -> None:
-    """Refuse a run that is expected to need more memory than its workers have, or more room on the way than is left.
-
-    `scratch`: what is there already counts as room.
-    """
+    """Refuse a run that is expected to need more memory than its workers have, or more room on the way than is left."""
     largest = max(parts, key=lambda each: each.records)
     costs = costs_of_parted_plan(request, plan, len(parts.schema or ()), parts.records, largest.records)
     _refuse(costs.peak, worker_limit(request, costs), request, largest.name)

@@ -119,10 +119,7 @@ FEW = 30
 
 
 def finish(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
-    """Finish one part; a task.
-
-    `folder`: gets the masked files, ``finished`` (a `FinishedPart`), and ``kN`` of each set of classes.
-    """
+    """Finish one part; a task."""
     sheet: TaskSettings = told.read()
     task: Finish = about.read()
     part, first = sheet.part_of(key)
@@ -215,11 +212,7 @@ def _range(masked: Dataset, name: str) -> list[float] | None:
 def validated(
     folder: Path, sheet: TaskSettings, task: Finish, masked: Dataset, *, reported: bool
 ) -> tuple[Outcome, tuple[str, ...]]:
-    """Verdicts on what a task wrote, and the edits that have no second opinion.
-
-    `reported`: whether these are the files that are released: then the folder gets a share of the report, where one is
-    asked for.
-    """
+    """Verdicts on what a task wrote, and the edits that have no second opinion."""
     pipeline, masking = sheet.pipeline, task.masking
     source = written_part(folder, pipeline, ())
     known = {each.variable.name: each.variable for each in task.published.values()}
@@ -279,10 +272,7 @@ class Finished:
 
 
 def added_up(parts: Iterable[tuple[int, FinishedPart]]) -> Finished:
-    """What was found of all parts.
-
-    `parts`: in order; at least one.
-    """
+    """What was found of all parts."""
     outcomes: list[tuple[int, Outcome]] = []
     unchanged: list[tuple[UnchangedCells, NDArray[np.float64]]] = []
     doubts: dict[tuple[str, str], Doubt] = {}

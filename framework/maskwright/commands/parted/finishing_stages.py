@@ -170,10 +170,7 @@ def _donors(run: PartedRun, units: Sequence[int]) -> dict[int, Donors]:
 
 
 def _changed(facts: Iterable[Mapping[str, Any]], *, if_any: bool) -> frozenset[str]:
-    """Masked columns that some parts have as they were written, and others not.
-
-    `if_any`: whether parts will change once more: then no part's column may stay as it was written.
-    """
+    """Masked columns that some parts have as they were written, and others not."""
     kept: set[str] = set()
     others: set[str] = set()
     for each in facts:

@@ -63,11 +63,7 @@ def partial_measures(
     plan: Plan,
     asked: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """Facts of one part, by label.
-
-    `original`, `released`: the part, and what was read back, in the terms of the whole file. `asked`: what measures ask
-    in this round; empty in the first.
-    """
+    """Facts of one part, by label."""
     comparison, found = _comparison(original, released, plan), {}
     for request in requests:
         merging = request.measure.merging
@@ -126,10 +122,7 @@ class Round:
 
 
 def measure_again(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
-    """Measure one part in a further round; a task.
-
-    `folder`: gets ``rN`` of each measure that rows are taken for, the N-th of the round.
-    """
+    """Measure one part in a further round; a task."""
     sheet, task = told.read(), about.read()
     original, first = sheet.records_of(key)
     if original is None:
@@ -155,8 +148,7 @@ def measure_again(told: Stored, about: Stored, folder: Path, key: str) -> Mappin
 def count_rows(about: Stored, folders: tuple[str, ...], folder: Path, key: str) -> Mapping[str, object]:  # noqa: ARG001
     """Say what the rows of one measure are that go to one task; a task.
 
-    `folders`: of the parts that rows were taken from; "" for one without records. `key`: position of the measure in the
-    round, and of the task: ``2-17``.
+    `key`: position of the measure in the round, and of the task: ``2-17``.
     """
     task = about.read()
     at, share = (int(each) for each in key.split("-"))
@@ -169,10 +161,7 @@ def count_rows(about: Stored, folders: tuple[str, ...], folder: Path, key: str) 
 def merged_measure(
     request: MeasureRequest, facts: Sequence[Mapping[str, Any]], asked: Mapping[str, Any] | None, plan: Plan
 ) -> Measurement | Further:
-    """What a measure says of all parts, or what it asks of them.
-
-    `asked`: in the round that gave these facts.
-    """
+    """What a measure says of all parts, or what it asks of them."""
     merging = request.measure.merging
     assert merging is not None
     found = merging.merged(facts, request.params, asked)

@@ -76,9 +76,8 @@ class Joining:
 def joined_files(pieces: Sequence[tuple[str, str, int]], ending: str, most: int | None) -> tuple[JoinedFile, ...]:
     """Files that the pieces of all parts make, in the order of their names.
 
-    `pieces`: in the order of the parts; those of one name belong together. `ending`: of the names of files. `most`:
-    records of a file; if there are more of one name, they are cut into ``part-1``, ``part-2`` and so on. None: each
-    name is one file.
+    `most`: records of a file; if there are more of one name, they are cut into ``part-1``, ``part-2`` and so on. None:
+    each name is one file.
     """
     of_name: dict[str, list[tuple[str, int]]] = {}
     for name, path, records in pieces:
@@ -98,10 +97,7 @@ def joined_files(pieces: Sequence[tuple[str, str, int]], ending: str, most: int 
 
 
 def join(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
-    """Write one file; a task.
-
-    `folder`: gets the file, and ``finished`` (an `Outcome`).
-    """
+    """Write one file; a task."""
     sheet: TaskSettings = told.read()
     task: Joining = about.read()
     file = task.files[int(key)]
@@ -128,11 +124,7 @@ def join(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, ob
 
 
 def join_parts(run: PartedRun, told: Stored, finish: Finish, masked: Dataset) -> list[tuple[int, Outcome]]:
-    """Write the files that hold records of several parts: verdicts on each, and the number of its first record.
-
-    `run`: whose parts are finished: from here on, these files are. `masked`: variables of the published file, without
-    records.
-    """
+    """Write the files that hold records of several parts: verdicts on each, and the number of its first record."""
     output = run.pipeline.output
     pieces = [
         (name, str(run.scratch / run.finished / receipt.key / name_of(run.pipeline, name)), records)
@@ -178,10 +170,7 @@ def write_rules(run: PartedRun, release: Release, result: MaskingResult, layout:
 
 
 def gather(run: PartedRun, release: Release, variables: Sequence[Variable]) -> None:
-    """Move the finished files into the release, each as it was validated, and write the manifest of a folder.
-
-    `variables`: columns of the masked data, in order.
-    """
+    """Move the finished files into the release, each as it was validated, and write the manifest of a folder."""
     output, target = run.pipeline.output, release.temporary("data")
     facts: list[dict[str, Any]] = []
     for receipt in run.done[run.published]:

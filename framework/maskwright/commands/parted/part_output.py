@@ -39,10 +39,7 @@ def name_of(pipeline: Pipeline, written: str) -> str:
 
 
 def arranged(masked: Dataset, original: Dataset, pipeline: Pipeline, first: int) -> Dataset:
-    """Records in the order of the files that they are written into; `origin` says where in the part they stand.
-
-    `masked`, `original`: of one part; its layout says which. `first`: number of its first record.
-    """
+    """Records in the order of the files that they are written into; `origin` says where in the part they stand."""
     released = Arranged(masked, is_shuffled=False, old=Dataset(()))
     return in_parts(released, original, pipeline.output, pipeline.data.source.suffixes, first).data
 
@@ -54,11 +51,7 @@ def write_part(
     folder: Path,
     changed: Collection[str] = (),
 ) -> Mapping[str, Any]:
-    """Write what is published of a part; the columns that are as the original holds them.
-
-    `folder`: of the task: gets the files in `PUBLISHED`, and `ORDER`. `changed`: columns that are masked in other
-    parts, if not in this one.
-    """
+    """Write what is published of a part; the columns that are as the original holds them."""
     target = folder / name_of(pipeline, "")
     target.parent.mkdir(mode=0o700)
     if published.origin is not None:
@@ -77,18 +70,12 @@ def written_files(published: Dataset, pipeline: Pipeline) -> list[list[object]]:
 
 
 def written_part(folder: Path, pipeline: Pipeline, variables: Sequence[Variable]) -> DataSource:
-    """What was written of a part, as anyone would read it.
-
-    `folder`: of the task that wrote it.
-    """
+    """What was written of a part, as anyone would read it."""
     return replace(written_file(folder / name_of(pipeline, ""), pipeline, variables), source=_source(pipeline))
 
 
 def in_order_of_part(released: Dataset, folder: Path) -> Dataset:
-    """Records that were read back, in the order of the part.
-
-    `folder`: of the task that wrote it.
-    """
+    """Records that were read back, in the order of the part."""
     if not (folder / ORDER).with_suffix(ENDING).exists():
         return replace(released, origin=None)
     order = spilled(folder / ORDER, 0, 1)["row"].astype(np.int64)

@@ -177,10 +177,7 @@ def unchanged_facts(
 
 
 def unchanged_doubts(plan: Plan, group: int, told: Iterable[Mapping[str, list[Any]]]) -> Iterator[Doubt]:
-    """Doubts about the variables of a group that its step left as they were.
-
-    `told`: what `unchanged_facts` gave, task by task.
-    """
+    """Doubts about the variables of a group that its step left as they were."""
     counted: dict[str, list[Any]] = {}
     for facts in told:
         for name, (total, same, extremes) in facts.items():
@@ -247,10 +244,7 @@ class DriftTotals:
 
 
 def drift_of_sums(before: Iterable[Sums], after: Iterable[Sums], names: Sequence[str], records: int) -> Drift | None:
-    """Largest shift of a mean and of a covariance, as `maskwright.masking.adjusting.adjustment_loss.drift_of` has it.
-
-    `before`, `after`: as `drift_sums` gives them, in the order of the parts.
-    """
+    """Largest shift of a mean and of a covariance, as `adjustment_loss.drift_of` has it."""
     if not names or not records:
         return None
     old, new = _added(before), _added(after)
@@ -323,9 +317,7 @@ def count_classes(
 ) -> Mapping[str, object]:
     """Count the classes of one share of the hashes; a task.
 
-    `folders`: of the finished parts; "" for one without records. `least`: for each set of variables, the size that its
-    classes should have. `key`: set of variables, and share: ``2-17``. Returns ``smallest`` class, null without any, and
-    records ``below`` the size.
+    `key`: set of variables, and share: ``2-17``.
     """
     from pathlib import Path as FilePath
 

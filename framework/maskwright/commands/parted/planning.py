@@ -73,10 +73,7 @@ class ScannedFile:
 
 
 def scanned_file(shares: Sequence[tuple[str, int, ScannedPart]]) -> ScannedFile:
-    """What all parts say together.
-
-    `shares`: in order, parts without records left out.
-    """
+    """What all parts say together."""
     variables = whole_variables((name, each.variables) for name, _, each in shares)
     scanned = [each for _, _, each in shares]
     sample = stacked([in_file_terms(each.sample, variables) for each in scanned])

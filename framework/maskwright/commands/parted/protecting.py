@@ -59,10 +59,7 @@ class Masking:
     terms: PublishedTerms | None = None
 
     def in_terms_of(self, shown: Mapping[str, WholeVariable], original: Mapping[str, WholeVariable]) -> Masking:
-        """The same with edits on recoded variables as they hold of what is published of these.
-
-        `shown`: variables as the steps so far publish them.
-        """
+        """The same with edits on recoded variables as they hold of what is published of these."""
         context = replace(self.context(empty(original)), edits=self.edits, terms=self.terms)
         found = in_published_terms(context, empty(shown))
         return replace(self, plan=found.plan, edits=found.edits, terms=found.terms)
@@ -93,10 +90,7 @@ class BlockMasking:
 
 
 def protect_block(about: Stored, folder: Path, key: str) -> Mapping[str, object]:
-    """Mask one block; a task.
-
-    `folder`: gets ``masked``: row and masked values, sorted by part.
-    """
+    """Mask one block; a task."""
     from pathlib import Path as FilePath
 
     task = about.read()
@@ -135,10 +129,7 @@ class PartMasking:
     gathered: Mapping[int, Gathered] | None = None
 
     def context(self, data: Dataset, first: int) -> MaskingContext:
-        """Context of the records of a part, which draw what they do in memory.
-
-        `first`: number of the first record.
-        """
+        """Context of the records of a part, which draw what they do in memory."""
         # Random numbers are those of the records, whatever part they stand in: they bear the names of a run in memory.
         whole = replace(self.masking.whole, first=first)
         context = self.masking.context(data)
@@ -157,10 +148,7 @@ GATHERED = "gathered"
 
 
 def gather_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
-    """Have the records of one part say what the method of a step asks of all; a task.
-
-    `folder`: gets ``gathered``: a mapping by stratum.
-    """
+    """Have the records of one part say what the method of a step asks of all; a task."""
     sheet, task = told.read(), about.read()
     original, first = sheet.records_of(key)
     if original is None:

@@ -58,10 +58,7 @@ class TaskResults:
 
 
 def masking_result(told: TaskResults, plan: Plan, edits: EditSet, terms: PublishedTerms | None = None) -> MaskingResult:
-    """Result of masking, without records.
-
-    `edits`: those that hold in the published file. `terms`: in which the edits on recoded variables are said.
-    """
+    """Result of masking, without records."""
     units = [UnitTotals(unit) for unit in plan.units]
     for facts in [*(each for group in told.groups for each in group), *told.parts]:
         for each in facts.get("units", ()):
@@ -217,8 +214,6 @@ def class_sets(plan: Plan, masked: Dataset, records: int) -> tuple[list[tuple[st
     """Sets of variables whose classes are counted, the size asked of each, and what puts the counts together.
 
     As `maskwright.masking.guarantees.smallest_classes` has them.
-
-    `masked`: variables of the published file.
     """
     groups: list[dict[str, Any]] = []
     for group in plan.groups:

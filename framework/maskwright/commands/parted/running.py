@@ -63,11 +63,7 @@ from maskwright.commands.parted.masking_stages import mask_groups
 def run_parted(
     described: Pipeline, reporter: Reporter, clock: Clock, private: frozenset[str], *, resume: bool = False
 ) -> RunRecord:
-    """Run a pipeline over parts; the record of what was released.
-
-    `private`: outputs for their owner only. `resume`: whether to go on from what an earlier run of the same pipeline
-    has finished.
-    """
+    """Run a pipeline over parts; the record of what was released."""
     chosen = described.engine
     assert chosen is not None
     refuse_request(described)
@@ -91,10 +87,7 @@ def run_parted(
 
 
 def plan_parted(described: Pipeline, reporter: Reporter, assume_records: int | None = None) -> dict[str, Any]:
-    """Plan of a run over parts, as ``maskwright plan --json`` prints it.
-
-    `assume_records`: records that expected memory and time are said of, in parts as large as the largest one.
-    """
+    """Plan of a run over parts, as ``maskwright plan --json`` prints it."""
     chosen = described.engine
     assert chosen is not None
     refuse_request(described)

@@ -64,7 +64,7 @@ def spilled(path: Path, first: int, last: int) -> dict[str, NDArray[np.generic]]
 def gathered(paths: Sequence[Path], first: int, last: int) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
     """Columns of the records of readers `first` to `last` - 1 in several files, one file after the other.
 
-    `paths`: at least one; all with the same columns. Returns records of each file; shape (n,).
+    Returns records of each file; shape (n,).
     """
     pieces, counts = [], []
     kind = np.dtype([])
@@ -103,10 +103,7 @@ def private_file(path: Path) -> IO[bytes]:
 def arrays_of(
     data: Dataset, names: Sequence[str], known: Mapping[str, WholeVariable]
 ) -> dict[str, NDArray[np.generic]]:
-    """Values, and codes of missing cells where the whole file says how any are written, of these variables.
-
-    `data`: in the terms of the whole file.
-    """
+    """Values, and codes of missing cells where the whole file says how any are written, of these variables."""
     found: dict[str, NDArray[np.generic]] = {}
     for name in names:
         column = data[name]
@@ -164,10 +161,7 @@ class MaskedGroup:
 
 
 def with_masked(data: Dataset, groups: Sequence[MaskedGroup], position: int) -> tuple[Dataset, Dataset]:
-    """A part with what the methods of the steps made of it, and with that adjusted where it was with the clusters.
-
-    `groups`: in the order of the plan.
-    """
+    """A part with what the methods of the steps made of it, and with that adjusted where it was with the clusters."""
     protected = adjusted = data
     for group in groups:
         found = group.of_part(position, len(data))
@@ -206,10 +200,7 @@ class Shuffle:
 
 
 def shuffle(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
-    """Sort the records of one part by leaf, for each variable group; a task.
-
-    `folder`: gets ``gN.records`` of each group.
-    """
+    """Sort the records of one part by leaf, for each variable group; a task."""
     sheet, task = told.read(), about.read()
     original, first = sheet.records_of(key)
     if original is None:

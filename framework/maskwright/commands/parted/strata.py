@@ -71,9 +71,8 @@ def distinct_rows(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[
 def survey(told: Stored, conditions: tuple[Conditions, ...], folder: Path, key: str) -> Mapping[str, object]:  # noqa: ARG001
     """Count the combinations of conditions of one part; a task.
 
-    `told`: a `Sheet` with the variables of the whole file. `conditions`: of the groups that are cut. Returns
-    ``groups``: for each of them its combinations: codes, records, and for each variable its sum, in hexadecimal units
-    of 2^-1074, and its cells with a value.
+    Returns ``groups``: for each of them its combinations: codes, records, and for each variable its sum, in hexadecimal
+    units of 2^-1074, and its cells with a value.
     """
     sheet = told.read()
     data, _ = sheet.records_of(key)
@@ -114,10 +113,7 @@ class Combinations:
     def strata(
         self, group: Group, cuts: Sequence[Cut], scale: Sequence[float], least: int
     ) -> tuple[Strata, dict[tuple[int, ...], int], list[int]]:
-        """Strata with at least so many records, the stratum of each combination, and the records of each stratum.
-
-        `cuts`: of some records: they say what codes mean. `scale`: standard deviations of the group's variables.
-        """
+        """Strata with at least so many records, the stratum of each combination, and the records of each stratum."""
         ordered = sorted(self._found)
         sizes = np.array([self._found[codes][0] for codes in ordered], dtype=np.int64)
         if int(sizes.sum()) < least:
@@ -237,8 +233,7 @@ def cut_of_group(
 ) -> GroupCut:
     """Cut each stratum into as many leaves as it needs blocks.
 
-    `records`: of each stratum in the whole file. `hashes`: of the sampled records; shape (m,). `center`, `scale`: shape
-    (g,).
+    `hashes`: of the sampled records; shape (m,). `center`, `scale`: shape (g,).
     """
     whole = GroupCut(group, conditions, stratum_of, (), center, scale)
     strata, points = strata_of(conditions, stratum_of, sample), whole.points(sample)

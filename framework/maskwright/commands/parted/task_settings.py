@@ -65,10 +65,7 @@ class WholeVariable:
 
 
 def whole_variables(shares: Iterable[tuple[str, Sequence[WholeVariable]]]) -> dict[str, WholeVariable]:
-    """Variables of a file from those of its parts.
-
-    `shares`: in order; parts with records.
-    """
+    """Variables of a file from those of its parts."""
     whole: dict[str, WholeVariable] = {}
     first = ""
     for name, variables in shares:
@@ -107,10 +104,7 @@ def _together(one: WholeVariable, other: WholeVariable, name: str, first: str) -
 
 
 def as_published(known: Mapping[str, WholeVariable], published: Iterable[Variable]) -> dict[str, WholeVariable]:
-    """Variables of the whole file with those that steps publish as others.
-
-    `published`: what became of some of them.
-    """
+    """Variables of the whole file with those that steps publish as others."""
     found = dict(known)
     for variable in published:
         found[variable.name] = replace(found[variable.name], variable=variable)

@@ -46,10 +46,7 @@ class BackgroundTask(Generic[Found]):
         self.share = share
 
     def awaited(self, reporter: Reporter) -> Found:
-        """Wait for the result.
-
-        `reporter`: told how far it is.
-        """
+        """Wait for the result."""
         with stage(reporter, self.title) as progress:
             while wait([self.done], SHOWN_EVERY).not_done:
                 progress(min(self.share, LAST_SHOWN))
@@ -58,10 +55,7 @@ class BackgroundTask(Generic[Found]):
 
 @contextmanager
 def background_task(work: Callable[[Progress], Found], title: str) -> Iterator[BackgroundTask[Found]]:
-    """Do work in a thread while the body does other work; at the end of the body the thread has ended.
-
-    `work`: given a `Progress`. Where the body ends with an error, it is ended at the next word on how far it is.
-    """
+    """Do work in a thread while the body does other work; at the end of the body the thread has ended."""
     going_on = BackgroundTask[Found](title)
     with ThreadPoolExecutor(1) as pool:
         going_on.done = pool.submit(in_this_context(work), going_on.tell)

@@ -44,13 +44,7 @@ def about_unpublished(edits: EditSet, identifiers: Collection[str]) -> tuple[Edi
 def check_unpublished(
     request: MaskingRequest, whole: Dataset, edits: EditSet, identifiers: Collection[str]
 ) -> tuple[NDArray[np.int64] | None, tuple[str, ...], tuple[EditOutcome, ...]]:
-    """Check the original against edits that read identifiers.
-
-    `request`: says what is done with records that violate an edit. They are left out or stop the run like those of any
-    other edit; they cannot be adjusted or mended, since what the edit reads is not in the release. `whole`: the
-    original, with those identifiers. Returns positions of the records that are kept; None: all are; Notices: one for
-    each edit; those of the edits that are violated.
-    """
+    """Check the original against edits that read identifiers."""
     if not len(edits):
         return None, (), ()
     stated = with_dates(edits, whole.variables)
@@ -116,10 +110,7 @@ def is_many(some: int, of: int) -> bool:
 
 
 def dropped_doubts(lost: int, of: int, what: str, broken: Iterable[EditOutcome]) -> Iterator[Doubt]:
-    """A doubt where a large part of the file is left out.
-
-    `lost`, `of`: records that are left out, and those of the original. `what`: ``records``, or what they are called.
-    """
+    """A doubt where a large part of the file is left out."""
     if not is_many(lost, of):
         return
     worst = sorted(broken, key=lambda each: -each.violations)

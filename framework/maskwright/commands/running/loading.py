@@ -102,11 +102,7 @@ class CheckedInput:
 def load_input(
     request: MaskingRequest, reporter: Reporter, clock: Clock | None = None, *, thorough: bool = True
 ) -> CheckedInput:
-    """Read data and edits, and check the original: all that does not depend on the steps.
-
-    `request`: of a pipeline file or of a call. `thorough`: whether the edits are analysed for what is worth a notice,
-    besides what stops a run.
-    """
+    """Read data and edits, and check the original: all that does not depend on the steps."""
     timed = clock or Clock()
     original, rules, identifiers, keys, whole = _read(request, reporter, timed)
     came = len(original)

@@ -16,9 +16,9 @@ from maskwright.foundation.release_outcomes import PlanRefused
 from maskwright.masking.protecting.processes import refuse_unsendable
 from maskwright.masking.suppressing.inference_findings import order_doubts
 from maskwright.pipeline.execution_section import choice_notices
-from maskwright.pipeline.file_model import kind_called
 from maskwright.pipeline.resolved import DataInMemory, Pipeline
 from maskwright.pipeline.variable_names import in_order
+from maskwright.pipeline.waivers import kind_called
 from maskwright.planning.applicable_edits import refuse_contradictions
 from maskwright.planning.make_plan import make_plan
 from maskwright.planning.recoded_edits import (
@@ -159,10 +159,7 @@ def prepare(
     thorough: bool = True,
     computed: Collection[str] = (),
 ) -> ReadyRun:
-    """Read data and edits, check the original, make the plan.
-
-    `computed`: columns that edits read and that are not published.
-    """
+    """Read data and edits, check the original, make the plan."""
     timed = clock or Clock()
     refuse_steps(request)
     refuse_unreadable(request)
@@ -314,10 +311,7 @@ def _refuse_unwritable(request: MaskingRequest, arrived: CheckedInput) -> None:
 
 
 def apply_plan_checks(described: Pipeline, plan: Mapping[str, Any], reporter: Reporter) -> None:
-    """Tell what the checks of a pipeline warn of, and stop where one refuses.
-
-    `plan`: as ``maskwright plan --json`` prints it.
-    """
+    """Tell what the checks of a pipeline warn of, and stop where one refuses."""
     found = list(_findings(described, plan))
     for name, each in found:
         if not each.refuses:
@@ -336,10 +330,7 @@ def plan_findings(described: Pipeline, plan: Mapping[str, Any]) -> list[dict[str
 
 
 def plan_for_checks(described: Pipeline, plan: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a check is given: the plan, and of the pipeline what is no part of it; nothing in it can be changed.
-
-    `plan`: as ``maskwright plan --json`` prints it.
-    """
+    """What a check is given: the plan, and of the pipeline what is no part of it; nothing in it can be changed."""
     settings = {
         "measure": [each.label for each in described.measures],
         "thresholds": dict(described.thresholds),

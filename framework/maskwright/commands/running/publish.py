@@ -56,11 +56,7 @@ def _composed(pipeline: Pipeline, record: RunRecord) -> Iterator[SectionRecord]:
 def refuse_release(
     pipeline: Pipeline, result: MaskingResult, outcome: Outcome, record: RunRecord, judgement: ReleaseDecision
 ) -> None:
-    """Stop the release when an edit is violated, a threshold missed, or a doubt open: all are told at once.
-
-    `pipeline`: its thresholds and the names of its output files. `outcome`: of the file as it was read back. `record`:
-    its measures are compared with the thresholds. `judgement`: of all doubts of the run.
-    """
+    """Stop the release when an edit is violated, a threshold missed, or a doubt open: all are told at once."""
     broken = list(_violated_edits(result, outcome))
     log_waived(judgement)
     refuse_results(pipeline, broken, pipeline.measures, record, judgement)
@@ -73,11 +69,7 @@ def refuse_results(
     record: RunRecord,
     judgement: ReleaseDecision,
 ) -> None:
-    """Stop the release for edits that do not hold, and for what else there is a reason for.
-
-    `broken`: one for each violated edit of severity error. `measures`: whose values in the record are compared with the
-    thresholds.
-    """
+    """Stop the release for edits that do not hold, and for what else there is a reason for."""
     missed = list(_missed_thresholds(measures, record))
     reasons = [*broken, *missed, *judgement.problems]
     _log_open(judgement)
@@ -128,11 +120,7 @@ def write_release_codebook(
     variables: tuple[Variable, ...],
     recoded: Collection[str],
 ) -> None:
-    """Write the codebook of the masked data, where one is asked for.
-
-    `released`: of the masked file as it was read back. `variables`: what is known of the variables that it holds.
-    `recoded`: variables that are published as other categories than they had.
-    """
+    """Write the codebook of the masked data, where one is asked for."""
     target = pipeline.output.codebook
     if target is None:
         return
@@ -147,10 +135,7 @@ def write_release_codebook(
 
 
 def publish(run: PipelineRun, record: RunRecord, found: Mapping[str, Measurement]) -> RunRecord:
-    """Write reports and records, move every file into place, and return the record as it is then.
-
-    `found`: contributions of records are in the confidential record's file only: reports and the caller never get them.
-    """
+    """Write reports and records, move every file into place, and return the record as it is then."""
     with run.clock("publish"):
         record = publish_record(run.release, run.pipeline, record, contributions(run.pipeline.measures, found))
     return record.model_copy(update={"seconds": dict(run.clock.seconds)})
@@ -162,10 +147,7 @@ def publish_record(
     record: RunRecord,
     per_record: dict[str, tuple[float | None, ...]] | None = None,
 ) -> RunRecord:
-    """Write reports and records, and move every file into place; the record as it is then.
-
-    `per_record`: contributions of records: they stand in the confidential record's file only.
-    """
+    """Write reports and records, and move every file into place; the record as it is then."""
     require_every_step_run(pipeline.steps, record)
     record = with_sections(pipeline, record)
     record = _written_about(release, pipeline, record, per_record or {})

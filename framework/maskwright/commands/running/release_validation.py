@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def check_round_trip(file: DataSource, meant: Dataset, held: Mapping[str, Any], progress: Progress) -> Dataset:
     """Read a written file once, and stop unless it holds what was meant: what is measured from here on is that file.
 
-    `meant`: that was given to its source. `held`: as `write_dataset` gives it; shape (n,).
+    `held`: as `write_dataset` gives it; shape (n,).
     """
     try:
         read = load(file, progress, identifiers=True, may_lack="anything")
@@ -97,9 +97,6 @@ def last_doubts(
     """Doubts about the released file: variables that are as they were, and classes smaller than promised.
 
     Every release of data in memory is counted here, after the last cell went.
-
-    `released`: as it was read back; `origin` pairs its records with those of the original. Classes are counted in its
-    households, else in those of the original.
     """
     if released.households is None and original.households is not None:
         origin = slice(None) if released.origin is None else rows_of(original, released)

@@ -114,10 +114,7 @@ class Described:
 
 
 def declaration(described: Described, problems: list[Problem]) -> VariableDeclaration | None:
-    """Declaration of a variable; None where something is wrong with it.
-
-    `problems`: every mistake is added to it.
-    """
+    """Declaration of a variable; None where something is wrong with it."""
     before = len(problems)
     described.codes = _with_meanings(described.codes)
     problems.extend(_listed_twice(described))

@@ -74,10 +74,7 @@ _CATEGORIES = ("nominal", "ordinal")
 
 
 def write_codebook(path: Path, codebook: PublishedCodebook, *, as_table: bool) -> None:
-    """Write a codebook.
-
-    `as_table`: CSV rather than DDI Codebook.
-    """
+    """Write a codebook."""
     if as_table:
         _write_table(path, codebook)
     else:

@@ -40,10 +40,7 @@ MONDAY = 4
 
 
 def with_hierarchy(column: Column, declared: HierarchyDeclaration | None) -> Column:
-    """Column whose variable has the hierarchy that is declared of it.
-
-    `declared`: a file is read already (`table`).
-    """
+    """Column whose variable has the hierarchy that is declared of it."""
     if declared is None:
         return column
     variable, present = column.variable, ~column.missing

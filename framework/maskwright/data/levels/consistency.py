@@ -46,11 +46,7 @@ def unknown_names(
     elsewhere: Mapping[str, Collection[str]] | None = None,
     places_of: LevelPlaces = NO_PLACES,
 ) -> Iterator[Problem]:
-    """Variables that a level names and its file does not have.
-
-    `names`: of the variables of the file. `file`: None: there is only one. `elsewhere`: variables of the other level,
-    which may have what this one lacks.
-    """
+    """Variables that a level names and its file does not have."""
     for each in dict.fromkeys(declared.stated_names):
         if each in names:
             continue
@@ -133,7 +129,7 @@ def orphans(
 ) -> Iterator[Problem]:
     """Records of the lower level whose key of the upper level no record there has.
 
-    `alone`: of the lower level; shape (n,). `keys`: the upper level's key, above and below.
+    `alone`: of the lower level; shape (n,).
     """
     rows = np.flatnonzero(alone)
     if not len(rows):
@@ -217,9 +213,6 @@ def constant_within_groups(linked: LinkedData) -> dict[str, Agreement]:
 
     Of a column in which nearly everybody has the same value, equal members say nothing: counted is how many groups
     would differ if the values of the groups' first members were dealt anew to two members of each.
-
-    `linked`: keys and pointers are left out. Returns in the order of the file. A missing cell beside a known one
-    differs, and one missing code beside another.
     """
     low = linked.levels[1]
     assert low.groups is not None

@@ -34,11 +34,7 @@ if TYPE_CHECKING:
 
 
 def levels_of_flat(data: Dataset, declared: Mapping[str, LevelDeclaration], file: str = "the data") -> LinkedData:
-    """Levels of one flat file, whose rows are records of the lowest level.
-
-    `data`: of all variables, keys included. `declared`: two levels, the top first. Returns variables of the upper level
-    are those of each group's first row; `variations` finds the others.
-    """
+    """Levels of one flat file, whose rows are records of the lowest level."""
     top, bottom = declared
     upper, lower = declared[top], declared[bottom]
     own = variables_of_levels(data.names, declared, (top, bottom))
@@ -67,10 +63,7 @@ def levels_of_flat(data: Dataset, declared: Mapping[str, LevelDeclaration], file
 def linked_levels(
     data: Mapping[str, Dataset], declared: Mapping[str, LevelDeclaration], files: Mapping[str, str]
 ) -> LinkedData:
-    """Levels of which each has its own records, linked by the key of the upper level.
-
-    `data`: the lower level holds the key of the upper one too. `declared`: two levels, the top first.
-    """
+    """Levels of which each has its own records, linked by the key of the upper level."""
     top, bottom = declared
     upper, lower = declared[top], declared[bottom]
     head, body = data[top], data[bottom]
@@ -123,10 +116,7 @@ def unknown_of_files(
     files: Mapping[str, str],
     places_of: Mapping[str, LevelPlaces] | None = None,
 ) -> list[Problem]:
-    """A problem for each variable that a level names and that its own file does not have.
-
-    `declared`: two levels, the top first. `names`: of the variables of its file.
-    """
+    """A problem for each variable that a level names and that its own file does not have."""
     top, bottom = declared
     said = places_of or {}
     unknown = [
@@ -206,10 +196,7 @@ def _most_frequent(groups: NDArray[np.int64], codes: NDArray[np.int64], rows: ND
 def variables_of_levels(
     names: Sequence[str], declared: Mapping[str, LevelDeclaration], pair: tuple[str, str]
 ) -> dict[str, tuple[str, ...]]:
-    """Variables of each level of a flat file, keys included.
-
-    `names`: of the variables of the file. `pair`: names of the levels, the top first.
-    """
+    """Variables of each level of a flat file, keys included."""
     top, bottom = pair
     problems = [problem for name, level in declared.items() for problem in unknown_names(name, level, names)]
     claimed = [{level.key, *level.pointers, *(level.variables or ())} for level in declared.values()]

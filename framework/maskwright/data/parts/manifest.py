@@ -22,7 +22,7 @@ def write_manifest(
 ) -> None:
     """Write ``_manifest.json``: parts in order with records, bytes and SHA-256 of each, and the columns.
 
-    `parts`: ``name``, ``records``, ``bytes``, ``sha256`` of each. `file_format`: name of the source that wrote them.
+    `parts`: ``name``, ``records``, ``bytes``, ``sha256`` of each.
     """
     content = {
         "written_by": WRITTEN_BY,

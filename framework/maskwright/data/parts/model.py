@@ -63,10 +63,7 @@ class Part(FoundPart):
 
     @classmethod
     def read(cls, found: FoundPart, file_format: str, records: int, types: Mapping[str, object] | None) -> Part:
-        """Part of a file that was read.
-
-        `types`: of its columns, in order; None: they are not known.
-        """
+        """Part of a file that was read."""
         known = (found.name, found.path, found.bytes, found.stamp, found.hive)
         return cls(*known, file_format, records, "" if types is None else schema_fingerprint(types))
 
@@ -163,10 +160,7 @@ class Parts:
         return self.parts[at].name, record - self.offsets[at]
 
     def chunks(self, opened: Callable[[Part], Iterable[Any]], rows: int = ROWS) -> Iterator[PartChunk]:
-        """Yield the records of all parts in order: chunks of `rows` records, and a shorter one at the end of each part.
-
-        `opened`: ``part -> batches`` of its records, `pyarrow.RecordBatch` of any length.
-        """
+        """Yield the records of all parts in order: chunks of `rows` records, a shorter one at the end of each."""
         for part, offset in zip(self.parts, self.offsets, strict=False):
             row = 0
             for batch in recut(opened(part), rows):
@@ -218,11 +212,7 @@ def columns_of(batch: Any) -> dict[str, Any]:
 
 
 def hive_types(found: Iterable[FoundPart], *, typed: bool) -> dict[str, Any]:
-    """Types of the columns that the names of folders say.
-
-    `typed`: whether the format has types: whole numbers are numbers then, written as numbers are (01 is a code). In
-    formats of text they are texts like all cells.
-    """
+    """Types of the columns that the names of folders say."""
     values: dict[str, list[str]] = {}
     for part in found:
         for key, value in part.hive:
@@ -236,10 +226,7 @@ def hive_types(found: Iterable[FoundPart], *, typed: bool) -> dict[str, Any]:
 def refuse_unlike(
     part: FoundPart, own: Mapping[str, Any], first: FoundPart, expected: Mapping[str, Any], *, may_lack: bool
 ) -> None:
-    """Stop at a part with other columns than the first one, or of other types.
-
-    `may_lack`: whether a part need not have all of them.
-    """
+    """Stop at a part with other columns than the first one, or of other types."""
     place, hint = Place(part.path), "Write all parts alike."
     names = [name for name in expected if name in own] if may_lack else list(expected)
     if sorted(own) != sorted(names) or (list(own) != names and not may_lack):
@@ -258,10 +245,7 @@ def _kind(kind: Any) -> Any:
 
 
 def constant_columns(part: FoundPart, batch: Any, types: Mapping[str, Any], row: int) -> dict[str, Any]:
-    """Columns that the names of the folders of a part say, and that the file has not.
-
-    `row`: of the first of these records; 0-based.
-    """
+    """Columns that the names of the folders of a part say, and that the file has not."""
     said = {}
     for key, value in part.hive:
         if key in batch.schema.names:
@@ -328,10 +312,7 @@ class Places:
 
 
 def in_its_part(problem: Problem, parts: Parts) -> Problem:
-    """Mistake in a record of the dataset, with the file that the first record it names is in, and its row there.
-
-    `problem`: records are counted through all parts, from 1.
-    """
+    """Mistake in a record of the dataset, with the file that the first record it names is in, and its row there."""
     found = RECORD.search(problem.message)
     if found is None or not 1 <= int(found[1]) <= parts.records:
         return problem

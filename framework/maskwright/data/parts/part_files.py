@@ -42,10 +42,7 @@ def file_system(place: str) -> Any:
 
 
 def found_remotely(place: str, folder: str, *, is_pattern: bool) -> list[FoundPart]:
-    """Files in a folder of a file system, or those that a pattern matches.
-
-    `place`, `folder`: address, and that of the folder that names are relative to.
-    """
+    """Files in a folder of a file system, or those that a pattern matches."""
     system = file_system(place)
     protocol = place.partition("://")[0]
     with _errors_explained(place):
@@ -202,10 +199,7 @@ HIDDEN = (".", "_")
 
 
 def is_several(place: str) -> bool:
-    """Whether a name is of a dataset in parts: a folder, a pattern, or something in an object store.
-
-    `place`: absolute path, or address of an object store.
-    """
+    """Whether a name is of a dataset in parts: a folder, a pattern, or something in an object store."""
     return is_remote(place) or os.path.isdir(place) or is_pattern(place)  # noqa: PTH112 - a name that is too long is none
 
 
@@ -243,11 +237,7 @@ def could_match(place: str, path: Path) -> bool:
 
 
 def find_parts(place: str) -> tuple[FoundPart, ...]:
-    """Files that are the parts of a dataset, in natural order of their names.
-
-    `place`: absolute path of a folder or of one file, or a pattern (`*`, `?`, `[...]`, `**` for folders in folders), or
-    the address of a folder or pattern in an object store. Names that begin with ``.`` or ``_`` are passed over.
-    """
+    """Files that are the parts of a dataset, in natural order of their names."""
     folder = folder_of(place)
     if is_remote(place):
         listed = found_remotely(place, folder, is_pattern=is_pattern(place))

@@ -162,10 +162,7 @@ def cell_kinds(cells: Any) -> CellKinds:
 
 
 def uses_decimal_comma(columns: Iterable[CellKinds]) -> bool:
-    """Whether a column of numbers writes decimals with a comma.
-
-    `columns`: of the text columns of a file.
-    """
+    """Whether a column of numbers writes decimals with a comma."""
     return any(each.commas and not each.others + each.dates for each in columns)
 
 

@@ -93,9 +93,6 @@ def advise_levels(data: Dataset, key: str, exclude: Sequence[str] = ()) -> Level
 
     A missing cell beside a known one is a difference. A variable that is the same in every group may be so by chance:
     the advice proposes, and moves nothing.
-
-    `data`: Flat: a record for each member of each group. `key`: variable that names the groups. `exclude`: variables
-    that are left out.
     """
     unknown = [name for name in (key, *exclude) if name not in data]
     if unknown:

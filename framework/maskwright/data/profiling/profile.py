@@ -73,12 +73,7 @@ def profile_columns(
     household: str | None = None,
     show_values: bool = False,
 ) -> FileProfile:
-    """Look at every variable.
-
-    `codes`: missing codes of which nobody said that they are: they were found, and are missing in `data`. `household`:
-    variable that is declared to name the household; otherwise a likely one is looked for. `show_values`: whether
-    extremes and categories are kept: they are values of records.
-    """
+    """Look at every variable."""
     facts: list[Facts] = []
     for position, column in enumerate(data):
         facts.append(facts_of(column, codes.get(column.name, ())))
@@ -96,10 +91,7 @@ def profile_columns(
 
 
 def facts_of(column: Column, codes: Collection[str]) -> Facts:
-    """Counts of a column.
-
-    `codes`: missing codes of which nobody said that they are.
-    """
+    """Counts of a column."""
     present = column.values[~column.missing].astype(np.float64, copy=False)
     found, unsure = _written_codes(column), list[str]()
     if column.variable.is_numeric:

@@ -51,8 +51,7 @@ class KdTree:
     def of(cls, points: NDArray[np.float64], hashes: NDArray[np.uint64], leaves: int) -> KdTree:
         """Cut a sample until there are so many leaves, always at a share of the column of largest variance.
 
-        `points`: Standardised; finite; shape (m, p). `hashes`: of the numbers of their records; shape (m,). `leaves`:
-        at most m of them are made.
+        `points`: Standardised; finite; shape (m, p). `hashes`: of the numbers of their records; shape (m,).
         """
         leaves = max(1, min(leaves, len(points)))
         count = leaves - 1

@@ -51,8 +51,6 @@ def classify(expression: Expression, place: Place | None = None) -> tuple[Part, 
 
     Same records means those where nothing inside the edit is unknown: no cell missing, no divisor 0 (negative exponents
     are kept, nothing is multiplied out).
-
-    `expression`: a condition in either language. Returns empty when the rule always holds.
     """
     parts = _Classifier().conjunction(expression)
     if parts is None:

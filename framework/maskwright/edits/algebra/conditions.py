@@ -169,9 +169,6 @@ def with_tolerance(expression: Expression, equality: Fraction, inequality: Fract
     ``a == b`` becomes ``abs(a - b) <= t``, ``a <= b`` becomes ``a <= b + t`` (``<`` likewise), an interval grows by t
     at both ends. Comparisons of texts, ``!=``, sets, ``is integer`` and the condition of an ``if`` stay as written, so
     that the result never demands more than the rule.
-
-    `equality`: tolerance of ``==``, at least 0. `inequality`: tolerance of the other comparisons and of intervals; the
-    same by default. Returns the same object where the tolerance applies to nothing.
     """
     return _Tolerance(equality, equality if inequality is None else inequality).relaxed(expression)
 
@@ -303,10 +300,7 @@ def _range(part: RangePart) -> Expression:
 
 
 def calendar_bounds(comparison: Comparison) -> list[Expression] | None:
-    """Bounds on a date that hold together where a comparison of its year, or of its age on a day, with a number holds.
-
-    Returns none when it is no such comparison, or has no such bounds (``!=``).
-    """
+    """Bounds on a date that hold together where a comparison of its year, or of an age, with a number holds."""
     left, operator, right = comparison.left, comparison.operator, comparison.right
     if isinstance(left, Number):
         left, operator, right = right, MIRRORED[operator], left

@@ -32,10 +32,7 @@ Conjunction = tuple[Part, ...] | None
 
 
 def merge(parts: list[Part]) -> Conjunction:
-    """Put a conjunction into its shortest form.
-
-    Returns none when the ranges of some variable have no value in common, or the bounds of some sum cross.
-    """
+    """Put a conjunction into its shortest form."""
     found: list[Part] = []
     for part in parts:
         if isinstance(part, RangePart):
@@ -175,10 +172,7 @@ _TRUE_SIGNS: dict[ComparisonOperator, tuple[int, ...]] = {
 
 
 def comparison_parts(comparison: Comparison) -> Conjunction:  # noqa: PLR0911 - one return for each form
-    """Parts that a comparison stands for.
-
-    Returns ``()`` when it always holds, None when it never does; a `CheckedPart` when algebra does not help.
-    """
+    """Parts that a comparison stands for."""
     texts = _text_parts(comparison)
     if texts is not None:
         return texts

@@ -92,11 +92,7 @@ def constant_polynomial(value: Fraction) -> Polynomial:
 
 
 def polynomial_of(expression: Expression) -> Polynomial | None:  # noqa: PLR0911 - one case for each kind of node
-    """Expand an arithmetic expression.
-
-    Returns none when the expression is not a Laurent polynomial (functions, texts, division by a sum, variable
-    exponents) or would have more than 5,000 terms.
-    """
+    """Expand an arithmetic expression."""
     match expression:
         case Number(value):
             return constant_polynomial(value)

@@ -222,9 +222,6 @@ def analyse(edits: Iterable[Edit], variables: Sequence[Variable] = (), *, thorou
 
     Rules are taken apart into components that share no variable. Every finding is confirmed in exact arithmetic; what
     was not looked at, because a component is too large or a rule can only be evaluated, is counted with its reason.
-
-    `variables`: gives declared bounds and published decimals. `thorough`: false looks only for what blocks:
-    contradictions and unreachable grids.
     """
     every = list(edits)
     stated = statements(every, variables)

@@ -31,9 +31,6 @@ def suspects(rows: Sequence[Row]) -> tuple[list[Row], bool]:
 
     First the smallest total amount by which rows must give way; if it is 0, the largest margin that all strict rows
     can have. Rows with a multiplier in the solution that shows a contradiction are the suspects.
-
-    Returns empty when all seem to hold together; whether that was confirmed: the solution, as rational numbers,
-    satisfies every row exactly.
     """
     from scipy.optimize import linprog
 

@@ -171,11 +171,7 @@ MOST_ROWS = 60
 
 
 def lines_of_signs(edits: EditSet, names: Sequence[str]) -> tuple[str, ...]:
-    """Rules ``x >= 0`` that would have to be added so that none of these variables can be negative.
-
-    Returns in the order of `names`. None for a variable whose lower bound a rule states already, under whatever
-    condition, or of which the rules, together with those given for the other variables, imply that it is not negative.
-    """
+    """Rules ``x >= 0`` that would have to be added so that none of these variables can be negative."""
     stated = {name for edit in edits for name in _bounded_below(edit.parts)}
     rows = {
         name: found

@@ -76,11 +76,7 @@ class RecordForm:
 
 
 def document_of(columns: RecordChunk, form: RecordForm, start: int = 0, stop: int | None = None) -> str:
-    """XML text of the records start..stop of a chunk.
-
-    `form`: how the records are written around their cells. `start`, `stop`: 0-based, the last excluded; to the end when
-    `stop` is None.
-    """
+    """XML text of the records start..stop of a chunk."""
     n = (columns.n if stop is None else min(stop, columns.n)) - start
     pieces: list[Any] = [f"{form.before_record}<{form.path[-1]}>"]
     for name in columns.names:
@@ -230,10 +226,7 @@ class EngineChecker:
         return pattern.stays_in_record and not above.intersection(pattern.names)
 
     def answers(self, columns: RecordChunk, *, in_pieces: bool, before: int = 0) -> dict[str, Answer]:
-        """What every edit that can be checked in pieces, or every other one, says of the records of a chunk.
-
-        `before`: records of the file before this chunk, for messages.
-        """
+        """What every edit that can be checked in pieces, or every other one, says of the records of a chunk."""
         self._check_names(columns)
         found: dict[str, Answer] = {}
         groups: dict[tuple[Engine, RecordForm], list[EnginePattern]] = {}

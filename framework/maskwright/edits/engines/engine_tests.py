@@ -90,11 +90,7 @@ class Screening:
 
 
 def screen(text: str, version: Version, namespaces: Mapping[str, str], limits: SchematronOptions) -> Screening:
-    """Look an expression over.
-
-    `text`: an XPath expression, or the pattern of a rule's context. `namespaces`: those the schema declares with
-    ``ns``. `limits`: longest expression and deepest nesting.
-    """
+    """Look an expression over."""
     if len(text) > limits.max_expression:
         return Screening(f"it has {len(text):,} characters; at most {limits.max_expression:,} are read")
     if version == "3.0" and "(:" in text:
@@ -278,13 +274,7 @@ class EngineTest:
 
 
 def stylesheet_of(pattern: EnginePattern, depth: int) -> str:
-    """XSLT that applies a pattern to a document of records and prints what happened.
-
-    `depth`: steps from the document down to a record: 2 for ``/Records/Record``. Returns the stylesheet prints a line
-    ``f RULE RECORD`` for every node a rule fires on, ``v RULE TEST RECORD`` where a test does not hold, and, in version
-    3.0, ``e RULE TEST RECORD CODE`` where it cannot be evaluated. Rules and tests are counted from 0, records from 1;
-    the record of a node above the records is 0.
-    """
+    """XSLT that applies a pattern to a document of records and prints what happened."""
     spaces = {**dict(pattern.namespaces)}
     if pattern.version != "1.0":
         spaces = {**STANDARD_NAMESPACES, **spaces, "maskwright.error": "http://www.w3.org/2005/xqt-errors"}

@@ -46,10 +46,7 @@ def local(tag: str) -> str:
 
 
 def places_of(context: str, names: Names) -> set[Place]:
-    """Where the nodes of a rule are.
-
-    `context`: its pattern, which may be several with ``|`` between them.
-    """
+    """Where the nodes of a rule are."""
     return {_place(steps, names) for steps in _alternatives(context)}
 
 
@@ -192,13 +189,7 @@ def nested_stylesheet(
     messages: Mapping[tuple[int, int], Sequence[str]],
     limits: SchematronOptions,
 ) -> str:
-    """XSLT that applies a pattern to a document of whole groups and prints what happened.
-
-    `fired`: whether a rule that fires is told by its `fired_mark` alone, or by a line ``f RULE GROUP MEMBER``.
-    `messages`: texts to fill in where a test fails: ``{expression}`` becomes its value. Returns the stylesheet prints a
-    line ``v RULE TEST GROUP MEMBER`` where a test does not hold, with the messages after it, each after `BETWEEN`.
-    Rules and tests are counted from 0, groups and their members from 1; the member of a group's own node is 0.
-    """
+    """XSLT that applies a pattern to a document of whole groups and prints what happened."""
     names = names_of(elements)
     spaces = dict(pattern.namespaces)
     if pattern.version != "1.0":

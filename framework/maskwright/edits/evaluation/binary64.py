@@ -187,13 +187,7 @@ class OriginalDomain(Protocol):
 
 
 def evaluate_xpath(expression: Expression, columns: RecordChunk, domain: OriginalDomain | None = None) -> Verdict:
-    """Verdict of a test as an XPath 1.0 engine gives it.
-
-    `expression`: the tree of a test. `VariableReference` is the node-set of child elements with that name: at most one
-    in a record, none where the cell is absent or the chunk has no such variable. `columns`: a chunk of n records.
-    `domain`: needed only for trees with `InOriginal`. Returns `holds`: the effective boolean value of the test.
-    `unknown`: the test holds although a variable it uses is missing there, or is a text where the test needs a number.
-    """
+    """Verdict of a test as an XPath 1.0 engine gives it."""
     holds = _evaluate(_XPath(columns, domain), expression)
     missing = np.zeros(columns.n, dtype=np.bool_)
     numeric = numeric_variables(expression)
@@ -210,8 +204,7 @@ def evaluate_binary64(expression: Expression, columns: RecordChunk, domain: Orig
     Two-valued: a missing cell is NaN, of which only ``!=`` is true. Variables are numbers; they are texts where they
     are compared with a text.
 
-    `expression`: any tree, from either language. `columns`: a chunk of n records. `domain`: needed only for trees with
-    `InOriginal`. Returns shape (n,).
+    Returns shape (n,).
     """
     return _evaluate(_Plain(columns, domain), expression)
 

@@ -263,10 +263,7 @@ class Checker:
         return {name: answer.above for name, answer in self._whole.items()}
 
     def add(self, columns: RecordChunk) -> tuple[Verdict, ...]:
-        """Check the next records of the file.
-
-        Returns one for each edit, in order; an edit that does not fire holds for every record.
-        """
+        """Check the next records of the file."""
         if self._records == 0:
             ranged = EditSet(tuple(tally.edit for tally in self._tallies))
             for tally, edit in zip(self._tallies, written_out(ranged, columns.names), strict=True):

@@ -37,10 +37,7 @@ def chunks_of(data: Dataset) -> Iterator[RecordChunk]:
 
 
 def check_dataset(data: Dataset, edits: EditSet, domain: Domain | None = None) -> Outcome:
-    """Verdict of every edit on every record of a dataset in memory.
-
-    `domain`: values of the original file, for domain edits.
-    """
+    """Verdict of every edit on every record of a dataset in memory."""
     form = RecordForm.of_layout(data.layout.details)
     parts: Parts | None = data.layout.details.get("parts") if data.origin is None else None
     places = None if parts is None else Places([each.name for each in parts], list(parts.offsets[:-1]))

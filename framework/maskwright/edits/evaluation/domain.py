@@ -79,10 +79,7 @@ class Domain:
 
     @classmethod
     def merged(cls, shares: Sequence[Domain]) -> Domain:
-        """Combinations of a file from those of its parts.
-
-        `shares`: at least one; all of the same tuples.
-        """
+        """Combinations of a file from those of its parts."""
         return cls(
             {
                 names: _distinct(pa.concat_tables([each._tables[names] for each in shares]), len(names))

@@ -78,12 +78,7 @@ class _Three:
 
 
 def evaluate_exact(expression: Expression, columns: RecordChunk, domain: Domain | None = None) -> Verdict:
-    """Verdict of a condition in exact decimal arithmetic and Kleene's logic.
-
-    `columns`: a chunk of n records with all variables of the condition. `domain`: the original file's combinations;
-    needed for ``in original`` only. Returns `holds` is True where the condition is true or unknown: a missing cell is
-    no violation.
-    """
+    """Verdict of a condition in exact decimal arithmetic and Kleene's logic."""
     with np.errstate(all="ignore"):
         found = _Evaluation(columns, domain).truth(expression)
     unknown = np.array(np.broadcast_to(found.unknown, (columns.n,)))

@@ -90,10 +90,7 @@ def _wide(values: Any) -> Any:
 
 
 def add(a: Numbers, b: Numbers, sign: int = 1) -> Numbers:
-    """Return ``a + sign * b``.
-
-    `a`, `b`: of the same n records, or constants.
-    """
+    """Return ``a + sign * b``."""
     if isinstance(a, Exact) and isinstance(b, Exact):
         left, right, bottom, bound_a, bound_b, bottom_bound = _common(a, b)
         bound = bound_a + bound_b
@@ -238,10 +235,7 @@ def among(a: Numbers, listed: Sequence[Fraction]) -> tuple[Booleans, Booleans]:
 
 
 def extreme(a: Numbers, b: Numbers, sign: int) -> Numbers:
-    """Return the larger of a and b for sign 1, the smaller for sign -1.
-
-    `a`, `b`: of the same n records, or constants.
-    """
+    """Return the larger of a and b for sign 1, the smaller for sign -1."""
     direction, unknown = order(a, b)
     first = direction * sign >= 0
     if isinstance(a, Exact) and isinstance(b, Exact):

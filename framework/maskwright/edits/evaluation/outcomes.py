@@ -85,10 +85,7 @@ class UnknownBecause:
 
 
 def unknown_because(reasons: Sequence[UnknownBecause], total: int) -> list[str]:
-    """Sentences on why verdicts are unknown, with remedies and without values.
-
-    `total`: records that the edit is for.
-    """
+    """Sentences on why verdicts are unknown, with remedies and without values."""
     together: dict[tuple[Cause, int], list[str]] = {}
     for each in reasons:
         together.setdefault((each.cause, each.records), []).append(each.variable)

@@ -134,8 +134,7 @@ class SvrlWriter:
     def write(self, columns: RecordChunk, verdicts: Sequence[Verdict]) -> None:
         """Add the next records.
 
-        `columns`: a chunk of n records, following the records of the chunk before. `verdicts`: one for each edit, in
-        the order given to the constructor, each of shape (n,).
+        `verdicts`: one for each edit, in the order given to the constructor, each of shape (n,).
         """
         if len(verdicts) != len(self._edits):
             raise InputError(f"expected {len(self._edits)} verdicts, one for each edit; got {len(verdicts)}")
@@ -167,10 +166,7 @@ class SvrlWriter:
                     self._fired[number] += 1
 
     def write_placed(self, records: int, found: Sequence[Placed]) -> None:
-        """Add what an engine said of records that are inside each other.
-
-        `found`: one for each edit, in the order given to the constructor.
-        """
+        """Add what an engine said of records that are inside each other."""
         for number, rule in enumerate(self._rules):
             first = found[rule.positions[0]]
             self._fired[number] += first.fired

@@ -29,12 +29,7 @@ if TYPE_CHECKING:
 
 
 def nested_schematron_file(edits: EditSet, linked: LinkedData, decimals: int | None = None) -> Converted:
-    """Write edits as Schematron about nested XML, one pattern each, with the rule beside its test.
-
-    `edits`: as they are stated, not yet bound to levels. `linked`: which variables each level has; elements are called
-    as the levels are declared, or as their names. `decimals`: most decimals of the variables; what the data say
-    otherwise.
-    """
+    """Write edits as Schematron about nested XML, one pattern each, with the rule beside its test."""
     told = _Told(edits, linked, decimals)
     beside = {edit.name: _rule_of(edit) for edit in edits}
     return schematron_file(told.edits, told.names.group_element, told.grids[told.names.group], told.written, beside)
@@ -95,10 +90,7 @@ def _grids(level: Level, decimals: int | None) -> Grids:
 
 
 def as_stated(edits: EditSet, linked: LinkedData) -> EditSet:
-    """Edits in which the rules that tests were written from stand in their place.
-
-    `edits`: not yet bound to levels.
-    """
+    """Edits in which the rules that tests were written from stand in their place."""
     found = [_stated(edit, linked) for edit in edits]
     kept = [each.name for each in found if each.level and each.assertion is not None and each.assertion.rule]
     if not kept:

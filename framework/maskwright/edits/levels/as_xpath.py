@@ -78,10 +78,7 @@ class LevelTests:
     variables: Mapping[str, Grids]
 
     def test(self, expression: Expression, level: str) -> Expression:
-        """Test of a rule of a level, as a tree in XPath's types.
-
-        `expression`: bound to the level, with comparisons of what members say as they are written.
-        """
+        """Test of a rule of a level, as a tree in XPath's types."""
         match expression:
             case IfThen(_, Comparison() as compared, None) if self._tests_only_existence(expression, level):
                 # Where there is no other record the comparison is unknown, which the test says by itself.

@@ -40,11 +40,7 @@ if TYPE_CHECKING:
 def with_linked_columns(
     linked: LinkedData, bound: BoundEdits, level: str, names: Iterable[str] | None = None
 ) -> Dataset:
-    """Records of a level with the columns that its edits read of other records.
-
-    `names`: columns that are wanted; by default all of the level. Returns in the order of the level; computed columns
-    last, numeric or, where they are copied, as they are.
-    """
+    """Records of a level with the columns that its edits read of other records."""
     computed = _Computed(linked, bound)
     chosen = bound.columns[level] if names is None else bound.columns_of(level, names)
     data = linked[level].data

@@ -154,11 +154,7 @@ def name_of(variable: str, place: int | None) -> str:
 
 
 def written_out(edit: Edit, bound: BoundEdits, pattern: Pattern) -> Iterator[Edit]:
-    """One edit of a level as edits on the long records of groups.
-
-    `edit`: with its level. What it reads of other records are columns of `bound`. Returns one for the group, or one for
-    each member of which it says anything.
-    """
+    """One edit of a level as edits on the long records of groups."""
     writer = _Writer(bound, pattern, edit)
     places = [None] if edit.level == pattern.top else list(range(pattern.members))
     for place in places:

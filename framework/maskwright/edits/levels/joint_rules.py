@@ -109,10 +109,7 @@ class JoinedCell:
 
 
 def joint_rules(bound: BoundEdits, pair: tuple[str, str], masked: Mapping[str, Collection[str]]) -> JointRules:
-    """Edits that variables of two levels touch.
-
-    `pair`: the upper level and the lower one.
-    """
+    """Edits that variables of two levels touch."""
     columns = {level: {each.name: each for each in bound.columns[level]} for level in pair}
     own = {level: frozenset(masked.get(level, ())) for level in pair}
     changed = changed_columns({level: bound.columns[level] for level in pair}, own)
@@ -249,8 +246,6 @@ def joined_groups(columns: LevelColumns, first: str | None = None, among: Places
 
     Members stand by what conditions say of them, those of whom they say nothing first (adults before children, where
     rules ask who is a child), and then descending in one variable. That order serves matching alone.
-
-    `first`: numeric variable of the lower level. `among`: groups that are wanted; by default all.
     """
     rules = columns.rules
     top, low = columns.linked[rules.top], columns.linked[rules.low]
@@ -286,11 +281,7 @@ def joined_groups(columns: LevelColumns, first: str | None = None, among: Places
 def put_back(
     linked: LinkedData, rules: JointRules, parts: Sequence[tuple[JoinedGroups, Mapping[str, Column]]]
 ) -> LinkedData:
-    """Levels in which variables have the values of joined records.
-
-    `rules`: whose masked variables are taken back. `parts`: columns of joined records; numbers and categories on the
-    grid and with the codes of `linked`.
-    """
+    """Levels in which variables have the values of joined records."""
     changed: dict[str, Dataset] = {}
     for level in (rules.top, rules.low):
         data = linked[level].data

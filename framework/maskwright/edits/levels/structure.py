@@ -148,10 +148,7 @@ def refuse_conditions(linked: LinkedData) -> None:
 
 
 def refuse_texts(linked: LinkedData, columns: Mapping[str, Iterable[LinkedColumn]], rules: EditSet) -> None:
-    """Refuse sums and extremes of members' texts.
-
-    `rules`: as they are stated, for the places of mistakes.
-    """
+    """Refuse sums and extremes of members' texts."""
     problems = []
     for column in (each for every in columns.values() for each in every):
         if not isinstance(column, MembersColumn) or column.function not in ("sum", "min", "max"):
@@ -192,11 +189,7 @@ def changed_columns(
 def sources_of(
     columns: Mapping[str, Sequence[LinkedColumn]], level: str, name: str, *, conditions: bool = True
 ) -> set[tuple[str, str]]:
-    """Variables, with their levels, that a variable or a computed column says something of.
-
-    `name`: of a variable or a computed column of the level. `conditions`: whether what decides which members are meant
-    counts, too.
-    """
+    """Variables, with their levels, that a variable or a computed column says something of."""
     column = next((each for each in columns[level] if each.name == name), None)
     if column is None:
         return {(level, name)}

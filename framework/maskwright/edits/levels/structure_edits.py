@@ -31,10 +31,7 @@ if TYPE_CHECKING:
 
 
 def with_structure_edits(bound: BoundEdits, linked: LinkedData) -> BoundEdits:
-    """Edits with one more for each variable that must be constant within groups, and for each pointer.
-
-    `linked`: of whose levels and variables they are.
-    """
+    """Edits with one more for each variable that must be constant within groups, and for each pointer."""
     edits, columns = dict(bound.edits), dict(bound.columns)
     for level in linked:
         found = [
@@ -69,9 +66,6 @@ def with_conditions(
     """Rules that read suppressed variables, each ``when`` these are present, in its own record and in the others.
 
     ``sum(person.income) == total`` is about households in which ``all(person where income is not missing)`` holds.
-
-    `levels`: what each of them is about; others are left as they are. `suppressed`: levels and variables with
-    suppressed cells.
     """
     return EditSet(
         tuple(

@@ -157,12 +157,6 @@ def localize(
     Answers are exact: rational arithmetic on the decimals that the file shows, and values on the published grid. A
     missing cell is free to be filled and costs nothing (Fellegi and Holt impute it anyway). Of sets that cost the same
     the one with the earlier variables is taken.
-
-    `weights`: how much each variable is trusted: the cost of changing it; 1 unless given. Positive. `domain`: of the
-    original file, for domain edits; by default that of `data`. `workers`: processes at work at the same time, where
-    many records violate an edit; by default one for each processor given to this one. The fields are the same for any
-    number. Returns edits that can only be evaluated take part as far as they go; records they leave undecided are
-    counted there.
     """
     costs = _costs(data, weights or {})
     path = data.layout.details.get("record_path")

@@ -276,11 +276,7 @@ class Localising:
 
 
 def located(known: Localising, data: Dataset, workers: int, progress: Progress) -> Iterator[Located]:
-    """Fields to change of each record, in order.
-
-    `data`: violating records, with the variables that edits use. `workers`: processes at work at the same time, where
-    there are records enough; 1: this one.
-    """
+    """Fields to change of each record, in order."""
     starts = range(0, len(data), RECORDS_AT_ONCE)
     blocks = [_rows(data, start, min(start + RECORDS_AT_ONCE, len(data))) for start in starts]
     at_once = min(workers, len(blocks))

@@ -108,8 +108,7 @@ def reduced_row(
     Where fixed values are only known approximately, `slack` says by how much the row may be broken; an equality then
     becomes two inequalities.
 
-    `fixed`: values of the fixed variables. `slack`: of a row; left out, fixed values are exact. Returns the sign is -1
-    for the row times -1.
+    Returns the sign is -1 for the row times -1.
     """
     constant = row.constant
     free: dict[str, Fraction] = {}
@@ -133,10 +132,7 @@ def _is_true(row: Row) -> bool:
 
 
 def holds_on(atom: Atom, values: Mapping[str, Value], slack: Callable[[Row], Fraction] | None = None) -> bool:
-    """Whether an atom holds for values of all its variables.
-
-    `slack`: by how much a row may be broken; left out, not at all.
-    """
+    """Whether an atom holds for values of all its variables."""
     match atom:
         case Row():
             return all(_is_true(row) for _, row in reduced_row(atom, values, slack))

@@ -240,10 +240,7 @@ def conjunction_choice(source: str, parts: Sequence[Part]) -> Choice | None:
 
 
 def condition_choice(source: str, condition: Expression, wanted: bool) -> Choice | None:  # noqa: PLR0911 - one return for each kind of node
-    """Alternatives under which a condition holds, or does not; None where algebra cannot say.
-
-    `wanted`: whether it is to hold.
-    """
+    """Alternatives under which a condition holds, or does not; None where algebra cannot say."""
     match condition:
         case Not(operand):
             return condition_choice(source, operand, not wanted)

@@ -44,9 +44,6 @@ def reachable_on_grid(edits: Iterable[Edit], decimals: Mapping[str, int | None])
     the question is whether a system of linear equations has a whole-number solution; it is answered exactly, by
     column operations to Hermite normal form (H. Cohen, A Course in Computational Algebraic Number Theory, 1993,
     section 2.4).
-
-    `decimals`: published decimals; None, or a name left out, is a variable without a grid. Returns the smallest set of
-    edits in question; None when they can be met.
     """
     equations: dict[str, list[_Equation]] = {}
     for edit in edits:
@@ -233,11 +230,7 @@ class Unsolved:
 
 
 def product_row(part: ProductPart, values: Mapping[str, Fraction]) -> Row | Roots | Factors | Unsolved | None:
-    """What a product demands of its variables that have no value.
-
-    Returns none where a known divisor is 0: the product has no value then, and is not violated. A row where the product
-    is linear in what is unknown; without variables where all are known.
-    """
+    """What a product demands of its variables that have no value."""
     left, right = _known(part.coefficient, part.left, values), _known(part.constant, part.right, values)
     if left is None or right is None:
         return None

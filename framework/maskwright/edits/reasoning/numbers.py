@@ -32,10 +32,7 @@ class ProductSearch:
     def answer(
         self, rows: Sequence[Chosen], products: Sequence[Chosen], known: Known | None = None
     ) -> Point | Refutation:
-        """Numbers for all rows and products.
-
-        `rows`, `products`: atoms that are rows, and those that are products.
-        """
+        """Numbers for all rows and products."""
         values = {**self._fixed, **(known or {})}
         solved, unsolved = list(rows), []
         for each in products:

@@ -57,10 +57,7 @@ def solve(rows: Sequence[Row]) -> dict[str, Fraction] | Conflict:
 
 
 def conflict(rows: Sequence[Row]) -> tuple[Row, ...] | None:
-    """Rows that contradict each other.
-
-    Returns a contradicting subset (the rows with a Farkas multiplier), None when all rows can hold together. Exact.
-    """
+    """Rows that contradict each other."""
     found = solve(rows)
     return tuple(rows[position] for position in sorted(found.multipliers)) if isinstance(found, Conflict) else None
 

@@ -213,10 +213,7 @@ LARGEST_TREE = 20_000
 def without_aliases(  # noqa: C901 - one case for each kind of node
     expression: Expression, aliases: Mapping[str, Expression], place: Place | None
 ) -> Expression:
-    """Tree in which every alias is what it stands for.
-
-    `aliases`: what each alias stands for, without aliases itself. `place`: of the rule, for errors.
-    """
+    """Tree in which every alias is what it stands for."""
     if not aliases:
         return expression
     size = 0

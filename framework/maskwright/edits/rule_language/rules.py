@@ -88,12 +88,7 @@ def _parser() -> Lark:
 
 
 def parse_expression(text: str, place: Place | None = None) -> Expression:
-    """Read one rule.
-
-    `text`: the rule, for instance ``if V8 < 1115 then V13 <= V12``; at most 10,000 characters, nested at most 200 deep.
-    `place`: where the text begins in its file. Returns a condition. Chains of comparisons are conjunctions, ``sum(a,
-    b)`` is an addition; long sums are balanced trees, so that their depth stays small.
-    """
+    """Read one rule."""
     return _placed(lambda: checked_condition(_parsed(text, "rule", place)), text, place)
 
 

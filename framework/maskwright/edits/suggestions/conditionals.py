@@ -60,9 +60,6 @@ def conditionals(sample: Sample, *, show_values: bool) -> Iterator[Candidate]:
     """``if a then b`` for pairs of conditions on two variables.
 
     All pairs at once, by the products of two matrices of conditions and records.
-
-    `show_values`: whether conditions may name codes, which are values of records. Without, they speak of 0 and of
-    missing cells.
     """
     yield from _missing_together(sample)
     conditions = conditions_of(sample, show_values=show_values)

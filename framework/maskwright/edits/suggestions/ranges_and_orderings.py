@@ -54,8 +54,6 @@ def ranges(data: Dataset, share: float, *, exact: bool = False) -> Iterator[Cand
     outwards to two digits, or further where that would be a record's value. With `exact` they are the smallest and the
     largest value, and constants and sets of values, each in at least three records, are listed. With a share below 1,
     stray values are left out.
-
-    `share`: of the records in which a range has to hold.
     """
     for column in data:
         if column.variable.role == "identifier" or column.missing.all() or not nameable(column.name) or is_date(column):

@@ -308,11 +308,6 @@ def suggest(
     conditionals, orderings of what is comparable, ranges; on demand constants and listed values. Long files are
     searched in 20,000 of their records; every rule is then checked on every record in exact arithmetic. What follows
     from other suggestions is left out. The rules come from the data: publishing them discloses something.
-
-    `stated`: rules that are known; what follows from them is not suggested again. `share`: suggest what holds in at
-    least this share of the records of which it speaks. `limit`: suggestions, at most: the most useful. 0: all.
-    `show_values`: give constants, lists of values, conditionals that name codes or limits, and the smallest and largest
-    value as bounds of ranges, instead of numbers rounded outwards. They are values of records: for the office only.
     """
     if not 0 < share <= 1:
         raise InputError(f"the share of records must be above 0 and at most 1, not {share:g}")

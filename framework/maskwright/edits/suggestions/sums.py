@@ -118,10 +118,7 @@ def null_space(rows: Sequence[Sequence[Fraction]], width: int) -> list[Vector]:
 
 
 def sparse(basis: list[Vector], width: int) -> list[Vector]:
-    """Basis of the same space with fewer and smaller entries: pairs are combined while that helps one of them.
-
-    `width`: entries counted; those after it (a constant) are not.
-    """
+    """Basis of the same space with fewer and smaller entries: pairs are combined while that helps one of them."""
     found = [list(vector) for vector in basis]
 
     def entries(vector: Vector) -> tuple[int, Fraction]:
@@ -175,10 +172,7 @@ class _Table:
 
 
 def sums(sample: Sample, names: Sequence[str]) -> Iterator[Candidate]:
-    """Linear relations that hold in enough records.
-
-    Returns with the violations that chance would leave. Relations that are combinations of others are among them.
-    """
+    """Linear relations that hold in enough records."""
     if len(names) < 2:
         return
     table = _table(sample, names)

@@ -57,10 +57,7 @@ class Possible:
 
 
 def possible_comparison(comparison: Comparison, variables: Mapping[str, Recoded]) -> Possible:
-    """Possible form of a comparison of numbers, linear in the recoded ones, by interval arithmetic.
-
-    `variables`: those of its variables that are recoded: numbers or dates.
-    """
+    """Possible form of a comparison of numbers, linear in the recoded ones, by interval arithmetic."""
     abstract, symbols = _with_symbols(comparison, variables)
     factors = _factors(abstract, symbols)
     names = [name for name in variable_names(comparison) if name in variables]
@@ -86,10 +83,7 @@ def possible_comparison(comparison: Comparison, variables: Mapping[str, Recoded]
 
 
 def by_labels(condition: Expression, variables: Mapping[str, Recoded]) -> Comparison | None:
-    """Comparison of the numbers that the categories of two variables say, as of years; None where that is no such one.
-
-    `variables`: those of its variables that are recoded.
-    """
+    """Comparison of the numbers that the categories of two variables say, as of years; None where it is not one."""
     match condition:
         case Comparison(operator, VariableReference(first) as left, VariableReference(second) as right) if {
             first,

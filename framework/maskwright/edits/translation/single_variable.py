@@ -187,11 +187,7 @@ def _start(original: Variable, turn: Fraction, belongs_above: bool) -> Fraction:
 
 
 def one_of(name: str, chosen: Sequence[str], categories: Sequence[str], *, weaker: bool) -> Expression:
-    """Condition that a variable has one of the chosen categories.
-
-    `chosen`, `categories`: all of them are possible. `weaker`: what a missing cell gives where none or all categories
-    are chosen: then the condition no longer reads one. True: it holds. False: it does not.
-    """
+    """Condition that a variable has one of the chosen categories."""
     variable = VariableReference(name)
     if len(chosen) == len(categories):
         return Truth(True) if weaker else Not(IsMissing(variable))

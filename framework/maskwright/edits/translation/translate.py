@@ -90,10 +90,7 @@ class Translation:
 
 
 def translate(edit: Edit, variables: Mapping[str, Recoded], whole: Whole) -> Translation:
-    """Edit over original values as one over published categories.
-
-    `whole`: of combinations of which a rule says that they occur in the original.
-    """
+    """Edit over original values as one over published categories."""
     own = {name: variables[name] for name in edit.variables if name in variables}
     blind = [name for name, each in own.items() if not each.values]
     if blind:

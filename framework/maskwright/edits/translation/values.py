@@ -32,8 +32,7 @@ from maskwright.edits.expression import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from maskwright.data.hierarchies.hierarchy import Band
-    from maskwright.data.variable import Variable
+    from maskwright.data.variable import Band, Variable
     from maskwright.edits.edit import Edit
 
 
@@ -122,10 +121,7 @@ class Recoded:
 
 
 def recoded(original: Variable, published: Variable, ranges: Interval | None = None) -> Recoded:
-    """What the categories of a published variable stand for.
-
-    `ranges`: which values the edits on this variable alone allow: outer bands, which are open, end there.
-    """
+    """What the categories of a published variable stand for."""
     if len(published.bands) != len(published.categories):
         return Recoded(original, published.categories, ())
     return Recoded(
@@ -157,10 +153,7 @@ def _hull(values: tuple[str, ...] | tuple[Fraction, ...]) -> Interval | None:
 
 
 def ranges_of(edits: Iterable[Edit]) -> dict[str, Interval]:
-    """Interval that the edits on one variable alone leave it, for each variable that has one.
-
-    `edits`: that every record of the original keeps.
-    """
+    """Interval that the edits on one variable alone leave it, for each variable that has one."""
     found: dict[str, Interval] = {}
     for edit in edits:
         if edit.severity != "error" or edit.shadowed or edit.when is not None or len(edit.variables) != 1:

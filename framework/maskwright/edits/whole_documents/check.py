@@ -68,11 +68,7 @@ class Limits:
 def check_document(
     schema: Schema, document: DocumentText, limits: Limits, *, svrl: IO[bytes] | None = None, messages: bool = False
 ) -> DocumentOutcome:
-    """Verdict of every assert and report of a schema on a whole document.
-
-    `svrl`: where the report goes, as UTF-8. It carries values of the document. `messages`: whether the outcome has the
-    first messages, which carry values.
-    """
+    """Verdict of every assert and report of a schema on a whole document."""
     engine = ENGINE_OF[schema.version]
     groups = groups_of(schema)
     stylesheets = [stylesheet_of(schema, group) for group in groups]

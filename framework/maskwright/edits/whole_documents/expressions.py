@@ -52,11 +52,7 @@ def reason_to_refuse(
     functions: Collection[tuple[str, str]],
     limits: SchematronOptions,
 ) -> str | None:
-    """Say why an expression is a mistake, or why no engine gets it; None when an engine may have it.
-
-    `text`: an XPath expression, or an XSLT pattern. `functions`: that the schema declares itself. `limits`: longest
-    expression and deepest nesting.
-    """
+    """Say why an expression is a mistake, or why no engine gets it; None when an engine may have it."""
     if not text.strip():
         return "it is empty"
     if len(text) > limits.max_expression:

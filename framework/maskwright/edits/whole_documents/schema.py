@@ -138,11 +138,7 @@ class Schema:
 
 
 def read_schema(path: Path, options: SchematronOptions) -> Schema:
-    """Read a schema for checking whole documents.
-
-    `path`: in the ISO or the 1.5 namespace, without a DOCTYPE. `options`: the phase, the folder for included files, and
-    limits.
-    """
+    """Read a schema for checking whole documents."""
     root = read_document(path, options)
     version = _version(root)
     whole = with_included(root, options)

@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 
 def wrong_names_of(schema: Element) -> list[Problem]:
-    """Find names that are used twice or stand for nothing, in what is carried out and in what is not.
-
-    `schema`: with included files in their places, and otherwise as written.
-    """
+    """Find names that are used twice or stand for nothing, in what is carried out and in what is not."""
     patterns = [element for name in PATTERNS for element in named(schema, name)]
     found = [] if patterns else [problem(schema, "the schema holds no pattern")]
     found += _identities(schema) + _phases(schema, patterns) + _instances(patterns)
@@ -216,10 +213,7 @@ _INSTRUCTIONS = frozenset(
 
 
 def mistakes_of(schema: Element, version: Version) -> list[Problem]:
-    """Find what is wrong with a schema's form, before anything in it is written out.
-
-    `schema`: with included files in their places.
-    """
+    """Find what is wrong with a schema's form, before anything in it is written out."""
     problems = [problem for element in walk(schema) for problem in _element(element, schema.namespace, version)]
     return problems + list(_foreign(schema, schema, version)) + wrong_names_of(schema)
 

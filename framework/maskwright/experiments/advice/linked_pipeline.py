@@ -40,10 +40,7 @@ def start_linked_pipeline(
     force: bool = False,
     reporter: Reporter | None = None,
 ) -> StartedPipeline:
-    """Look at two files and write a commented pipeline that links them, which holds no value of a record.
-
-    `force`: whether a file that is there is replaced.
-    """
+    """Look at two files and write a commented pipeline that links them, which holds no value of a record."""
     shown = reporter or Quiet()
     if len(data) > 2:
         hint = "A run has two levels: leave the third out, and keep its key as a variable."

@@ -37,11 +37,7 @@ def block_sizes(p: int, size: int) -> tuple[int, ...]:
 
 
 def count_partitions(sizes: Sequence[int]) -> int:
-    """Number of ways to cut variables into unordered blocks of these sizes.
-
-    `sizes`: each at least 1. Returns p! / (product of the factorials of the sizes, and of how often each size occurs);
-    formulas (7.2) and (7.4) of the thesis are the cases of one size, and of one size with one larger block.
-    """
+    """Number of ways to cut variables into unordered blocks of these sizes."""
     repeated = math.prod(math.factorial(times) for times in Counter(sizes).values())
     return math.factorial(sum(sizes)) // (math.prod(math.factorial(size) for size in sizes) * repeated)
 
@@ -84,11 +80,7 @@ def _of_total(units: Sequence[tuple[int, ...]], total: int) -> Iterator[tuple[tu
 def random_partition(
     sizes: Sequence[int], rng: np.random.Generator, atoms: Sequence[Sequence[int]] | None = None
 ) -> Blocks | None:
-    """One partition drawn at random; uniformly when no variables have to stay together.
-
-    `atoms`: positions of variables that stay together; every variable is in one. Returns none when the atoms, in the
-    order drawn, do not fill the blocks: draw again.
-    """
+    """One partition drawn at random; uniformly when no variables have to stay together."""
     units = [tuple(atom) for atom in atoms] if atoms is not None else [(each,) for each in range(sum(sizes))]
     shuffled = [units[position] for position in rng.permutation(len(units))]
     found: list[tuple[int, ...]] = []
@@ -127,10 +119,7 @@ class Chosen:
 
 
 def choose_variables(data: Dataset, exclude: Sequence[str] = (), only: Sequence[str] | None = None) -> Chosen:
-    """Numeric variables with the role quasi_identifier or confidential.
-
-    `exclude`: names to leave out as well. `only`: names of the variables that the steps of a pipeline list.
-    """
+    """Numeric variables with the role quasi_identifier or confidential."""
     strangers = [name for name in exclude if name not in data]
     if strangers:
         raise InputError([Problem(f"--exclude: {unknown_name('variable', name, data.names)}") for name in strangers])
@@ -241,10 +230,7 @@ def indicator(values: Vector, number: int) -> float:
 def coded(correlation: Vector, blocks: Sequence[Sequence[int]], statistic: int, number: int) -> float:
     """Indicator of a partition by the thesis's code ``statistic-number``.
 
-    `correlation`: shape (p, p). `blocks`: the smallest first, as `partitions` gives them. `statistic`: a, 1 to 29.
-    `number`: B. For A to 12: 1 to 7 of the smallest block, 8 to 14 of the largest, 15 to 35 the mean, median and sd
-    over the blocks of each indicator, in turn. For A of 13 to 26: 1 to 7. Beyond: 1. Returns NaN where it does not
-    exist (pairs in a block of one).
+    `correlation`: shape (p, p). Returns NaN where it does not exist (pairs in a block of one).
     """
     if statistic in INTRA and 1 <= number <= 14:
         block = blocks[0] if number <= 7 else blocks[-1]

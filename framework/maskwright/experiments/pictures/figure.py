@@ -125,10 +125,7 @@ class Scale:
         return (drawn_at(values, self.linear_up_to) - self.low) / (self.high - self.low)
 
     def ticks(self, most: int) -> list[tuple[float, str]]:
-        """Numbers to write, and their texts.
-
-        `most`: no more than these, at least 2.
-        """
+        """Numbers to write, and their texts."""
         return self._powers(most) if self.linear_up_to is not None else self._steps(most)
 
     def _steps(self, most: int) -> list[tuple[float, str]]:
@@ -163,10 +160,7 @@ def drawn_at(values: NDArray[np.float64], linear_up_to: float | None) -> NDArray
 
 
 def scale_of(values: NDArray[np.float64], linear_up_to: float | None = None, *, whole: bool = False) -> Scale:
-    """Axis on which all these numbers have a place.
-
-    `values`: those that are not finite do not count.
-    """
+    """Axis on which all these numbers have a place."""
     drawn = drawn_at(values[np.isfinite(values)], linear_up_to)
     low, high = (float(drawn.min()), float(drawn.max())) if drawn.size else (0.0, 1.0)
     if high - low <= 1e-12 * max(abs(low), abs(high), 1e-300):
@@ -213,8 +207,7 @@ def name_points(
 ) -> tuple[str, ...]:
     """Write names beside their points in a drawing of matplotlib; one for which no place is free is left out.
 
-    `names`: in data coordinates; the most important first. `dots`: all points drawn, in data coordinates; shape (n, 2).
-    `radius`: of the largest point, in points. Returns names that found a place.
+    `dots`: all points drawn, in data coordinates; shape (n, 2).
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.patheffects import withStroke

@@ -51,8 +51,6 @@ def draw_map(compared: Compared, folder: Path, *, png: bool = True) -> dict[str,
     """Draw ``map.svg`` and ``map.png``: a point for each cell, the front as a line, the best cell by score as a star.
 
     Families that set one number also get ``score.svg`` and ``score.png``: the score over that number.
-
-    `png`: whether PNG is written too; it needs matplotlib.
     """
     files = _save(_map(compared), folder, "map", png=png)
     numbers = _numbers(compared)

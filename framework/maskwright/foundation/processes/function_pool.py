@@ -74,7 +74,6 @@ class FunctionWorkers:
     ) -> Any:
         """Result of ``function(progress, *arguments)``.
 
-        `function`: of a module, by a name of its own. `progress`: told here of what the function tells there.
         `seconds`: after which the process is killed.
         """
         asked = pickle.dumps((function, arguments), protocol=pickle.HIGHEST_PROTOCOL)

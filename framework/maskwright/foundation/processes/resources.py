@@ -72,10 +72,7 @@ def memory() -> int | None:
 
 
 def bytes_of(amount: str) -> int:
-    """Bytes that a text such as ``4GB`` says.
-
-    `amount`: a number and kB, MB, GB or TB (thousands), or KiB, MiB, GiB or TiB.
-    """
+    """Bytes that a text such as ``4GB`` says."""
     found = _AMOUNT.fullmatch(amount.strip())
     if found is None:
         raise ValueError(f"expected a number and a unit, such as 4GB; not {amount!r}")
@@ -120,8 +117,6 @@ def share_of_each(processes: int) -> dict[str, str]:
 
     Together they have as many threads as there are processors, and each has one at least. What is set already is kept
     where it is less.
-
-    `processes`: how many there are, >= 1.
     """
     share = max(1, processors() // processes)
 
@@ -133,8 +128,5 @@ def share_of_each(processes: int) -> dict[str, str]:
 
 
 def shared_processors(processes: int) -> dict[str, str]:
-    """Environment of processes that work at the same time, see `share_of_each`.
-
-    `processes`: how many there are, >= 1.
-    """
+    """Environment of processes that work at the same time, see `share_of_each`."""
     return {**os.environ, **share_of_each(processes)}

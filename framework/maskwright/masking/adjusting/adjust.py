@@ -116,13 +116,9 @@ def adjust(
 ) -> Adjustment:
     """Bring rows onto every edit and onto the grid.
 
-    `values`: masked values; NaN where a row has no value; shape (r, q). `targets`: what the rows stand for. `edits`:
-    all edits on these variables. `scale`: standard deviations of the original file; shape (q,). `rng`: for the order in
-    which neighbouring grid points are tried, the same for all rows. `sets`: members of domain edits; shape (m, v).
-    `computed`: dependents that the plan computes from masked variables: their own masked values are not looked at.
-    `held`: what cells have to be, as zeros that stay; NaN where they may be anything. For rows that are records; shape
-    (r, q). `donors`: of the whole file, where these rows are a piece of it; by default those of these rows. `progress`:
-    told of the share of the work that is done.
+    `values`: masked values; NaN where a row has no value; shape (r, q). `scale`: standard deviations of the original
+    file; shape (q,). `sets`: members of domain edits; shape (m, v). `held`: what cells have to be, as zeros that stay;
+    NaN where they may be anything. For rows that are records; shape (r, q).
     """
     rules = edits
     edits, stated = taken_apart(rules)

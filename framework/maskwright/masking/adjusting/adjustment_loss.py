@@ -61,9 +61,7 @@ def cost_of(
 
     `before`: rows as the methods returned them; shape (r, q). `members`: row of each record; None when rows are
     records; shape (n,). `original`: original values, NaN where missing; shape (n,). `scale`: standard deviations of the
-    original; shape (q,). `variables`: masked numeric variables of the whole file that have a value: the loss is the
-    mean over them. `present`: cells of the whole file with a value, where these records are some of it; the cost is
-    their share then.
+    original; shape (q,).
     """
     n = len(original[0]) if original else 0
     stages = np.zeros((3, n))
@@ -99,8 +97,7 @@ def cost_of_level(
     What the records of a composition lose is measured in the level, and divided among the steps as it is in its joined
     records, where values of both levels are moved together.
 
-    `original`, `masked`: of the level, record for record. `groups`: group of each record; None where these are the
-    groups; shape (n,). `parts`: groups of each composition, and the cost of their joined records.
+    `groups`: group of each record; None where these are the groups; shape (n,).
     """
     part_of = np.zeros(len(original) if groups is None else int(groups.max(initial=-1)) + 1, dtype=np.int64)
     for number, (own, _) in enumerate(parts):
@@ -147,11 +144,7 @@ class Drift:
 
 
 def drift_of(before: Dataset, after: Dataset, names: Sequence[str], scale: Mapping[str, float]) -> Drift | None:
-    """Largest shift of a mean and of a covariance between two datasets with the same records.
-
-    `names`: numeric variables. A missing cell counts as the mean of its variable before. Returns none without variables
-    or records.
-    """
+    """Largest shift of a mean and of a covariance between two datasets with the same records."""
     if not names or not len(before):
         return None
     spread = np.array([scale[name] for name in names])

@@ -35,10 +35,7 @@ _CHUNK = 16_384
 
 
 def by_chunks(work: Callable[[slice], None], rows: int) -> None:
-    """Call `work` with slices that cover ``range(rows)``.
-
-    `work`: writes its results into arrays of its own slice. An exception in one chunk is raised.
-    """
+    """Call `work` with slices that cover ``range(rows)``."""
     slices = [slice(start, min(start + _CHUNK, rows)) for start in range(0, rows, _CHUNK)]
     threads = min(len(slices), processors())
     if threads <= 1:

@@ -66,8 +66,7 @@ class PolynomialConstraint:
     def gradient(self, fetch: Fetch, position: Mapping[str, int], result: NDArray[np.float64]) -> None:
         """Write the gradient of the sum.
 
-        `fetch`: gives a variable's numbers, shape (r,). `position`: columns of the variables that may move; the others
-        count as constants. `result`: written; shape (r, q).
+        `fetch`: gives a variable's numbers, shape (r,). `result`: written; shape (r, q).
         """
         result[:] = 0.0
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -176,10 +175,7 @@ class Constraint:
 
 
 def constraint_of(edit: Edit, movable: frozenset[str]) -> Constraint:
-    """Alternatives of an edit.
-
-    `movable`: numeric variables that adjustment may change; conditions on others have to hold as they stand.
-    """
+    """Alternatives of an edit."""
     alternatives = _conjunction(edit.parts, edit, movable)
     if len(alternatives) > MOST_ALTERNATIVES:
         raise _too_many(edit)

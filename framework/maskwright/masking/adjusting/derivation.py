@@ -101,10 +101,7 @@ def derivations(
 ) -> Derivations:
     """Choose dependents for all equalities and an order in which to compute them.
 
-    `variables`: variables of the unit, in file order. `equalities`: linear and product equalities between them.
-    `fixed`: variables that may appear but are not masked: never dependents. `listed`: variables that have to take one
-    of a finite set of values: dependents only if nothing else will do, because what is computed seldom falls on the
-    list.
+    `variables`: variables of the unit, in file order.
     """
     products: list[ProductDerivation] = []
     searched: list[str] = []

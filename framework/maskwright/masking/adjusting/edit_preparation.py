@@ -140,7 +140,7 @@ def domain_values(
 ) -> dict[Membership, NDArray[np.float64]]:
     """Values that a domain edit allows: those of the original, on continuous variables only if k records share them.
 
-    `whole`: of which `original` holds some records. Returns possible combinations, one a row; shape (m, q).
+    Returns possible combinations, one a row; shape (m, q).
     """
     found: dict[Membership, NDArray[np.float64]] = {}
     records = len(original) if whole is None else whole.records

@@ -67,7 +67,7 @@ class GridSearch:
     ) -> GridSearch:
         """Search over the free variables of a grid.
 
-        `edits`: that candidates have to satisfy. `held`: shape (r, q).
+        `held`: shape (r, q).
         """
         used = set(edits.variables)
         free = [name for name in grid.plan.free if grid.decimals.get(name) is not None]
@@ -136,8 +136,7 @@ class GridSearch:
         """Walk over the grid towards the edits, for rows that are not satisfied.
 
         `points`: where to start, rounded; shape (r, q). `result`: written where a walk ends on every edit; shape (r,
-        q). `satisfied`: written likewise; shape (r,). `rng`: draws the moves that are tried, and those that leave a
-        dead end.
+        q). `satisfied`: written likewise; shape (r,).
         """
         left = np.flatnonzero(~satisfied)
         if not len(left) or not self.names:

@@ -56,8 +56,7 @@ def nearest_feasible(
     `values`: the points; NaN coordinates do not take part, nor do constraints on them; shape (m, q). `index`: their row
     numbers; shape (m,). `margin`: inequalities are tightened by this many grid steps of each of their variables, so
     that rounding has room; by as many times 2e-12 of a standard deviation and of their largest term where a variable
-    has no grid. `members`: how many nearest members of each finite set are tried. Returns unchanged where nothing
-    feasible was found; shape (m, q).
+    has no grid. Returns unchanged where nothing feasible was found; shape (m, q).
     """
     best, found = values.copy(), np.zeros(len(values), dtype=np.bool_)
 
@@ -91,8 +90,7 @@ def feasible_points(
 
     Where the nearest way has no point on the grid, another may have one.
 
-    `values`: shape (m, q). `index`: their row numbers; shape (m,). `members`: how many nearest members of each finite
-    set are tried. Returns positions among the m rows; shape (s,).
+    `values`: shape (m, q). `index`: their row numbers; shape (m,). Returns positions among the m rows; shape (s,).
     """
     for rows, combination in _combinations(system, values, index, members, MOST_WAYS):
         points, solved = _project(system, combination, values[rows], index[rows])

@@ -55,8 +55,7 @@ def with_taken_up(
 ) -> dict[str, NDArray[np.bool_]]:
     """Rows touched by each edit, with those among `index` in which an equality takes up what a search moved.
 
-    `touched`: shape (r,). `index`: rows whose values were searched for, and found. `plain`, `values`: as plain rounding
-    left them, and as they were found; shape (r, q).
+    `touched`: shape (r,). `plain`, `values`: as plain rounding left them, and as they were found; shape (r, q).
     """
     result = dict(touched)
     moved = (plain[index] != values[index]) & ~np.isnan(values[index])
@@ -72,7 +71,7 @@ def with_taken_up(
 def by_stated_edit(touched: Mapping[str, NDArray[np.bool_]], stated: Mapping[str, str]) -> dict[str, NDArray[np.bool_]]:
     """Rows touched by each edit as it was stated: those that any of its conjuncts touched.
 
-    `touched`: by conjunct; shape (r,). `stated`: edit that each conjunct is of.
+    `touched`: by conjunct; shape (r,).
     """
     found: dict[str, NDArray[np.bool_]] = {}
     for name, rows in touched.items():
@@ -126,8 +125,7 @@ def conflicts(
     """Smallest sets of edits that cannot hold together in rows for which nothing feasible was found.
 
     `values`: NaN where a row has no value: edits on such cells do not apply; shape (r, q). `index`: the infeasible
-    rows; the first five are looked at; shape (m,). Returns names in file order, each set once. A row of which nothing
-    is proven, in exact arithmetic, adds none: the search may have failed where a feasible point exists.
+    rows; the first five are looked at; shape (m,).
     """
     clauses = {edit.name: clauses_of(edit) for edit in edits}
     worded = {

@@ -81,7 +81,7 @@ def tied_by_edits(
 ) -> tuple[Source, ...]:
     """Variables of which cells merely went beside others, and that an edit reads with another that has empty cells.
 
-    `cells`: all suppressed cells; shape (n,). `wanted`: variables of which single values are asked already.
+    `cells`: all suppressed cells; shape (n,).
     """
     empty = {source for source, gone in cells.items() if gone.any()}
     tied: set[Source] = set()
@@ -103,9 +103,8 @@ def leading_on(
 ) -> tuple[Source, ...]:
     """Variables by whose told cells edits tell other suppressed cells.
 
-    `shown`: as it would be published without suppression; two levels. `cells`: all suppressed cells, beside which no
-    edit asks for more; shape (n,). `told`: those of them that single values tell; shape (n,). `by_edits`: those that
-    went because edits across records tell others by them; shape (n,). `lacking`: cells that edits ask for beside these.
+    `cells`: all suppressed cells, beside which no edit asks for more; shape (n,). `told`: those of them that single
+    values tell; shape (n,). `by_edits`: those that went because edits across records tell others by them; shape (n,).
     """
     of_groups = {
         source: _groups_of(shown, source, gone & told[source]) for source, gone in cells.items() if source in told

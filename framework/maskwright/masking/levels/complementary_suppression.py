@@ -56,9 +56,7 @@ def complement_across(
 ) -> Complements:
     """Choose cells to suppress besides, so that no suppressed cell follows from its group and the edits.
 
-    `shown`: as it would be published without suppression. `hidden`: suppressed cells; shape (n,). `bound`: that the
-    published records obey. `last`: variables to suppress only where no other does: keys. `never`: variables that are
-    not suppressed: weights.
+    `hidden`: suppressed cells; shape (n,).
     """
     problem = _Problem(shown, hidden, bound, frozenset(last), frozenset(never), progress)
     return problem.solved() if problem.spans else Complements()

@@ -35,11 +35,7 @@ MOST_UNITS = 2**53
 
 
 def with_derived(data: Dataset, derived: Sequence[DerivedVariable]) -> Dataset:
-    """Copy in which derived variables are computed from the others.
-
-    `data`: of the upper level, with the computed columns that they read. `derived`: in the order in which they are
-    computed. Returns a derived cell is missing where one that it is computed from is, and where it was.
-    """
+    """Copy in which derived variables are computed from the others."""
     for each in derived:
         data = data.with_columns({each.variable: _computed(data, each)})
     return data
@@ -98,11 +94,7 @@ def repaired(
     scale: Sequence[float],
     rng: np.random.Generator,
 ) -> Repaired:
-    """Move clusters to where the bounds hold for all of their records, and derive anew.
-
-    `data`: the upper level, masked, with the computed columns that edits read. `movable`: numeric variables that steps
-    mask, but those that are derived.
-    """
+    """Move clusters to where the bounds hold for all of their records, and derive anew."""
     names = tuple(name for name in movable if name in data)
     stated = [(edit, part) for edit in across.repaired for part in edit.parts if isinstance(part, LinearPart)]
     held = [_whole(part) for _, part in stated]
@@ -194,11 +186,7 @@ def derived_instead(
     movable: Sequence[str],
     rng: np.random.Generator,
 ) -> LinkedData:
-    """Levels in which the totals of some groups are derived, and bounds that read them are met.
-
-    `across`: as planned where every total is derived that can be. `groups`: positions in the upper level. `movable`:
-    numeric variables of the upper level that steps mask.
-    """
+    """Levels in which the totals of some groups are derived, and bounds that read them are met."""
     top = linked.levels[0]
     beside = with_linked_columns(linked.taken(groups), bound, top.name)
     beside = with_derived(beside, across.derived)

@@ -72,10 +72,7 @@ def moved_together(
     largest: int,
     seed: int,
 ) -> MovedTogether:
-    """Move groups that break an edit onto all edits.
-
-    `moving`: numeric variables that may move. `largest`: members of the largest groups that are moved.
-    """
+    """Move groups that break an edit onto all edits."""
     top, low = linked.names
     rules = joint_rules(bound, (top, low), moving)
     broken = broken_groups(linked, bound, rules)

@@ -165,11 +165,7 @@ def member_disclosure_doubts(
     changed: Mapping[str, Collection[str]],
     tied: Collection[frozenset[tuple[str, str]]],
 ) -> Iterator[Doubt]:
-    """Doubts about changed variables that a marked member, or the number of members, shows.
-
-    `masked`: variables that steps mask; of members, a mark that is masked marks nobody. `changed`: those of them that
-    are more than emptied. `tied`: what an edit keeps together, in the masked data too.
-    """
+    """Doubts about changed variables that a marked member, or the number of members, shows."""
     if not any(changed.values()):
         return
     some = _some_groups(linked)

@@ -65,10 +65,7 @@ def suppress_across_levels(
     bound: BoundEdits,
     reporter: Reporter,
 ) -> SuppressionState:
-    """Empty the cells that steps suppress, and those by which edits across records would give them back.
-
-    `shown`: as it would be published without suppression. `results`: of the levels that steps mask.
-    """
+    """Empty the cells that steps suppress, and those by which edits across records would give them back."""
     cells = _cells_of_steps(shown, results)
     uncoded: dict[str, Mapping[str, NDArray[np.bool_]]] = {
         name: codes_taken(result) for name, result in results.items()

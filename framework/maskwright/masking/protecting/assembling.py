@@ -84,8 +84,7 @@ def assemble(
 ) -> GroupResult:
     """Put the results of method calls together, in the order of the file.
 
-    `records`: that each call masked; shape (m,). `results`: of the calls, in the same order. `variables`: as they came
-    in; a method may publish others.
+    `records`: that each call masked; shape (m,).
     """
     values = np.full(shape, np.nan)
     missing = np.ones(shape, dtype=np.bool_)
@@ -227,10 +226,7 @@ def gathering_of(work: GroupWork) -> Gathering | None:
 
 
 def facts_of_strata(work: GroupWork, blocks: Iterable[tuple[int, Block]]) -> dict[int, Gathered]:
-    """What some records say, by stratum.
-
-    `work`: of a method that asks.
-    """
+    """What some records say, by stratum."""
     gathering = gathering_of(work)
     assert gathering is not None
     with in_step(work.step):
@@ -238,10 +234,7 @@ def facts_of_strata(work: GroupWork, blocks: Iterable[tuple[int, Block]]) -> dic
 
 
 def merged_strata(work: GroupWork, shares: Sequence[Mapping[int, Gathered]]) -> dict[int, Gathered]:
-    """What all records say, by stratum.
-
-    `shares`: of the parts, in their order.
-    """
+    """What all records say, by stratum."""
     gathering = gathering_of(work)
     assert gathering is not None
     strata = sorted({stratum for each in shares for stratum in each})
@@ -253,10 +246,7 @@ def merged_strata(work: GroupWork, shares: Sequence[Mapping[int, Gathered]]) -> 
 
 
 def notes_of_all(work: GroupWork, gathered: Mapping[int, Gathered], variables: Sequence[Variable]) -> dict[str, Any]:
-    """What is to be said once of all records.
-
-    `variables`: of the group, before it is masked.
-    """
+    """What is to be said once of all records."""
     gathering = gathering_of(work)
     notes: dict[str, Any] = {}
     if gathering is not None and gathering.notes is not None:

@@ -62,11 +62,7 @@ def protect_group(
     context: MaskingContext,
     progress: Progress = silent,
 ) -> GroupResult:
-    """Run a method on every stratum and block of a variable group.
-
-    `data`: what the steps before made. `context`: gives the seed, the number of threads, the size of a block, and who
-    is told of blocks. `progress`: told of the share of the work that is done.
-    """
+    """Run a method on every stratum and block of a variable group."""
     source = GroupSource.of(data, work, standardisation)
     if isinstance(work.method, Remover):
         return _remove(work.method, work, source, context, progress)
@@ -105,10 +101,7 @@ def protect_group(
 def facts_of_records(
     data: Dataset, work: GroupWork, standardisation: Standardisation, context: MaskingContext
 ) -> dict[int, Gathered]:
-    """What some records of a file say to a method that asks something of all of them, by stratum.
-
-    `data`: what the steps before made.
-    """
+    """What some records of a file say to a method that asks something of all of them, by stratum."""
     return _facts(work, GroupSource.of(data, work, standardisation), context)
 
 

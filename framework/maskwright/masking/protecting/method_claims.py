@@ -110,10 +110,7 @@ def refuse_other_representatives(method: Method, params: BaseModel, block: Block
 
 
 def broken_aggregation_claims(step: Step, group: Group, result: GroupResult, edits: EditSet) -> Iterator[Keeper]:
-    """Edits that the aggregation of a step claims to keep and that its representatives break.
-
-    `result`: what was made of the group. Returns who keeps the edit then.
-    """
+    """Edits that the aggregation of a step claims to keep and that its representatives break."""
     chosen = step.aggregation
     if chosen is None or result.representatives is None:
         return

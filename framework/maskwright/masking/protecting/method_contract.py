@@ -88,10 +88,7 @@ def _discloses_value(sentence: str, block: Block) -> bool:
 
 
 def checked_masked(method: Method, params: BaseModel, block: Block, masked: object) -> Masked:
-    """What a method returned, held to its contract; a plugin's mistake must not become a wrong release.
-
-    Returns the same in read-only arrays of its own, which the method cannot change any more.
-    """
+    """What a method returned, held to its contract; a plugin's mistake must not become a wrong release."""
     origin = origin_of(method.protect, "method", method.name)
     if not isinstance(masked, Masked):
         raise broke_contract(origin, f"returned a {type(masked).__name__}; it has to return maskwright.Masked")
@@ -202,10 +199,7 @@ def _wrong_codes(masked: Any, shape: tuple[int, ...]) -> Iterator[str]:
 
 
 def checked_removed(remover: Remover, block: Block, removed: object) -> Removed:
-    """What a remover returned, held to its contract: it takes away what it says, and rows, cells and weights fit.
-
-    Returns the same in read-only arrays of its own.
-    """
+    """What a remover returned, held to its contract: it takes away what it says, and rows, cells and weights fit."""
     origin = origin_of(remover.remove, "method", remover.name)
     if not isinstance(removed, Removed):
         raise broke_contract(origin, f"returned a {type(removed).__name__}; it has to return maskwright.Removed")

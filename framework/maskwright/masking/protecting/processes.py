@@ -74,10 +74,7 @@ def _unsendable(method: Method, params: BaseModel) -> str | None:
 def in_worker(
     workers: FunctionWorkers, step: int, method: Method
 ) -> Callable[[Block, BaseModel, np.random.Generator], Masked]:
-    """The function of a method, called in another process.
-
-    `step`: 1-based, for messages.
-    """
+    """The function of a method, called in another process."""
 
     def protect(block: Block, params: BaseModel, rng: np.random.Generator) -> Masked:
         sent, seconds = replace(block, progress=silent), seconds_allowed()

@@ -72,10 +72,7 @@ class GroupSource:
 
     @classmethod
     def of(cls, data: Dataset, work: GroupWork, standardisation: Standardisation) -> GroupSource:
-        """Columns of the group, and what goes with them.
-
-        `data`: what the steps before made.
-        """
+        """Columns of the group, and what goes with them."""
         return cls(
             variables=tuple(data[name].variable for name in work.variables),
             values=data.matrix(work.variables),

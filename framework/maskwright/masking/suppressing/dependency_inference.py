@@ -65,7 +65,7 @@ def describe_paths(ways: CellsByWay, total: int) -> str:
 def remedy_of_paths(name: str, ways: CellsByWay, *, is_key: bool) -> str:
     """What ends it: of the variable itself, or of those that give it away.
 
-    `ways`: shape (n,). `is_key`: whether a step suppresses the variable; any other went beside those.
+    `ways`: shape (n,).
     """
     own = remedy_of_variable(name, is_key=is_key)
     if not all(way.without for way in ways):
@@ -82,10 +82,7 @@ def remedy_of_paths(name: str, ways: CellsByWay, *, is_key: bool) -> str:
 
 
 def remedy_of_variable(name: str, *, is_key: bool) -> str:
-    """What ends any reading of a variable's suppressed cells: none of them are suppressed, or none are published.
-
-    `is_key`: whether a step suppresses the variable; any other went beside those.
-    """
+    """What ends any reading of a variable's suppressed cells: none of them are suppressed, or none are published."""
     if is_key:
         return f"Leave {name} out of the keys and recode it"
     return (
@@ -223,7 +220,7 @@ class Reader:
     def left(self, hidden: Mapping[str, NDArray[np.bool_]], names: Collection[str] | None = None) -> Readable:
         """Suppressed cells that can be read off as things are; no further cells are suppressed.
 
-        `hidden`: suppressed cells; shape (n,). `names`: variables that are asked about; all of these by default.
+        `hidden`: suppressed cells; shape (n,).
         """
         left: Hidden = {}
         by: dict[str, CellsByWay] = {}

@@ -99,10 +99,7 @@ class Derivation:
         self.effort = Effort(MOST_EFFORT * records)
 
     def given(self, record: int, name: str, hidden: frozenset[str]) -> Given | None:
-        """Say why a cell follows, or None when it does not.
-
-        `hidden`: suppressed variables of the record, `name` among them.
-        """
+        """Say why a cell follows, or None when it does not."""
         return self._given(record, self._values(record), name, hidden)
 
     def given_if(self, record: int, cells: dict[str, Value], name: str, hidden: frozenset[str]) -> Given | None:
@@ -150,9 +147,6 @@ class Derivation:
 
         Hidden cells come from other records first, then, for `asked`, from the edits: any that they allow, then such
         as they name. Beside `if foreign == 1 then ...` any number is possible, but 1 is what a record has.
-
-        `hidden`: suppressed variables of the record. `donors`: records whose cells are tried. `asked`: variable that
-        has another value than in the record in the last ones.
         """
         own = self._values(record)
         gone = self._with_states(hidden, "")

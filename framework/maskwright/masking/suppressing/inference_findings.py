@@ -34,9 +34,7 @@ def following_doubts(
 ) -> Iterator[Doubt]:
     """Doubts about the suppressed cells of each variable.
 
-    `hidden`: suppressed cells; shape (n,). `by_edits`: what edits say of them. `read_off`: what the other records say
-    of them. `shown`: as it would be published without suppression: a variable with one category for all has nothing to
-    hide. `keys`: variables that steps suppress; the others went beside them.
+    `hidden`: suppressed cells; shape (n,).
     """
     unanalysed = [edit.name for edit in edits if edit.engine is not None and edit.severity == "error"]
     for name, gone in hidden.items():
@@ -103,11 +101,7 @@ def lost_code_doubts(lost: Mapping[str, NDArray[np.bool_]], edits: EditSet) -> I
 
 
 def order_doubts(shown: Dataset, masked: Dataset) -> Iterator[Doubt]:
-    """Doubts about suppressed cells that stand between records with their own value, in the order of the original.
-
-    `shown`: the records as they would be published without suppression, in the order in which they are. `masked`: the
-    same records with suppressed cells.
-    """
+    """Doubts about suppressed cells that stand between records with their own value, in the order of the original."""
     for column in masked:
         name, hidden = column.name, column.missing & ~shown[column.name].missing
         told = implied_by_neighbours(shown, name, hidden) if hidden.any() else hidden

@@ -208,11 +208,7 @@ class Occurring:
         self._answers: dict[tuple[tuple[str, ...], tuple[int, ...]], tuple[NDArray[np.int64], bool]] = {}
 
     def __call__(self, fixed: Mapping[str, Value], name: str, value: Value) -> tuple[Clause, bool]:
-        """Clause on the free variables: one alternative for each combination in which `name` has another value.
-
-        `name`: variable asked for, free; it may be that of another edit. Returns whether these are all combinations; of
-        very many, some are taken.
-        """
+        """Clause on the free variables: one alternative for each combination in which `name` has another value."""
         known = tuple(each for each in self.variables if each in fixed)
         free = [place for place, each in enumerate(self.variables) if each not in fixed]
         left, whole = self._projected(known, tuple(self._code(each, fixed[each]) for each in known), free)

@@ -59,8 +59,6 @@ def when_present(edits: EditSet, suppressed: Collection[str]) -> EditSet:
 
     A rule in YAML gets a condition ``when: V1 is not missing``. A test in XPath is true of a record in which one of
     the variables is absent or empty: without that, ``number('')`` is NaN and the test would fail.
-
-    Returns names and order kept. Tests that only an engine understands are left as they are.
     """
     return EditSet(tuple(_guarded(edit, suppressed) for edit in edits), edits.notes)
 
@@ -123,10 +121,6 @@ def rule_file(path: Path, edits: EditSet, columns: Iterable[Column], record: str
     """Text of the rule set in the language that the file's ending names, and notices.
 
     Tests that only an engine understands cannot be written in another language: they are left out, and counted.
-
-    `path`: ``.sch``: Schematron; ``.yaml`` and ``.yml``: rules as text; other endings are those of rule writers.
-    `edits`: that hold in the published records. `columns`: of the published data: they give the decimals, the dates and
-    the codes for "no value". `record`: element of a record, where the data have one.
     """
     writer = find_rule_writer(path)
     masked = tuple(columns)

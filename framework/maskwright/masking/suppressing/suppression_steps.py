@@ -210,7 +210,7 @@ class _State:
 def lost_codes(data: Dataset, shown: Dataset, hidden: Mapping[str, NDArray[np.bool_]]) -> dict[str, NDArray[np.bool_]]:
     """Cells that were missing before, and whose missing code a method took away.
 
-    `data`, `shown`: with suppressed cells, and without. `hidden`: suppressed cells; shape (n,).
+    `hidden`: suppressed cells; shape (n,).
     """
     found: dict[str, NDArray[np.bool_]] = {}
     for column in data:
@@ -259,8 +259,7 @@ class SuppressedAgain:
     ) -> tuple[Mapping[str, NDArray[np.bool_]], Mapping[str, NDArray[np.bool_]]]:
         """All cells that are suppressed, and codes that are lost, once every step has again what it promises.
 
-        `shown`: as it would be published without suppression. `hidden`, `lost`: suppressed cells, and cells whose
-        missing code was taken away; shape (n,).
+        `hidden`, `lost`: suppressed cells, and cells whose missing code was taken away; shape (n,).
         """
         gone = {name: each for name, each in joined_cells(hidden, lost).items() if name in shown}
         state = _State(without_cells(shown, gone), shown, np.arange(len(shown)), hidden)

@@ -236,8 +236,7 @@ class _Question:
     ) -> NDArray[np.bool_]:
         """Which of the cells that are asked about the records with the same value show.
 
-        `seen`, `asked`: values of the records that tell, and of those that are asked about. `values`: how many there
-        may be. `groups`: of all records: those of one group bear witness once; shape (n,).
+        `groups`: of all records: those of one group bear witness once; shape (n,).
         """
         cells = self._cells
         groups = None if groups is None else groups[self.seen]

@@ -33,9 +33,8 @@ def consistent_values(
     exceeds `BY_CHANCE` times `tests` with no more than the inverse of that as probability (Markov). If it does, values
     tell whose records are of one category, and would by chance be so with ``q <= 1 - CERTAIN`` at most.
 
-    `given`, `found`: codes 0, 1, ..., -1 where missing: such records tell nothing; shape (n,). `tests`: variables and
-    parts of the file of which this is asked. `groups`: of the records: those of one group bear witness once; shape
-    (n,). Returns for each code of `given`; shape (m,).
+    `given`, `found`: codes 0, 1, ..., -1 where missing: such records tell nothing; shape (n,). `groups`: of the
+    records: those of one group bear witness once; shape (n,). Returns for each code of `given`; shape (m,).
     """
     counted = int(given.max(initial=-1)) + 1
     both = (given >= 0) & (found >= 0)
@@ -93,8 +92,7 @@ def factors_of_weights(before: Dataset, after: Dataset) -> dict[str, NDArray[np.
 def weight_doubts(weights: str, factor: NDArray[np.float64], before: Dataset, after: Dataset) -> Iterator[Doubt]:
     """Doubts about suppressed cells that the factor of a record's weight shows.
 
-    `factor`: NaN where there is no weight; shape (n,). `before`, `after`: the same n records, as they were, and with
-    the cells that are empty in the release.
+    `factor`: NaN where there is no weight; shape (n,).
     """
     given = weight_codes(factor)
     tests = 2 * max(len(before.columns), 1)
@@ -124,9 +122,8 @@ def same_weight_doubts(
 
     What one weight tells by itself is found where cells are suppressed.
 
-    `values`: as they are published, NaN where there is none; shape (n,). `before`, `after`: the same n records, as they
-    were, and with the cells that are empty in the release. `groups`: of the records: those of one group bear witness
-    once; shape (n,).
+    `values`: as they are published, NaN where there is none; shape (n,). `groups`: of the records: those of one group
+    bear witness once; shape (n,).
     """
     given = weight_codes(values)
     for name, gone, found, shown in _suppressed_variables(given, before, after):
@@ -235,9 +232,7 @@ def strata_doubts(
     weight had the original category that this one had. A weight that one record alone has, or one group, tells nothing:
     so calibrated weights do not. The same is asked of what the weights were multiplied by.
 
-    `names`: variables that steps recode or perturb. `before`, `after`: the same n records: original, and released.
-    Variables of more than `FEW_VALUES` values are amounts. `groups`: of the records: those of one group have the same
-    weight, and bear witness once; shape (n,).
+    `groups`: of the records: those of one group have the same weight, and bear witness once; shape (n,).
     """
     originals, published = ValueCodes(before), ValueCodes(after)
     asked = [
@@ -267,10 +262,7 @@ def strata_doubts(
 
 
 def original_category_doubts(plan: Plan, before: Dataset, after: Dataset) -> Iterator[Doubt]:
-    """Doubts about the masked categories of a file whose originals its own weights tell.
-
-    `before`, `after`: the same records, with their households where they have any.
-    """
+    """Doubts about the masked categories of a file whose originals its own weights tell."""
     names = masked_categories(plan)
     said = {(each.subject, each.message) for each in plan.doubts if each.kind == "follows-from-published"}
     for weights in published_weights(before, after) if names else ():

@@ -42,10 +42,6 @@ def level_inference_doubts(
     Looked for are the number of members, and the sum, the mean (as the file rounds it), the largest and the smallest
     value of one variable of them; of dates the first and the last. A relation is seen in groups of at least two members
     with a value other than zero: of others it says little.
-
-    `masked`: variables that steps mask; all others are published as they are. `tied`: what an equality reads together:
-    masking keeps it. Of what an inequality reads nothing is kept. `sizes`: variables of the top level that an edit
-    reads with the number of members.
     """
     top, low = linked.levels
     assert low.groups is not None
@@ -147,7 +143,6 @@ def same_numbers(
     """In how many groups two numbers are the same, and of how many; None: in too few.
 
     `own`, `together`: NaN where there is none; shape (groups,). `several`: groups that can tell; shape (groups,).
-    `places`: decimals to which the first is rounded.
     """
     asked = several & np.isfinite(own) & np.isfinite(together) & ((own != 0) | (together != 0))
     own, together = own[asked], together[asked]

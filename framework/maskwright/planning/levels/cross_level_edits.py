@@ -44,9 +44,6 @@ def rules_of_members(
 
     ``all(person where c)`` asks ``c`` of each; ``no`` its opposite; ``max(person.x) <= 3`` that ``x <= 3``; and
     ``sum(person.x where c) == 0`` that ``x`` is 0 where ``c`` holds, if ``x`` is never negative.
-
-    `expression`: of the upper level; comparisons as they are written, not by their ends. `is_positive`: whether a
-    variable of the members is never negative.
     """
     if isinstance(expression, And):
         found: list[Expression] = []
@@ -142,11 +139,7 @@ def across_levels(
     adjust: Collection[str] = (),
     emptied: Mapping[str, Collection[str]] | None = None,
 ) -> AcrossLevels:
-    """Decide who keeps each edit.
-
-    `adjust`: totals that are not derived though they could be: members move onto them. `emptied`: those of the masked
-    variables that steps leave empty in some records, and change in none.
-    """
+    """Decide who keeps each edit."""
     return _Planner(bound, structure, masked, adjust, emptied or {}).plan()
 
 

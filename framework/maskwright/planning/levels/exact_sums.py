@@ -68,10 +68,7 @@ def exact_sums(
     averaged: Collection[str],
     spread: Mapping[str, float],
 ) -> ExactSums:
-    """Find the variables that edits add over members, with those that equalities join to them.
-
-    `averaged`: those of them whose method does not promise other values than averages.
-    """
+    """Find the variables that edits add over members, with those that equalities join to them."""
     variables = {(level.name, each.name): each for level in linked for each in level.data.variables}
     equalities = list(_equalities(bound))
     found: dict[str, set[str]] = {level.name: set() for level in linked}

@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 
 def adjusted_totals(steps: Sequence[Step], masked: Collection[str]) -> frozenset[str]:
-    """Totals onto which members are to be moved.
-
-    `masked`: variables of the upper level that steps mask.
-    """
+    """Totals onto which members are to be moved."""
     problems = [
         Problem(f"step {number}: totals: {unknown_name('masked variable of the top level', name, masked)}", step.place)
         for number, step in enumerate(steps, 1)
@@ -38,10 +35,7 @@ def adjusted_totals(steps: Sequence[Step], masked: Collection[str]) -> frozenset
 
 
 def require_totals(across: AcrossLevels, steps: Sequence[Step]) -> None:
-    """Refuse to say how variables are made that no edit gives as totals over members.
-
-    `across`: if all totals were derived.
-    """
+    """Refuse to say how variables are made that no edit gives as totals over members."""
     totals = [each.variable for each in across.derived]
     there = f"totals here are {', '.join(totals)}" if totals else "no edit gives any"
     problems = [

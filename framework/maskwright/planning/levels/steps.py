@@ -48,10 +48,7 @@ class Treatment:
 
 
 def treatment(steps: Sequence[Step], numbers: Sequence[int], variables: Sequence[Variable]) -> Treatment:
-    """What steps do to the variables of a level.
-
-    `numbers`: of each in the pipeline.
-    """
+    """What steps do to the variables of a level."""
     shaped: set[str] = set()
     suppressed: dict[str, int] = {}
     recoded: dict[str, int] = {}
@@ -171,10 +168,7 @@ def _is_disclosed_by_size(linked: LinkedData, top: Level, name: str) -> bool:
 
 
 def in_pipeline(text: str, numbers: Sequence[int]) -> str:
-    """Message about steps of one level, with the numbers that they have in the pipeline.
-
-    `numbers`: of the steps of the level in the pipeline, 1 for the first.
-    """
+    """Message about steps of one level, with the numbers that they have in the pipeline."""
 
     def number(found: re.Match[str]) -> str:
         own = int(found[1])

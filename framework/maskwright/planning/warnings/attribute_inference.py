@@ -71,9 +71,7 @@ def inferred_from_numbers(
     rank), a weighted sum of numbers and a constant, and a product of powers of numbers (a price and an amount), the
     latter two to within `NEAR`. All of them have to hold in `HOLDS` of the records.
 
-    `own`: NaN where missing; shape (n,). `numbers`: by name, NaN where missing; shape (n,). `tied`: names of numbers
-    that are not looked for together: something else is done about them. Returns names, in the order of `numbers`; None:
-    nothing that was looked for.
+    `own`: NaN where missing; shape (n,). `numbers`: by name, NaN where missing; shape (n,).
     """
     if not _is_derivable(own):
         return None
@@ -262,9 +260,6 @@ def attribute_inference_doubts(
     numbers, a constant sum, difference or quotient with one published number, a sum or difference of two, an age beside
     a date, and what `inferred_from_numbers` looks for: the same order, weighted sums, products. Where cells are only
     suppressed, dependencies are looked at when they are.
-
-    `untouched`: variables that no step masks and that are published. `edits`: where cells are only suppressed, what an
-    edit ties together is protected by suppressing more. `data`: the original; None: nothing is said.
     """
     if data is None:
         return
@@ -293,10 +288,7 @@ def attribute_inference_doubts(
 
 
 def sorted_file_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dataset) -> Iterator[Doubt]:
-    """Doubts about categories that are changed at random in a file sorted by them: the neighbours tell the original.
-
-    `data`: the original, in the order in which its records are published.
-    """
+    """Doubts about categories that are changed at random in a file sorted by them: the neighbours tell the original."""
     said: set[str] = set()
     for group in groups:
         step = steps[group.step - 1]

@@ -28,10 +28,7 @@ LARGEST = 2**62
 
 
 def refuse_missing(number: int, step: Step, group: Sequence[str], strata: Strata, data: Dataset) -> None:
-    """Refuse missing cells that the step's policy or its method cannot take.
-
-    `number`: of the step, 1-based.
-    """
+    """Refuse missing cells that the step's policy or its method cannot take."""
     method, policy = step.method, step.planning.missing
     holes = [] if method.handles_missing else [name for name in step.independents if data[name].missing.any()]
     if holes:
@@ -105,10 +102,7 @@ def _records_by_stratum(strata: Strata) -> list[NDArray[np.int64]]:
 
 
 def missing_pattern_notices(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[str]:
-    """How many patterns of missing cells a method that takes none masks apart, and which it cannot mask alone.
-
-    `data`: None: no data are at hand, and nothing is said.
-    """
+    """How many patterns of missing cells a method that takes none masks apart, and which it cannot mask alone."""
     for group in groups:
         step = steps[group.step - 1]
         if data is None or group.strata is None or not splits_by_pattern(step.method):
@@ -141,8 +135,6 @@ def rare_missing_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Da
     of another stratum publish other values, and do not count.
 
     Not where ``k_guarantee: report`` is set; `rare_missing_notices` speaks of these steps.
-
-    `data`: None: no data are at hand, and nothing is said.
     """
     for group, few in _with_rare_patterns(groups, steps, data):
         step = steps[group.step - 1]
@@ -225,10 +217,7 @@ WORDS_WITH_A_NUMBER = re.compile(r"(?=.*[0-9])(?=.*[^0-9\s.,'+-])")
 
 
 def disclosing_code_doubts(names: Iterable[str], data: Dataset | None) -> Iterator[Doubt]:
-    """Doubts about numbers within texts that are declared missing codes, and that fewer than three records have.
-
-    `data`: None: no data are at hand, and nothing is said.
-    """
+    """Doubts about numbers within texts that are declared missing codes, and that fewer than three records have."""
     if data is None:
         return
     for name in names:

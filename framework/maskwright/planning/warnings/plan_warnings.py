@@ -37,11 +37,7 @@ def disclosure_warnings(
     steps: Sequence[Step],
     data: Dataset | None = None,
 ) -> tuple[str, ...]:
-    """Sentences about a plan; names and counts only.
-
-    `edits`: that fire on the data. `known`: all variables of the file. `data`: the original; without it nothing is said
-    of how many records share a value.
-    """
+    """Sentences about a plan; names and counts only."""
     return (
         *_determined(edits, masked),
         *_singling_out(edits, masked, data),
@@ -234,8 +230,6 @@ def household_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Datas
     Whether or not the household's name is published: what the members have in common tells who is of one household,
     and their masked values together tell more than one of them. Rounding and coding give equal values the same, but
     for what edits ask: of such steps the run tells.
-
-    `data`: the original; None: nothing is said.
     """
     if data is None or data.households is None:
         return
@@ -258,8 +252,7 @@ def household_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Datas
 def agreeing_households(homes: NDArray[np.int64], values: NDArray[np.int64]) -> tuple[int, int, NDArray[np.bool_]]:
     """Households with two or more members that have a value, and those in which they all have the same.
 
-    `homes`: household of each record, 0..c-1; shape (n,). `values`: codes, -1 where missing; shape (n,). Returns
-    households of two or more; those of them that agree; which these are.
+    `homes`: household of each record, 0..c-1; shape (n,). `values`: codes, -1 where missing; shape (n,).
     """
     count = int(homes.max(initial=-1)) + 1
     known = values >= 0
@@ -289,8 +282,6 @@ def sign_notices(
     """Sentence on the lines to add to the edits; only of methods that do not keep values in their range.
 
     Nor of those that publish multiples of a base, since 0 is a multiple of any: what is not below 0 does not get there.
-
-    `data`: None: no data are at hand, and nothing is said.
     """
     multiples = {(each.step, each.limit.variable) for each in promised if each.limit.multiple_of is not None}
     free = {

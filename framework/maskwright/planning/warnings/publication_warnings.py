@@ -34,11 +34,7 @@ def labels_of_suppressed(
     known: Mapping[str, Variable],
     data: Dataset | None,
 ) -> dict[str, str]:
-    """Variables that have one value for each value of a key of a step that suppresses cells, and the other way round.
-
-    `names`: variables that may be labels. `data`: the original; None: nothing is known of its values. Returns for each
-    label the code that it says the same as.
-    """
+    """Variables that have one value for each value of a key of a step that suppresses cells, and vice versa."""
     if data is None:
         return {}
     keys = dict.fromkeys(
@@ -127,10 +123,7 @@ def _is_text(data: Dataset, name: str) -> bool:
 def publication_notices(
     data: Dataset, plan: Plan, broken: Mapping[str, int], computed: Collection[str] = ()
 ) -> Iterator[str]:
-    """Edits that nothing will mend; variables that may identify records.
-
-    `broken`: records that violate each edit on arrival. `computed`: columns that edits read and that are not published.
-    """
+    """Edits that nothing will mend; variables that may identify records."""
     yield from _unmasked_violation_notices(plan, broken)
     shown = [name for name in plan.untouched if name not in computed and not data[name].variable.renewed]
     for name in shown:
@@ -183,11 +176,7 @@ PROTECTED = ("quasi_identifier", "confidential")
 
 
 def unmasked_doubts(untouched: Iterable[Variable], labels: Mapping[str, str]) -> Iterator[Doubt]:
-    """Doubts about variables that no step masks and nothing declares to be published as they are.
-
-    `untouched`: that no step masks, identifiers left out. `labels`: those that say the same as a variable of which a
-    step suppresses cells.
-    """
+    """Doubts about variables that no step masks and nothing declares to be published as they are."""
     for variable in untouched:
         if variable.as_is or variable.renewed:
             continue
@@ -216,11 +205,7 @@ def _label_hint(name: str, labels: Mapping[str, str]) -> str | None:
 def unused_key_doubts(
     groups: Sequence[Group], steps: Sequence[Step], known: Mapping[str, Variable], labels: Mapping[str, str]
 ) -> Iterator[Doubt]:
-    """Doubts about variables that a step names and does nothing for: it looks at its keys, and they are none.
-
-    `known`: all variables of the file. `labels`: those that say the same as a variable of which a step suppresses
-    cells.
-    """
+    """Doubts about variables that a step names and does nothing for: it looks at its keys, and they are none."""
     for group in groups:
         step = steps[group.step - 1]
         keys = key_names(step, [known[name] for name in group.variables])
@@ -234,11 +219,7 @@ def unused_key_doubts(
 
 
 def undecided_doubts(outcome: Outcome, arrival: Outcome | None = None) -> Iterator[Doubt]:
-    """Doubts about edits that are unknown in every record.
-
-    `outcome`: on the original, or on the masked file. `arrival`: on the original, where `outcome` is on the masked
-    file: what was in doubt there is not said again.
-    """
+    """Doubts about edits that are unknown in every record."""
     known = set() if arrival is None else {each.name for each in arrival.undecided}
     which = "original" if arrival is None else "masked"
     for each in outcome.undecided:

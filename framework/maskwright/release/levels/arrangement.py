@@ -37,10 +37,8 @@ class ArrangedLevels:
     def write_map(self, path: Path, first_rows: NDArray[np.int64] | None = None) -> None:
         """Write which original record, under which old keys, each record is. Confidential.
 
-        `path`: CSV, a row for each record of the lowest level: for each level its record in the original file, counted
-        from 1, its old key and its new one. `first_rows`: where the levels are in one flat file: the first row of each
-        group of the original, ascending. Groups are counted then, as where they have records of their own; shape
-        (groups,).
+        `first_rows`: where the levels are in one flat file: the first row of each group of the original, ascending.
+        Groups are counted then, as where they have records of their own; shape (groups,).
         """
         lowest = self.linked.levels[-1]
         cells: dict[str, pa.Array] = {}
@@ -57,11 +55,7 @@ class ArrangedLevels:
 
 
 def arranged_levels(masked: LinkedData, original: LinkedData, seed: int) -> ArrangedLevels:
-    """Masked levels under new keys, in the order in which they are published.
-
-    `masked`: record for record beside the original. `original`: what is drawn depends on all of it: who knows or
-    guesses the seed alone cannot draw it again.
-    """
+    """Masked levels under new keys, in the order in which they are published."""
     stream = tuple(dataset_digest(level.data) for level in original)
     top, *lower = masked.levels
     count = len(top)
@@ -154,18 +148,12 @@ def _numbered(column: Column, number: NDArray[np.int64], where: NDArray[np.bool_
 
 
 def flat_table(linked: LinkedData, file: Dataset) -> Dataset:
-    """One row for each record of the lowest level, with the variables of its groups.
-
-    `file`: the original as it was read: the order of its columns, and how it is written.
-    """
+    """One row for each record of the lowest level, with the variables of its groups."""
     return joined_table(linked, file.names, file)
 
 
 def joined_table(linked: LinkedData, names: Sequence[str], file: Dataset) -> Dataset:
-    """One row for each record of the lowest level, with these variables.
-
-    `names`: in their order; those that no level has are left out.
-    """
+    """One row for each record of the lowest level, with these variables."""
     top, lowest = linked.levels
     assert lowest.groups is not None
     columns = {column.name: column.taken(lowest.groups) for column in top.data}
@@ -174,10 +162,7 @@ def joined_table(linked: LinkedData, names: Sequence[str], file: Dataset) -> Dat
 
 
 def linked_tables(linked: LinkedData, files: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    """A table of each level; the lower one holds the key of its group.
-
-    `files`: the originals as they were read.
-    """
+    """A table of each level; the lower one holds the key of its group."""
     top, lowest = linked.levels
     assert lowest.groups is not None
     key = top.data[top.declared.key].taken(lowest.groups)
@@ -190,10 +175,7 @@ def linked_tables(linked: LinkedData, files: Mapping[str, Dataset]) -> dict[str,
 
 
 def nested_tables(linked: LinkedData, files: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    """A table of each level for a file with records inside each other: where they stand says whose they are.
-
-    `files`: the originals as they were read.
-    """
+    """A table of each level for a file with records inside each other: where they stand says whose they are."""
     top, lowest = linked.levels
     tables = linked_tables(linked, files)
     return tables | {lowest.name: tables[lowest.name].without([top.declared.key])}

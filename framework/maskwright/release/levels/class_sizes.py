@@ -43,15 +43,7 @@ def four_counts(
     below: Sequence[str],
     k: int,
 ) -> tuple[LevelClassSizes, ...]:
-    """Count what is published alike.
-
-    `variable_groups`: variables of the lower level that steps mask together, or promise k of, and the k of each.
-    `own_groups`: the same of the upper level. `masked`: variables of the upper level that steps mask. `derived`: those
-    that are derived besides. `below`: variables of the lower level that steps mask. `k`: the largest: of what no step
-    promises k of. Returns records of the lower level on each of their groups of variables, counted in groups; rows of
-    the upper level on each of theirs, where there are several, on its quasi-identifiers, and on all their own masked
-    values; with derived ones; whole groups, by the masked and derived values of their row and of their members.
-    """
+    """Count what is published alike."""
     top, low = linked.levels
     assert low.groups is not None
     found = []

@@ -51,10 +51,7 @@ def plan_of_levels(
     records: int,
     besides: CrossLevelPlan,
 ) -> PlanRecord:
-    """One plan of all levels.
-
-    `plans`: of all levels, the top first. `numbers`: of the steps of each level in the pipeline.
-    """
+    """One plan of all levels."""
     steps: dict[int, StepRecord] = {}
     own = (
         step.model_copy(update={"step": numbers[name][step.step - 1]})
@@ -147,13 +144,7 @@ def record_of_levels(
     not_applicable: Mapping[str, int],
     besides: CrossLevelPlan,
 ) -> RunRecord:
-    """One record of all levels.
-
-    `parts`: the top first; at least one with a record. `untouched`: variables that the records of the levels do not
-    have: keys, derived ones, those of levels without steps. `moved`: records that were moved because of edits across
-    levels. `infeasible`: records for which no values were found that satisfy an edit. `not_applicable`: records that an
-    edit across levels is not about, because a cell that it reads was suppressed.
-    """
+    """One record of all levels."""
     known = {name: part.record for name, part in parts.items() if part.record is not None}
     lowest = list(parts)[-1]
     first = next(iter(known.values()))

@@ -314,10 +314,7 @@ def in_order(columns: Mapping[str, Readable], rows: Rows) -> dict[str, Readable]
 
 
 def with_meanings(opinion: ReferenceEvaluator, meanings: Mapping[str, str]) -> ReferenceEvaluator:
-    """Opinion that knows of columns whose cells are those of a variable.
-
-    `meanings`: computed columns, and the variables that they show.
-    """
+    """Opinion that knows of columns whose cells are those of a variable."""
 
     def shown(known: Mapping[str, Any]) -> dict[str, Any]:
         return {**known, **{name: known[said] for name, said in meanings.items() if said in known}}

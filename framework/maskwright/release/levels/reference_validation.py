@@ -49,11 +49,7 @@ GROUPS = 10_000
 def nested_columns(
     path: Path, upper: Dataset, lower: Dataset, key: str
 ) -> tuple[dict[str, Readable], dict[str, Readable]]:
-    """Whole columns of both levels of a file; those of the lower one hold the key of the group, too.
-
-    `upper`, `lower`: variables and layout of what was written; no records. `key`: variable of the upper level that
-    tells groups apart.
-    """
+    """Whole columns of both levels of a file; those of the lower one hold the key of the group, too."""
     group, member = (_local(each.layout.details["record"]) for each in (upper, lower))
     above, below = _Rows(upper), _Rows(lower)
     key_tag = _tag(upper, key)
@@ -144,13 +140,7 @@ def validate_levels_by_reference(
     reference: LinkedData,
     judged_elsewhere: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """Evaluate the edits of written files of levels a second time.
-
-    `tables`: one flat file stands under the lower level; a nested one under both. `released`: where each record of a
-    level stands in its file; no values. `reference`: the original: its values for edits about what occurs there.
-    `judged_elsewhere`: names of edits that need no second opinion from here: an engine has the last word on them.
-    Returns names of the edits that have no second opinion, though some are for them.
-    """
+    """Evaluate the edits of written files of levels a second time."""
     try:
         columns = _columns(tables, released, bound)
     except Undetermined:

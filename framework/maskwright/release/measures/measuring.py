@@ -59,14 +59,6 @@ def compute_measures(
     """Compute measures; each draws from a generator of its own label.
 
     Files of different length, without `origin`, are given to the measures that compare files as files.
-
-    `original`, `masked`: `masked` as it was read back. `plan`: a plain record of the plan; empty without one.
-    `variables`: to compare, categories among them; by default those of `compared_variables`. `asked`: whether somebody
-    asked for these measures. Then one that needs pairs of records is refused where there are none; otherwise it has no
-    value, and a note says why. `about`, `about_categories`: further notes of every measure, and in their stead those of
-    a loss that looks at categories alone. `changed`: names of the variables that steps mask; by default those whose
-    values differ. `before`: whether measures that look at one file are computed on the original too. `drawn`: whether a
-    step draws records anew, so that they are not paired.
     """
     if needing := [needs_levels(each.label, each.place) for each in requests if each.measure.of_levels]:
         raise InputError(needing)
@@ -117,10 +109,7 @@ def _has_nothing_to_compare(measure: Measure, params: BaseModel, given: Measurab
 def computed(
     request: MeasureRequest, comparison: Comparison, seed: int, unpaired: list[Problem], *, before: bool
 ) -> Measurement:
-    """What a measure finds; that it needs pairs is added to `unpaired`. One nobody asked for says why it cannot.
-
-    `before`: whether a measure that looks at one file is computed on the original too.
-    """
+    """What a measure finds; that it needs pairs is added to `unpaired`. One nobody asked for says why it cannot."""
     measure, comparison = request.measure, frozen(comparison)
     try:
         if not measure.compares_unpaired:
@@ -203,8 +192,7 @@ def compared_levels(
 ) -> tuple[ComparedLevels, tuple[str, ...]]:
     """Both files as measures of groups get them, and notes on their weights.
 
-    `origin`: of levels whose masked records are not in the order of the originals; shape (m,). `changed`: names of the
-    variables that are masked; by default those whose values differ.
+    `origin`: of levels whose masked records are not in the order of the originals; shape (m,).
     """
     variables: dict[str, tuple[str, ...]] = {}
     weights: dict[str, NDArray[np.float64]] = {}
@@ -244,10 +232,7 @@ def compute_level_measures(
     edits: EditSet | None = None,
     about: tuple[str, ...] = (),
 ) -> dict[str, Measurement]:
-    """Compute measures of groups and their members; each draws from a generator of its own label.
-
-    `about`: further notes of every measure.
-    """
+    """Compute measures of groups and their members; each draws from a generator of its own label."""
     levels = frozen(levels)
     given, top = measurable_levels(levels), levels.top
     original, masked = plain_records(levels.original, top), plain_records(levels.masked, top)
@@ -276,10 +261,7 @@ def with_group_linkage(
     group_requests: Sequence[MeasureRequest],
     levels: tuple[str, str],
 ) -> dict[str, Measurement]:
-    """Measurements of the lower level; those that link single records say what linking whole groups finds.
-
-    `of_groups`: of groups and their members. `levels`: names of the upper and of the lower level.
-    """
+    """Measurements of the lower level; those that link single records say what linking whole groups finds."""
     top, low = levels
     said = f"with the key of its {top} an intruder has all other records of the level {low} that belong to it"
     figures = [

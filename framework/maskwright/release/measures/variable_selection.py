@@ -63,10 +63,7 @@ def names_used(measure: Measure, params: BaseModel, given: Measurable) -> frozen
 
 
 def left_out(measure: Measure, params: BaseModel, given: Measurable, masked: Collection[str]) -> ExcludedVariables:
-    """What a measure leaves out; a score leaves out what any part of it does.
-
-    `masked`: names of the variables that are not published as they were.
-    """
+    """What a measure leaves out; a score leaves out what any part of it does."""
     if measure.components is not None:
         parts = [left_out(part, own, given, masked) for part, own in measure.components(params)]
         known = {name for part in parts for name in part.quasi_identifiers}
@@ -152,10 +149,7 @@ def _mistakes(measure: Measure, params: BaseModel, given: Measurable) -> Iterato
 def measure_doubts(
     requests: Sequence[MeasureRequest], thresholds: Mapping[str, float], given: Measurable, masked: Collection[str]
 ) -> Iterator[Doubt]:
-    """Doubts about thresholds on measures that leave something out.
-
-    `thresholds`: by label, or by label and part. `masked`: names of the variables that steps mask.
-    """
+    """Doubts about thresholds on measures that leave something out."""
     for request in requests:
         if not any(name in thresholds for name in threshold_figures(request)):
             continue
@@ -201,8 +195,6 @@ def released_variables(
 
     Besides the masked ones they are the quasi-identifiers and confidential variables that are published as they are: an
     intruder knows, and finds, those too.
-
-    `masked`: names of the variables that some step masks. `recoded`: names of those that are published as categories.
     """
     return tuple(
         column.name
@@ -219,8 +211,6 @@ def released_categories(original: Dataset, released: Dataset, masked: Collection
     """Variables of a released file that are measured as categories, recoded numbers among them.
 
     Besides the masked ones they are the quasi-identifiers and confidential variables that are published as they are.
-
-    `masked`: names of the variables that some step masks.
     """
     return tuple(
         column.name
@@ -291,8 +281,6 @@ def with_usual_losses(pipeline: Pipeline, plan: Plan, registry: Registry) -> Pip
 
     Those are added of which no loss or score of the pipeline looks at any, so that no report is silent about what
     masking cost. An empty list, ``measure: []``, asks for none.
-
-    `registry`: plugins that names are looked up in.
     """
     if "measure" in pipeline.settings and pipeline.settings["measure"] == []:
         return pipeline

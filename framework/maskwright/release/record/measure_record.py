@@ -196,7 +196,7 @@ def _params_record(params: BaseModel) -> dict[str, object]:
 def within(measure: Measure | MeasurePart, value: float, threshold: float) -> bool:
     """Whether a value is on the right side of its threshold; a value that is not defined never is.
 
-    `measure`: says which side is better. `value`, `threshold`: in the unit of the measure.
+    `value`, `threshold`: in the unit of the measure.
     """
     if math.isnan(value):
         return False

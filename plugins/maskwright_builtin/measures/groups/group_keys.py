@@ -54,10 +54,7 @@ def group_key_mistakes(params: GroupKeysParams, given: Measurable) -> Iterator[t
 
 
 def level_mistakes(named: dict[str, Sequence[str]], given: Measurable) -> Iterator[tuple[str, str]]:
-    """Names that are of the other level, or named twice.
-
-    `named`: ``row`` or ``members`` stands at the end of the parameter.
-    """
+    """Names that are of the other level, or named twice."""
     top, lowest = given.levels
     for parameter, names in named.items():
         own, other = (top, lowest) if parameter.endswith("row") else (lowest, top)

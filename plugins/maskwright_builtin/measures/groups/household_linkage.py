@@ -78,9 +78,8 @@ def chance_of_link(
 ) -> NDArray[np.float64]:
     """Chance that each group is linked to its own counterpart among the groups of the same composition.
 
-    `queries`, `targets`: group i of the queries is the original of group i of the targets. `own_weights`, `weights`:
-    factors of differences; shape (r,) and (p,). Returns 1 over the number of groups that are nearest, if the own one is
-    among them; else 0; shape (g,).
+    `own_weights`, `weights`: factors of differences; shape (r,) and (p,). Returns 1 over the number of groups that are
+    nearest, if the own one is among them; else 0; shape (g,).
     """
     from maskwright_builtin.measures.groups.set_linkage_kernel import link_sets  # Numba, heavy
 

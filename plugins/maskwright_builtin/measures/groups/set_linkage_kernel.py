@@ -121,11 +121,10 @@ def link_sets(
 ) -> None:
     """Count for each query the targets that are as near as its own counterpart; none where another is nearer.
 
-    `queries`, `targets`: targets are distinct; both have the same compositions. `copies`: how many groups are equal to
-    each target; shape (t,). `counterpart`: target that is each query's own; -1 where that has another composition;
-    shape (q,). `weights`, `own_weights`: shape (p,) and (r,). `factors`: those weights, of the sorted columns; shape (r
-    + m p,). `kinds`: of the members of each composition; shape (c, m). `ties`: Written: its own counterpart counts; 0
-    where it is not among the nearest; shape (q,).
+    `copies`: how many groups are equal to each target; shape (t,). `counterpart`: target that is each query's own; -1
+    where that has another composition; shape (q,). `weights`, `own_weights`: shape (p,) and (r,). `factors`: those
+    weights, of the sorted columns; shape (r + m p,). `kinds`: of the members of each composition; shape (c, m). `ties`:
+    Written: its own counterpart counts; 0 where it is not among the nearest; shape (q,).
     """
     m, d = queries.members.shape[1], queries.sorted.shape[1]
     cost, best = np.empty((m, m)), np.empty(1 << min(m, EXACT_MEMBERS))

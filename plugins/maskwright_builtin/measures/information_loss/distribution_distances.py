@@ -46,10 +46,7 @@ def hellinger_distance(first: NDArray[np.float64], other: NDArray[np.float64]) -
 def mean_distance(
     names: Sequence[str], per_variable: Mapping[str, float], others: Mapping[str, float], notes: Sequence[str]
 ) -> Measurement:
-    """A measure, from the distances of all variables.
-
-    `names`: of the numeric variables compared. `per_variable`: of those that have values in both files.
-    """
+    """A measure, from the distances of all variables."""
     said = list(notes)
     without = [name for name in names if name not in per_variable]
     if without:
@@ -108,10 +105,7 @@ def condensed_cells(
     params: HellingerParams,
     asked: Mapping[str, Any] | None,
 ) -> list[CellFacts]:
-    """Values and counts of some neighbouring parts as those of one.
-
-    `facts`: of `cells_of_part`, or of this function.
-    """
+    """Values and counts of some neighbouring parts as those of one."""
     told = {name: condensed([each["told"][name] for each in facts]) for name in facts[0]["told"]}
     if asked is not None:
         names = facts[0]["counts"]
@@ -222,10 +216,7 @@ def condensed_values(
     params: WeightedParams,  # noqa: ARG001
     asked: Mapping[str, Any] | None,
 ) -> list[Mapping[str, Any]]:
-    """Values told by some neighbouring parts as those of one: 8 bytes each; what tasks say of ranges is little.
-
-    `facts`: of `values_of_partition`, of this function, or of `rises_of_ranges`.
-    """
+    """Values told by some neighbouring parts as those of one: 8 bytes each; what tasks say of ranges is little."""
     if asked is not None:
         return list(facts)
     names = list(facts[0]["numbers"])
@@ -289,10 +280,7 @@ def distance_of_parts(
     params: WeightedParams,  # noqa: ARG001
     asked: Mapping[str, Any] | None,
 ) -> Measurement | Further:
-    """The measure `kolmogorov_smirnov` of a file in parts.
-
-    `facts`: of `values_of_partition`, then of `rises_of_ranges`.
-    """
+    """The measure `kolmogorov_smirnov` of a file in parts."""
     if asked is None:
         names, notes = list(facts[0]["numbers"]), missing_notes(facts, MISSING_RULE)
         numbers = {name: [sum(each["numbers"][name][file] for each in facts) for file in (0, 1)] for name in names}

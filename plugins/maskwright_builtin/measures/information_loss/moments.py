@@ -69,8 +69,8 @@ def moments(
 
     `values`: NaN where missing; pairs of variables use the records where both are present; shape (n, p). `center`,
     `scale`: near the mean and the standard deviation of `values`. The exact mean is removed in a second step, so
-    `center` only decides how accurate the moments are; shape (p,). `to_fourth`: whether moments above the second are
-    wanted. `weights`: all above 0; their scale does not matter; shape (n,).
+    `center` only decides how accurate the moments are; shape (p,). `weights`: all above 0; their scale does not matter;
+    shape (n,).
     """
     p = values.shape[1]
     present = [~np.isnan(column) for column in values.T]

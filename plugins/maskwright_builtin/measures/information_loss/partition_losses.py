@@ -40,8 +40,7 @@ def measured_zeros(
 ) -> Measurement:
     """The measure of counted cells.
 
-    `counts`: of each variable, zeros kept, lost and made, and compared cells; by weight where records have weights.
-    `empty`: variables without a record that has a value in both files. `per_record`: shape (n_masked,).
+    `per_record`: shape (n_masked,).
     """
     said = list(notes)
     kept, lost, made, cells = (math.fsum(own[at] for own in counts.values()) for at in range(4))

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright_builtin.measures.information_loss.moments import FileStatistics, Moments
-from maskwright_builtin.measures.pairing import present_values
+from maskwright_builtin.measures.information_loss.moments import Moments
+from maskwright_builtin.measures.pairing import (
+    present_values,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from maskwright_builtin.measures.information_loss.moments import FileStatistics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -105,7 +117,7 @@ def pair_sums(
     """Sums over the records of a part of products of powers of ``(values - center) / scale``.
 
     `values`: NaN where missing; shape (n, p). `center`, `scale`: near the mean and the standard deviation of the whole
-    file; shape (p,). `to_fourth`: whether moments above the second are wanted.
+    file; shape (p,).
     """
     p = values.shape[1]
     names = POWERS if to_fourth else {name: each for name, each in POWERS.items() if sum(each) <= 2}
@@ -132,10 +144,7 @@ def pair_sums(
 
 
 def condensed_sums(parts: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[np.float64]]:
-    """Sums over the records of some parts, added in their order; as `pair_sums` has them.
-
-    `parts`: of `pair_sums`, or of this function.
-    """
+    """Sums over the records of some parts, added in their order; as `pair_sums` has them."""
     ends = {"low": (np.fmin, np.inf), "high": (np.fmax, -np.inf)}
     found: dict[str, NDArray[np.float64]] = {}
     for part in parts:
@@ -150,10 +159,7 @@ def condensed_sums(parts: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[np.f
 
 
 def moments_of_sums(parts: Sequence[Mapping[str, list[list[float]]]]) -> Moments:
-    """Central moments of the whole file.
-
-    `parts`: of `pair_sums`, in the order of the parts.
-    """
+    """Central moments of the whole file."""
     some = [{name: np.array(each) for name, each in part.items()} for part in parts]
     total = {name: np.sum([each[name] for each in some], axis=0) for name in some[0] if name not in ("low", "high")}
     there = np.stack([each["00"] > 0 for each in some])
@@ -186,7 +192,7 @@ def statistics_of_sums(
 ) -> FileStatistics:
     """Means, covariances and correlations of the whole file.
 
-    `parts`: of `pair_sums` with this centre and scale, in the order of the parts. `center`, `scale`: shape (p,).
+    `center`, `scale`: shape (p,).
     """
     found = moments_of_sums(parts)
     spreads = np.sqrt(found.second_first * found.second_other)
@@ -245,3 +251,9 @@ class StandardUnits:
         """What `to_json` gave."""
         arrays = {name: np.array(said[name], dtype=np.float64) for name in ("center", "scale", "deviation")}
         return cls(tuple(said["names"]), **arrays, present=np.array(said["present"], dtype=np.int64))
+
+
+def plain_moments(moments: Moments) -> dict[str, Any]:
+    """Moments as plain data, which has no NaN."""
+    return {name: [None if math.isnan(each) else each for each in np.ravel(values).tolist()] for name, values in
+            vars(moments).items()}  # fmt: skip

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskwright import Measurement
-from maskwright_builtin.measures.pairing import effective_number
+from maskwright_builtin.measures.information_loss.moments import Moments
+from maskwright_builtin.measures.pairing import (
+    Pairs,
+    Weights,
+    effective_number,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,9 +65,7 @@ def quantiles_with_error(
     rank ``(1 - 1 / n_e) W j / 100``, and its variance ``q (1 - q) / n_e (2 h W / weight)**2`` with `weight` that of
     the values in the open interval. With equal weights both are the figures without.
 
-    `column`: without missing values, in any order; shape (n,). `window`: the h in the variance, when it is not the
-    column's own (see ``bandwidth: last-column`` of pil); the count always uses the column's own. `weights`: all above
-    0; shape (n,).
+    `column`: without missing values, in any order; shape (n,). `weights`: all above 0; shape (n,).
     """
     shares = np.arange(step, 100, step) / 100.0
     if weights is None:
@@ -190,10 +201,7 @@ def _loss(
 
 
 def moment_losses(old: Moments, new: Moments) -> dict[str, NDArray[np.float64]]:
-    """Losses of means and variances, shape (p,), and of the pairs, shape (p, p) with NaN on the diagonal.
-
-    `old`: of the original file, to the fourth. `new`: of the masked file, to the second.
-    """
+    """Losses of means and variances, shape (p,), and of the pairs, shape (p, p) with NaN on the diagonal."""
     n = np.diag(old.n)
     second, fourth = np.diag(old.product), np.diag(old.squares)
     off_diagonal = np.where(np.eye(len(n), dtype=np.bool_), np.nan, 0.0)
@@ -239,3 +247,10 @@ def quantile_losses(
     moved = np.abs(new - old)
     full = np.where(moved > 0.0, np.inf, 0.0)
     return _erf(np.divide(moved, math.sqrt(2.0) * deviation, out=full, where=deviation > 0.0))
+
+
+def with_weight(pairs: Pairs, weights: Weights) -> tuple[Pairs, Weights]:
+    """Both files without the records of weight 0; they are no longer paired."""
+    first, other = weights.original > 0.0, weights.masked > 0.0
+    there = Pairs(pairs.names, pairs.original[first], pairs.masked[other], None, pairs.notes)
+    return there, Weights(weights.original[first], weights.masked[other])

@@ -15,6 +15,7 @@ from maskwright_builtin.measures.information_loss.partition_moments import (
     condensed_sums,
     moments_of_sums,
     pair_sums,
+    plain_moments,
 )
 from maskwright_builtin.measures.information_loss.pil_statistics import (
     MISSING_RULE,
@@ -25,6 +26,7 @@ from maskwright_builtin.measures.information_loss.pil_statistics import (
     quantiles_with_error,
     ranks_of_quantiles,
     relative_spread,
+    with_weight,
 )
 from maskwright_builtin.measures.pairing import (
     Pairs,
@@ -101,10 +103,7 @@ def condensed_statistics(
     params: ProbabilisticInformationLossParams,  # noqa: ARG001
     asked: Mapping[str, Any] | None,
 ) -> list[Facts]:
-    """Statistics of some neighbouring parts as those of one.
-
-    `facts`: of `statistics_of_part`, or of this function.
-    """
+    """Statistics of some neighbouring parts as those of one."""
     if asked is None:
         variables = {
             name: [
@@ -149,7 +148,7 @@ def loss_of_parts(
             ]
     if "sums" not in known:
         moments = [moments_of_sums([each["sums"][at] for each in facts]) for at in (0, 1)]
-        known["sums"] = [_plain(each) for each in moments]
+        known["sums"] = [plain_moments(each) for each in moments]
     for name in asked["borders"]:
         known["inside"][name] = [[sum(each["inside"][name][side][at] for each in facts) for at in
                                   range(len(asked["borders"][name]))] for side in (0, 1)]  # fmt: skip
@@ -241,12 +240,6 @@ def _read(said: Mapping[str, Any]) -> dict[str, list[RankSearch]]:
     return {name: [RankSearch.from_json(each) for each in files] for name, files in said.items()}
 
 
-def _plain(moments: Moments) -> dict[str, Any]:
-    """Moments as plain data, which has no NaN."""
-    return {name: [None if math.isnan(each) else each for each in np.ravel(values).tolist()] for name, values in
-            vars(moments).items()}  # fmt: skip
-
-
 def _moments(said: Mapping[str, Any]) -> Moments:
     p = len(said["mean"])
     return Moments(**{
@@ -332,7 +325,7 @@ def probabilistic_information_loss(
     notes = list(pairs.notes)
     weights = weights_of(comparison, "pil", weighted=params.weighted)
     if weights is not None:
-        pairs, weights = _with_weight(pairs, weights)
+        pairs, weights = with_weight(pairs, weights)
         number = effective_number(weights.original)
         notes.append(f"weighted: the {len(pairs.original)} original records with weight are as certain as {number:.0f}")
     files = pairs.original, pairs.masked
@@ -349,13 +342,6 @@ def probabilistic_information_loss(
     losses["quantiles"] = _quantile_losses(pairs, weights, params, comparison.progress)
     comparison.progress(1.0)
     return averaged(losses, pairs.names, notes)
-
-
-def _with_weight(pairs: Pairs, weights: Weights) -> tuple[Pairs, Weights]:
-    """Both files without the records of weight 0; they are no longer paired."""
-    first, other = weights.original > 0.0, weights.masked > 0.0
-    there = Pairs(pairs.names, pairs.original[first], pairs.masked[other], None, pairs.notes)
-    return there, Weights(weights.original[first], weights.masked[other])
 
 
 def _moment_losses(pairs: Pairs, weights: Weights | None, progress: Progress) -> dict[str, NDArray[np.float64]]:

@@ -71,9 +71,8 @@ def tree_fit(
 ) -> TreeFit:
     """Grow a tree on both files together, and one on each of some permutations.
 
-    `files`: n original and m masked records. `sizes`: categories of each categorical variable. `paired`: original of
-    each masked record, each once; None where pairs are not known. A permutation exchanges the two records of a pair
-    with probability 1/2, or all records of both files; shape (m,).
+    `paired`: original of each masked record, each once; None where pairs are not known. A permutation exchanges the two
+    records of a pair with probability 1/2, or all records of both files; shape (m,).
     """
     n, m = len(files.values[0]), len(files.values[1])
     weights = None if files.weights is None else np.concatenate(files.weights)

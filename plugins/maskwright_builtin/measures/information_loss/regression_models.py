@@ -50,10 +50,7 @@ def _positions(outcome: str, predictors: tuple[str, ...], names: tuple[str, ...]
 def models_of(
     models: Sequence[str], names: tuple[str, ...], empty: Sequence[int], notes: list[str]
 ) -> list[tuple[int, tuple[int, ...]]]:
-    """Outcome and predictors of each model, by position: the models given, or each variable on all the others.
-
-    `empty`: those without a value in one of the files.
-    """
+    """Outcome and predictors of each model, by position: the models given, or each variable on all the others."""
     if models:
         return [_positions(*parsed(model), names) for model in models]
     if empty:
@@ -79,11 +76,7 @@ class ModelMoments:
 
 
 def overlaps_of(original: ModelMoments, masked: ModelMoments, predictors: tuple[int, ...], reach: float) -> Overlaps:
-    """Overlap of the intervals of the coefficients of one model.
-
-    `predictors`: positions of its predictors among the variables compared. `reach`: half an interval, in standard
-    errors.
-    """
+    """Overlap of the intervals of the coefficients of one model."""
     files = original, masked
     kept = _independent(files[0].products[:-1, :-1])
     dependent = [predictors[j] for j in range(len(predictors)) if j not in kept and files[0].products[j, j] > 0.0]
@@ -180,10 +173,7 @@ def normal_quantile(share: float) -> float:
 def mean_overlap(
     of_models: Sequence[tuple[int, Overlaps]], names: tuple[str, ...], notes: Sequence[str]
 ) -> Measurement:
-    """The measure, from the overlaps of all models.
-
-    `of_models`: position of the outcome, and what was found, in the order of the models.
-    """
+    """The measure, from the overlaps of all models."""
     said = list(notes)
     parts: dict[str, float] = {}
     values: list[float] = []

@@ -48,7 +48,7 @@ def scales(deviations: Sequence[float], notes: list[str]) -> NDArray[np.float64]
 def changes(old: FileStatistics, new: FileStatistics, scale: NDArray[np.float64]) -> NDArray[np.float64]:
     """Change of the means in the first row, of the covariances in the others; shape (1 + p, p), NaN if not defined.
 
-    `old`, `new`: of one subdomain of both files. `scale`: of the whole original file; shape (p,).
+    `scale`: of the whole original file; shape (p,).
     """
     means = np.abs(new.mean - old.mean) / scale
     covariances = np.abs(new.covariance - old.covariance) / np.outer(scale, scale)

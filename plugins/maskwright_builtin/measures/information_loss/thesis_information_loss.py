@@ -46,10 +46,7 @@ def mean_of_natures(
     names: Sequence[str],
     about: Sequence[str],
 ) -> Measurement:
-    """The measure `pi`.
-
-    `per_variable`: PI1 of each variable that can be compared.
-    """
+    """The measure `pi`."""
     notes = list(about)
     without = [name for name in names if name not in per_variable]
     if without:

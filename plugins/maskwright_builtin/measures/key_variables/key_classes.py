@@ -157,11 +157,7 @@ def worst_of_sets(
     of_keys: Callable[[tuple[str, ...]], Measurement],
     direction: Literal["lower", "higher"] = "lower",
 ) -> Measurement:
-    """Measure on the keys or, where there are sets of them, on each set.
-
-    `of_keys`: the measurement on some keys; its contributions of records are the larger the worse. Returns of the worst
-    set, with the value of each set among its parts, and each record's worst contribution.
-    """
+    """Measure on the keys or, where there are sets of them, on each set."""
     found = {name: of_keys(keys) for name, keys in sets_of_keys(comparison, params, measure).items()}
     return found[""] if params.key_sets is None else worst_of(found, direction)
 
@@ -224,8 +220,8 @@ def size_table(
 ) -> MeasureTable:
     """Records in bands of the size of their class.
 
-    `sizes`: of the class of each record; shape (n,). `what`: what the size of a class counts. `records`: how many
-    records are in classes of each of these sizes, where `sizes` are different ones; shape (n,).
+    `sizes`: of the class of each record; shape (n,). `records`: how many records are in classes of each of these sizes,
+    where `sizes` are different ones; shape (n,).
     """
     title = f"Records by how many {what} share their keys"
     return _table("class_sizes", title, "class size", sizes, SIZE_BANDS, records)
@@ -254,10 +250,7 @@ class FractionParams(BaseModel, extra="forbid", frozen=True):
 
 
 def sampling_fraction(comparison: Comparison, params: FractionParams) -> tuple[float, tuple[str, ...]]:
-    """Sampling fraction of the masked records, and what a reader should know of it.
-
-    Returns above 0, at most 1.
-    """
+    """Sampling fraction of the masked records, and what a reader should know of it."""
     if params.sampling_fraction is not None:
         return params.sampling_fraction, ()
     weights = comparison.masked_weights()

@@ -180,10 +180,7 @@ def l_diversity_of_parts(
     params: LDiversityParams,  # noqa: ARG001
     asked: Mapping[str, Any] | None,
 ) -> Measurement | Further:
-    """The measure `l_diversity` of a file in parts.
-
-    `facts`: of `sensitive_of_part`, then of `least_of_classes`.
-    """
+    """The measure `l_diversity` of a file in parts."""
     if asked is None:
         return _begun(facts)
     least = {
@@ -202,10 +199,7 @@ def t_closeness_of_parts(
     params: SensitiveParams,  # noqa: ARG001
     asked: Mapping[str, Any] | None,
 ) -> Measurement | Further:
-    """The measure `t_closeness` of a file in parts.
-
-    `facts`: of `sensitive_of_part`, then of `farthest_of_classes`.
-    """
+    """The measure `t_closeness` of a file in parts."""
     if asked is None:
         return _begun(facts)
     farthest = {

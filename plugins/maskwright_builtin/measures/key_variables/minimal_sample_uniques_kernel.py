@@ -59,10 +59,8 @@ def alone_on(
 
     `codes`: of d different rows; those that several records have come first. 0 where missing; shape (q, d). `missing`:
     one bit for each key; shape (d,). `keys`, `levels`: keys of the set, and how many codes each has; shape (s,).
-    `mask`: bits of the keys of the set in `missing`: a row that misses one of them equals nothing. `several`: how many
-    rows several records have. `slots`: places in the table of counts: one for each combination; or a power of two, at
-    least twice d, negated. `known`: rows that are alone on fewer of these keys already: nothing equals them, and they
-    are not marked again; shape (d - several,). `found`: False; written; shape (d - several,).
+    `known`: rows that are alone on fewer of these keys already: nothing equals them, and they are not marked again;
+    shape (d - several,). `found`: False; written; shape (d - several,).
     """
     rows = codes.shape[1]
     numbers = np.full(max(-slots, 1), FREE)

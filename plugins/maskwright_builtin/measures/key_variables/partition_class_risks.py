@@ -48,11 +48,7 @@ def individual_risk_of(
     expected: float, largest: float, above: Mapping[float, int], records: int, keys: tuple[str, ...],
     parts: Mapping[str, float], notes: Sequence[str], table: MeasureTable,
 ) -> Measurement:  # fmt: skip
-    """The measure `individual_risk`, however its classes were counted.
-
-    `expected`, `largest`: sum of the risks, and the largest one. `above`: records with a larger risk than each bound.
-    `notes`: behind that on the keys.
-    """
+    """The measure `individual_risk`, however its classes were counted."""
     shares = {f"share_above_{bound_name(bound)}": 100.0 * count / records for bound, count in above.items()}
     people = f"{expected:,.{1 if expected < 1000 else 0}f} ({100.0 * expected / records:.2g} %)"
     said = (
@@ -73,11 +69,7 @@ def individual_risk_of(
 def k_map_of(
     fewest: float, below: int, risk: float, records: int, k: int, keys: tuple[str, ...], notes: Sequence[str]
 ) -> Measurement:
-    """The measure `k_map`, however people were counted.
-
-    `fewest`: people who are like the record that fewest are like. `below`, `records`, `k`: records that fewer than k
-    people are like, and all. `risk`: sum of 100 / people over records.
-    """
+    """The measure `k_map`, however people were counted."""
     return Measurement(
         fewest,
         parts={"below_k": 100.0 * below / records, "mean_risk": risk / records},
@@ -131,10 +123,7 @@ def risks_of_classes(
 def individual_risk_of_parts(
     facts: Sequence[Facts], params: IndividualRiskParams, asked: Facts | None
 ) -> Measurement | Further:
-    """The measure `individual_risk` of a file in parts; `outlying_records` asks for a median, and is left out.
-
-    `facts`: of `keys_of_part`, then of `risks_of_classes`.
-    """
+    """The measure `individual_risk` of a file in parts; `outlying_records` asks for a median, and is left out."""
     if asked is None:
         return classes_wanted(facts)
     found = {}
@@ -166,10 +155,7 @@ def people_of_classes(columns: Mapping[str, NDArray[np.generic]], params: KMapPa
 
 
 def k_map_of_parts(facts: Sequence[Facts], params: KMapParams, asked: Facts | None) -> Measurement | Further:
-    """The measure `k_map` of a file in parts.
-
-    `facts`: of `keys_of_part`, then of `people_of_classes`.
-    """
+    """The measure `k_map` of a file in parts."""
     if asked is None:
         return classes_wanted(facts)
     found = {}

@@ -35,11 +35,7 @@ def k_anonymity_of(
     smallest: int, below: int, records: int, k: int, keys: tuple[str, ...], what: str, parts: Mapping[str, float],
     sizes: MeasureTable,
 ) -> Measurement:  # fmt: skip
-    """The measure `k_anonymity`, however its classes were counted.
-
-    `smallest`, `below`, `records`, `k`: size of the smallest class, records in classes smaller than k, and all. `what`:
-    of which the size of a class is the number: ``record``, ``household`` or ``vessel record``.
-    """
+    """The measure `k_anonymity`, however its classes were counted."""
     what += "" if smallest == 1 else "s"
     return Measurement(
         float(smallest),
@@ -116,10 +112,7 @@ def weighted_classes(
 def classes_by_set(
     columns: Mapping[str, NDArray[np.generic]], asked: Mapping[str, Any] | None
 ) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float64]]]:
-    """Of each set of keys the records of its classes in one task, and the sums of their weights.
-
-    `columns`: of the parts, as `weighted_classes` gives them.
-    """
+    """Of each set of keys the records of its classes in one task, and the sums of their weights."""
     assert asked is not None
     found, _ = distinct_rows(columns, ("set", "one", "other"))
     for number, name in enumerate(asked["keys"]):
@@ -175,10 +168,7 @@ def _of_sets(
 def k_anonymity_of_parts(
     facts: Sequence[Mapping[str, Any]], params: KAnonymityParams, asked: Mapping[str, Any] | None
 ) -> Measurement | Further:
-    """The measure `k_anonymity` of a file in parts.
-
-    `facts`: of `keys_of_part`, then of `counted_classes`.
-    """
+    """The measure `k_anonymity` of a file in parts."""
     if asked is None:
         return classes_wanted(facts)
     records = asked["records"]
@@ -198,10 +188,7 @@ def k_anonymity_of_parts(
 def uniqueness_of_parts(
     facts: Sequence[Mapping[str, Any]], params: KeySetsParams, asked: Mapping[str, Any] | None
 ) -> Measurement | Further:
-    """The measure `uniqueness` of a file in parts.
-
-    `facts`: of `keys_of_part`, then of `counted_classes`.
-    """
+    """The measure `uniqueness` of a file in parts."""
     if asked is None:
         return classes_wanted(facts)
     records = asked["records"]

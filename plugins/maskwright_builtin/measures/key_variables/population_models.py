@@ -168,10 +168,7 @@ def _terms(
 
 
 def search(table: KeyTable, progress: Progress) -> Fitted:
-    """Add the interaction that brings B, in standard errors, nearest 0, until none brings it nearer.
-
-    `table`: of at most `LARGEST_SEARCHED` cells.
-    """
+    """Add the interaction that brings B, in standard errors, nearest 0, until none brings it nearer."""
     every = list(itertools.combinations(range(len(table.levels)), 2))
     chosen: tuple[Pair, ...] = ()
     distance = abs(_in_errors(fit(table, ())[0]))

@@ -33,11 +33,7 @@ def l_diversity_of(
     by_variable: Mapping[str, float], homogeneous: int, records: int, keys: tuple[str, ...], compared: Sequence[str],
     notes: Sequence[str],
 ) -> Measurement:  # fmt: skip
-    """The measure `l_diversity`.
-
-    `by_variable`: smallest diversity of each sensitive variable that has a value. `homogeneous`, `records`: records in
-    classes with one value, and all. `compared`: names of the numeric variables compared.
-    """
+    """The measure `l_diversity`."""
     least = min(by_variable.values())
     return Measurement(
         least,
@@ -52,11 +48,7 @@ def l_diversity_of(
 def t_closeness_of(
     by_variable: Mapping[str, float], mean: float, keys: tuple[str, ...], compared: Sequence[str], notes: Sequence[str]
 ) -> Measurement:
-    """The measure `t_closeness`.
-
-    `by_variable`: largest distance of each sensitive variable that has a value. `compared`: names of the numeric
-    variables compared.
-    """
+    """The measure `t_closeness`."""
     largest = max(by_variable.values())
     return Measurement(
         largest,
@@ -168,10 +160,7 @@ def _both(name: str) -> str:
 
 
 def sensitive_names(comparison: Comparison, params: SensitiveParams, classes: KeyClasses, measure: str) -> list[str]:
-    """Names of the sensitive variables.
-
-    `classes`: their keys cannot be sensitive too.
-    """
+    """Names of the sensitive variables."""
     confidential = [variable.name for variable in comparison.masked.variables if variable.role == "confidential"]
     names = list(params.sensitive or [name for name in confidential if name not in classes.keys])
     if not names:

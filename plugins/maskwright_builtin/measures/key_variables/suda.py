@@ -176,7 +176,7 @@ def _sentence(keys: tuple[str, ...], largest: int, scored: int, above: int, n: i
 def dis_suda(score: NDArray[np.float64], dis: float, keys: int) -> NDArray[np.float64]:
     """Probability that a match with each record is correct; 0 for score 0.
 
-    `score`: shape (u,). `dis`: of the file, 0 to 1.
+    `score`: shape (u,).
     """
     scored = score > 0
     if not scored.any() or dis == 0.0:

@@ -135,10 +135,7 @@ def counted_links(
 def linkage_of_parts(
     facts: Sequence[Mapping[str, Any]], params: DistanceRecordLinkageParams, asked: Mapping[str, Any] | None
 ) -> Measurement | Further:
-    """The measure `distance_record_linkage` of a file in parts.
-
-    `facts`: of `units_of_part`, then of `counted_links`.
-    """
+    """The measure `distance_record_linkage` of a file in parts."""
     del params
     if asked is None:
         return Further(_units(facts), rows_to="parts")

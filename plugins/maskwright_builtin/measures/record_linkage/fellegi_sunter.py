@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from maskwright import Progress
+
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from maskwright_builtin.numerics.threads import in_order
 
@@ -119,8 +129,7 @@ def same_cell_subsets(
     on more of them and is dropped. Time is a join for each set, memory O(n).
 
     `queries`, `targets`: cell of each value, 0, 1, ...; a missing cell, -1, agrees with nothing; shape (q, d) and (t,
-    d). Returns the set of variables: bit j for variable j. Every set once; sets that no pair agrees on may be left out;
-    the queries with at least one partner; their numbers of partners.
+    d).
     """
     d = queries.shape[1]
     sizes = [int(max(queries[:, j].max(initial=0), targets[:, j].max(initial=0))) + 1 for j in range(d)]
@@ -266,3 +275,12 @@ def best_within(
 
 def _chunks(n: int) -> list[slice]:
     return [slice(begin, begin + RECORDS_AT_ONCE) for begin in range(0, n, RECORDS_AT_ONCE)]
+
+
+def marginal_counts(counts: NDArray[np.int64], kept: list[int]) -> NDArray[np.int64]:
+    """Counts of the patterns on some of the variables."""
+    full = np.arange(len(counts))
+    small = sum(((full >> j & 1) << place for place, j in enumerate(kept)), start=np.zeros_like(full))
+    result = np.zeros(2 ** len(kept), dtype=np.int64)
+    np.add.at(result, small, counts)
+    return result

@@ -137,8 +137,8 @@ def _order_by_leaf(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Cut points into ``2 ** depth`` leaves of nearly equal size.
 
-    `points`: shape (c, d). `weight`: makes the sides comparable; shape (d,). `depth`: number of cuts; ``2 ** depth <=
-    c``. Returns points by leaf; leaf i holds ``order[bounds[i]:bounds[i + 1]]``; shape (c,).
+    `points`: shape (c, d). `weight`: makes the sides comparable; shape (d,). Returns points by leaf; leaf i holds
+    ``order[bounds[i]:bounds[i + 1]]``; shape (c,).
     """
     order, keys = np.arange(len(points)), np.empty(len(points))
     bounds = np.zeros(2**depth + 1, dtype=np.int64)
@@ -168,8 +168,7 @@ def _cut(
 ) -> None:
     """Cut the points of the leaves from `first` to `last`, a power of two, until `smallest` leaves are together.
 
-    `points`, `weight`, `order`, `bounds`: as in `_order_by_leaf`; of `bounds` those of `first` and `last` are known,
-    the others are written. `keys`: scratch; shape (c,).
+    `keys`: scratch; shape (c,).
     """
     step = last - first
     while step > smallest:
@@ -198,10 +197,9 @@ def search(  # noqa: C901, PLR0912, PLR0915 - calls and small arrays inside a ke
 
     `queries`: shape (q, d). `limits`: squared distances ``sum(((query - point) * weight) ** 2)`` summed in column
     order. With `enough` 0 they follow the nearest record found, and end as its squared distance; shape (q,). `leaf`:
-    one near the query, which may hold `enough` records that are nearer; it is looked at first; shape (q,). `enough`: a
-    query's search ends when this many records are nearer; 0: search for the nearest records themselves. `weight`: shape
-    (d,). `found`: Written: records nearer than the limit; records at the limit, and the lowest of their positions. The
-    last two are 0 and -1 where `enough` records are nearer; shape (3, q).
+    one near the query, which may hold `enough` records that are nearer; it is looked at first; shape (q,). `weight`:
+    shape (d,). `found`: Written: records nearer than the limit; records at the limit, and the lowest of their
+    positions. The last two are 0 and -1 where `enough` records are nearer; shape (3, q).
     """
     # Taken out of the tuple once: the compiler cannot know that they stay the same.
     leaves, bounds, copies, lowest, low, high, levels = tree

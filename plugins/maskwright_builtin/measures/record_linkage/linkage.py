@@ -92,8 +92,7 @@ def reached(
     """Chance that each record, or each household, is reached; shape (u,).
 
     `chance`: of each masked record; shape (m,). `households`: household of each masked record; None when none are
-    declared; shape (m,). `household`: whether any of its records must be reached, or all; their chances are taken as
-    independent.
+    declared; shape (m,).
     """
     if households is None:
         return chance
@@ -260,11 +259,7 @@ def measure_linkage(
     own: bool = False,
     space: Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], Files] | None = None,
 ) -> Measurement:
-    """Percent linked, mean over scenarios, as `distance_record_linkage` documents it.
-
-    `own`: standardise each file by its own mean and standard deviation. `space`: from the known columns of both files,
-    paired row by row, to the coordinates whose Euclidean distance is meant.
-    """
+    """Percent linked, mean over scenarios, as `distance_record_linkage` documents it."""
     scenarios = scenarios_of(params, comparison, measure)
     used = sorted({j for scenario in scenarios for j in scenario.columns})
     pairs = pairs_of(comparison, MISSING_RULE, params.pairing, [comparison.variables[j] for j in used])

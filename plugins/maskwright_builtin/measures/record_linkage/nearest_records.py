@@ -67,7 +67,7 @@ def count_nearer(
     `queries`, `targets`: without missing values; shape (q, d) and (t, d). `weight`: factor of each difference, usually
     1 / standard deviation; 0 leaves the variable out; shape (d,). `limits`: `squared_distances` to compare with,
     usually that to the query's own counterpart; shape (q,). `near`: a target near the query; decides only the order of
-    work; shape (q,). `enough`: at least 1: a search ends when this many targets are nearer.
+    work; shape (q,).
     """
     return _searched(queries, targets, weight, limits, near, enough, progress)
 
@@ -152,9 +152,6 @@ def comparable_values(comparison: Comparison, pairs: Pairs, used: Sequence[int],
 
     With `own`, each file is standardised by its own mean and standard deviation. A missing cell stands at the mean of
     its variable in the original file. A variable that is constant in the original file tells no records apart.
-
-    `pairs`: of n original and m masked records, with p variables. `used`: positions of variables among the p. `own`:
-    whether each file is standardised by itself.
     """
     original = np.empty((len(pairs.original), len(used)), order="F")
     masked = np.empty((len(pairs.masked), len(used)), order="F")
@@ -216,11 +213,7 @@ PAIRING_DESCRIPTION = (
 
 
 def pairs_of(comparison: Comparison, rule: str, pairing: Pairing, wanted: Sequence[str] | None = None) -> Pairs:
-    """Pair records as `pair_records`, or each masked record with its nearest original.
-
-    `rule`: what the measure does with missing cells, for the notes. `wanted`: variables whose numbers are needed, of
-    those compared; by default all.
-    """
+    """Pair records as `pair_records`, or each masked record with its nearest original."""
     pairs = pair_records(comparison, rule, wanted=wanted)
     if pairing == "identity":
         return pairs

@@ -15,6 +15,7 @@ from maskwright_builtin.measures.record_linkage.fellegi_sunter import (
     best_same_cell,
     best_within,
     fit_classes,
+    marginal_counts,
     same_cell_patterns,
     within_patterns,
 )
@@ -157,7 +158,7 @@ def probabilistic_record_linkage(
     parts = {"prior": prior}
     per_variable: dict[str, float] = {}
     if telling:
-        classes = fit_classes(_marginal(counts, telling), prior, estimate_prior=params.prior == "estimated")
+        classes = fit_classes(marginal_counts(counts, telling), prior, estimate_prior=params.prior == "estimated")
         parts["prior"] = classes.prior
         true = linking.own_agreement()
         for place, j in enumerate(telling):
@@ -337,15 +338,6 @@ def _patterns_on(used: list[int]) -> NDArray[np.int64]:
 
 def _agreeing(counts: NDArray[np.int64], j: int) -> int:
     return int(counts[np.arange(len(counts)) >> j & 1 == 1].sum())
-
-
-def _marginal(counts: NDArray[np.int64], kept: list[int]) -> NDArray[np.int64]:
-    """Counts of the patterns on some of the variables."""
-    full = np.arange(len(counts))
-    small = sum(((full >> j & 1) << place for place, j in enumerate(kept)), start=np.zeros_like(full))
-    result = np.zeros(2 ** len(kept), dtype=np.int64)
-    np.add.at(result, small, counts)
-    return result
 
 
 def _ranks(classes: Classes, telling: list[int], d: int) -> NDArray[np.int64]:

@@ -26,10 +26,8 @@ def criterion_by_class(
     """One figure for each class: how diverse its values are, or how far they are from those of the file.
 
     `of_class`: class of each entry; shape (m,). `value`: sensitive value of each entry, 0 .. v - 1; shape (m,).
-    `count`: records of each entry; shape (m,). `shares`: of the values in the file; shape (v,). `kind`: DISTINCT: how
-    many values. ENTROPY: exp of their entropy. RECURSIVE: largest l with r_1 < c (r_l + ... + r_v) for the counts r_1
-    >= r_2 >= ..., at least 1. EQUAL: sum |p - q| / 2. ORDERED: sum of the differences of the cumulative shares over v -
-    1. Returns NaN for a class without values; shape (classes,).
+    `count`: records of each entry; shape (m,). `shares`: of the values in the file; shape (v,). Returns NaN for a class
+    without values; shape (classes,).
     """
     v = shares.shape[0]
     starts = np.zeros(classes + 1, dtype=np.int64)

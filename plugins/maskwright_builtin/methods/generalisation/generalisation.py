@@ -41,10 +41,7 @@ RECORDS_CHECKED_FIRST = 10_000
 
 
 def determined_by_other_keys(block: Block, levels: Mapping[int, int]) -> Iterator[str]:
-    """Say which keys another tells below the level on which they are published.
-
-    `levels`: level on which each key is published.
-    """
+    """Say which keys another tells below the level on which they are published."""
     for j, level in levels.items():
         variable = block.variables[j]
         for i, its_level in levels.items():

@@ -94,8 +94,7 @@ def key_of(
     """Levels of a key, and the leaf code of each record.
 
     `values`: those of a population file after those of the records; shape (n + people,). `missing`: shape (n +
-    people,). `kinds`: of missing cells; 0 what suppressed cells have; shape (n + people,). `asked`: lowest and highest
-    level that may be published. `n`: Records: `Key.counts` are of them.
+    people,). `kinds`: of missing cells; 0 what suppressed cells have; shape (n + people,).
     """
     hierarchy = variable.hierarchy
     raised = 0 if hierarchy is None else hierarchy.raised
@@ -147,8 +146,7 @@ def keys_and_rows(
 ) -> tuple[tuple[Key, ...], Rows]:
     """Keys of a block, and its distinct rows on the lowest level of each; `of_leaf` is for records.
 
-    `asked`: lowest and highest level of some keys. `weights`: summed as the first of `Rows.amounts`; shape (n,).
-    `population`: its people are counted as the last of `Rows.amounts`, also those whom no record is like.
+    `weights`: summed as the first of `Rows.amounts`; shape (n,).
     """
     people = 0 if population is None else len(population)
     found = []

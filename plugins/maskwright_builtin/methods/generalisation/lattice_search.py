@@ -229,10 +229,7 @@ def _with_blank(rows: Rows, failing: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def best_node(evaluator: Evaluator, lattice: Lattice, progress: Progress) -> Found | None:
-    """Find the node of the lowest loss that fulfils the criteria; of equal ones the first in lexicographic order.
-
-    Returns None: no node fulfils them, or none was found in a lattice of over `MOST_NODES` nodes.
-    """
+    """Find the node of the lowest loss that fulfils the criteria; of equal ones the first in lexicographic order."""
     if lattice.count > MOST_NODES:
         return _best_of_beam(evaluator, lattice, progress)
     return _Search(evaluator, lattice).run(progress)

@@ -22,10 +22,9 @@ def mondrian_classes(
 ) -> NDArray[np.int64]:
     """Cut the records again and again until no side of a cut would have k of them.
 
-    `codes`: rank of each value among the different ones of its key; shape (n, q). `values`: the different values of
-    each key, rising, one key after the other. `starts`: where in `values` those of each key begin; shape (q + 1,).
-    `ranges`: range of each key in the file; 0 for a constant; shape (q,). Returns class of each record, 0, 1, ; shape
-    (n,).
+    `codes`: rank of each value among the different ones of its key; shape (n, q). `starts`: where in `values` those of
+    each key begin; shape (q + 1,). `ranges`: range of each key in the file; 0 for a constant; shape (q,). Returns class
+    of each record, 0, 1, ; shape (n,).
     """
     n, q = codes.shape
     records = np.arange(n)

@@ -23,10 +23,9 @@ def rolled_up(
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float64], NDArray[np.int32]]:
     """Join rows that are equal once each code is replaced by a coarser one.
 
-    `codes`: shape (r, q). `counts`: shape (r,). `amounts`: what else is summed: weights, people; shape (r, m). `maps`:
-    coarser code of each code, one key after the other. `starts`: where in `maps` that of each key begins; shape (q,).
-    `most`: stop when there are more distinct rows: one more is returned then, and `of_row` is not complete. Returns
-    distinct rows, in the order in which they are met; place of each row among them; shape (c, q).
+    `codes`: shape (r, q). `counts`: shape (r,). `amounts`: what else is summed: weights, people; shape (r, m).
+    `starts`: where in `maps` that of each key begins; shape (q,). Returns distinct rows, in the order in which they are
+    met; place of each row among them; shape (c, q).
     """
     r, q = codes.shape
     size = 16

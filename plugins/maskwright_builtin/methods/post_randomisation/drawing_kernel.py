@@ -51,8 +51,8 @@ def draw_retaining(
 ) -> NDArray[np.int64]:
     """New code of each record along ``retain I + (1 - retain) 1 f'``, without the matrix; shape (m,).
 
-    `codes`: 0..c-1; shape (m,). `cumulated`: sums of f, all of which is positive; shape (c,). `retain`: in [0, 1).
-    `uniforms`: in [0, 1); shape (m,).
+    `codes`: 0..c-1; shape (m,). `cumulated`: sums of f, all of which is positive; shape (c,). `uniforms`: in [0, 1);
+    shape (m,).
     """
     last = cumulated.shape[0] - 1
     drawn = np.empty(codes.shape[0], dtype=np.int64)

@@ -88,8 +88,7 @@ def direct(frequencies: NDArray[np.float64], theta: float) -> NDArray[np.float64
     Kooiman, P., Willenborg, L. and Gouweleeuw, J. (1997): PRAM: a method for disclosure limitation of microdata.
     Report, Statistics Netherlands.
 
-    `frequencies`: f, all positive; c >= 2; shape (c,). `theta`: in (0, 1]: probability with which the rarest category
-    changes.
+    `frequencies`: f, all positive; c >= 2; shape (c,).
     """
     leaving = theta * frequencies.min() / frequencies
     matrix = np.repeat(leaving[:, None] / (len(frequencies) - 1), len(frequencies), axis=1)
@@ -104,8 +103,7 @@ def neighbours(places: NDArray[np.int64], reach: int, frequencies: NDArray[np.fl
     accepted with probability ``min(1, f_l / f_k)`` (Metropolis et al. 1953, Journal of Chemical Physics 21(6),
     1087-1092); two-stage matrices would move by twice the reach.
 
-    `places`: of the categories in their order; shape (c,). `reach`: at least 1. `frequencies`: all positive; shape
-    (c,).
+    `places`: of the categories in their order; shape (c,). `frequencies`: all positive; shape (c,).
     """
     apart = np.abs(places[:, None] - places[None, :])
     near = (apart <= reach) & (apart > 0)

@@ -202,10 +202,7 @@ GATHERING = Gathering(partial=cells_of_some, merged=cells_together, notes=random
 
 
 def transition(params: PramParams, stratum: Stratum, moves: Moves) -> Transition:
-    """Probabilities of what each category, or combination, of a stratum becomes.
-
-    `stratum`: of two or more cells. `moves`: told of cells that are joined.
-    """
+    """Probabilities of what each category, or combination, of a stratum becomes."""
     frequencies = stratum.frequencies
     plain = params.matrix is None and params.construction == "two_stage" and params.nearness is None
     if plain and params.invariant:

@@ -73,10 +73,7 @@ class Stratum:
 
 
 def strata_of(block: Block, positions: Sequence[int], within: Sequence[str]) -> Iterator[Stratum]:
-    """Records with the same values of the `within` variables and the same cells missing, where any has a value.
-
-    `positions`: of the variables that are changed together.
-    """
+    """Records with the same values of the `within` variables and the same cells missing, where any has a value."""
     table = np.where(block.missing[:, positions], GONE, block.values[:, positions]).astype(np.int64)
     combination = numbered_together(list(table.T))
     cells = table[_first(combination)]
@@ -236,10 +233,7 @@ def _table(gathered: Mapping[str, Any]) -> dict[Any, tuple[NDArray[np.int64], ND
 
 
 def randomised(block: Block, randomising: Randomising, gathered: Mapping[str, Any], rng: np.random.Generator) -> Masked:
-    """Move the records of a block; missing cells stay missing.
-
-    `rng`: a record draws by its position in the file: one number for all variables that are changed together.
-    """
+    """Move the records of a block; missing cells stay missing."""
     values, moves = block.values.copy(), Moves()
     known = _table(gathered)
     drawn = uniform_by_record(block, rng, 1 if randomising.together else block.p)

@@ -28,8 +28,8 @@ def _is(words: Numbers, row: int, keep: Numbers, others: Numbers, other: int, ke
 def number_classes(words: Numbers, table: Slots, of_row: Numbers, first: Numbers) -> int:
     """Number the different rows as they first occur, and leave them in a hash table.
 
-    `words`: shape (n, w). `table`: Zeros: a power of two, at least twice n. Written: class + 1. `of_row`, `first`:
-    Written: the class of each row, and the first row of each class; shape (n,).
+    `words`: shape (n, w). `of_row`, `first`: Written: the class of each row, and the first row of each class; shape
+    (n,).
     """
     everything = np.full(words.shape[1], np.int64(-1))
     last = table.shape[0] - 1
@@ -60,9 +60,8 @@ def saved_records(
     """Which records at risk would be in a class of k, if keys were emptied in all of them.
 
     `words`: shape (n, w). `rows`: at risk, those of an owner next to each other; shape (r,). `owners`: who is counted:
-    households, or records; shape (n,). `keep`: bits of the keys that stay; shape (w,). `standing`: hash table of the
-    classes of k that there are: place in `heads` + 1. `heads`: what their records show; shape (c, w). `saved`: written;
-    shape (r,).
+    households, or records; shape (n,). `keep`: bits of the keys that stay; shape (w,). `heads`: what their records
+    show; shape (c, w). `saved`: written; shape (r,).
     """
     slots = 2
     while slots < 2 * rows.shape[0]:
@@ -133,9 +132,8 @@ def lend_records(
 ) -> int:
     """Empty keys in records at risk and in as many of larger classes as they need to be k together.
 
-    `words`: written; shape (n, w). `risky`, `standing`: records at risk, and those in classes of k. `classes`: shape
-    (n,). `sizes`: records of each class; written; shape (c,). `keep`: shape (w,). `worth`: largest number of records
-    that lend for each one at risk. Returns how many groups were made.
+    `words`: written; shape (n, w). `classes`: shape (n,). `sizes`: records of each class; written; shape (c,). `keep`:
+    shape (w,).
     """
     slots = 2
     while slots < 2 * risky.shape[0]:
@@ -218,12 +216,10 @@ def move_records(
     """Move records to classes that show more, where no class falls below k: one by one, or a class altogether.
 
     `words`: what records show; written; shape (n, w). `whole`: what they showed before any key was emptied; shape (n,
-    w). `costs`: of their emptied keys; written; shape (n,). `order`, `starts`: records class by class, and where each
-    class begins. `sizes`: records of each class; written; shape (c,). `heads`: a record of each class; shape (c,).
-    `table`: hash table of the classes: class + 1. `keeps`: bits of the keys that stay, of the patterns to try, the
+    w). `costs`: of their emptied keys; written; shape (n,). `sizes`: records of each class; written; shape (c,).
+    `heads`: a record of each class; shape (c,). `keeps`: bits of the keys that stay, of the patterns to try, the
     cheapest first; shape (p, w). `worth`: of the keys emptied in each; shape (p,). `masks`: bits of each key; shape (q,
-    w). `key_worth`: shape (q,). `slack`: how much more than now a record may cost where its class is left altogether.
-    Returns worth of the cells gained.
+    w). `key_worth`: shape (q,).
     """
     width = words.shape[1]
     shown = np.empty((sizes.shape[0], width), np.int64)

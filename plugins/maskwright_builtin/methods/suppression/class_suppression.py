@@ -258,10 +258,7 @@ def _key_to_empty(search: _Search, risky: NDArray[np.int64], base: NDArray[np.in
 def _filled_up(
     words: NDArray[np.int64], risky: NDArray[np.int64], k: int, households: NDArray[np.int64] | None
 ) -> NDArray[np.int64]:
-    """Empty all keys of the records left, and of as many of the largest class as they need, or of all of the smallest.
-
-    Returns those that are at risk then.
-    """
+    """Empty all keys of the records left, and of as many of the largest class as they need, or all of the smallest."""
     words[risky] = 0
     classes = classes_and_sizes(words)[0]
     sizes = sizes_of(words, households)
@@ -289,7 +286,7 @@ def with_diverse_classes(
     While a class fails, it is joined with the one that costs least: the keys in which they differ are emptied in both.
     That ends, because all records together fulfil them. Classes only grow, so k stays.
 
-    `codes`: left as they are; shape (n, q). `block`: with the sensitive variables as companions. `worth`: shape (q,).
+    `codes`: left as they are; shape (n, q). `worth`: shape (q,).
     """
     from maskwright_builtin.methods.suppression.nearest_class_kernel import nearest_classes
 

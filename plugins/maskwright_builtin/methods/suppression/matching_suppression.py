@@ -29,9 +29,8 @@ def matching_k(
 ) -> NDArray[np.int64]:
     """Codes with cells set to `GONE` so that every record counts k records, itself among them.
 
-    `codes`: left as they are. There are at least k records; shape (n, q). `count`: with ``wildcard``, a record counts
-    another only if that one shows more than half of the keys that it shows itself, or all of them: who has been emptied
-    counts for nobody. `worth`: positive; shape (q,). Returns shape (n, q).
+    `codes`: left as they are. There are at least k records; shape (n, q). `worth`: positive; shape (q,). Returns shape
+    (n, q).
     """
     packed = pack_keys(list(codes.T))
     of_row, first = numbered(packed)

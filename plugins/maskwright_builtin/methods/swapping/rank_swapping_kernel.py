@@ -19,8 +19,7 @@ def swap_ranks(partners: NDArray[np.int64], reach: int, rank: int, uniforms: NDA
     """Pair each free rank with a free one at most `reach` above it, every one as likely, until the numbers run out.
 
     `partners`: partner of each rank, -1 where there is none yet; written. A rank without a free one above is its own
-    partner; shape (m,). `uniforms`: in [0, 1), u > TRIES; shape (u,). Returns rank to go on from with new numbers; m at
-    the end.
+    partner; shape (m,). `uniforms`: in [0, 1), u > TRIES; shape (u,).
     """
     m = partners.shape[0]
     used = 0

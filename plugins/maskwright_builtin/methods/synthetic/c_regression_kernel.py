@@ -25,9 +25,8 @@ def regress_records(
     """Memberships of records in models, and the sums that the next models come from.
 
     `design`: shape (n, q). `targets`: shape (n, L). `models`: the last axis runs over models, so that the residuals of
-    a record in all of them are one vector; shape (L, q, c). `m`: fuzziness, above 1. `memberships`: overwritten; shape
-    (n, c). `sums`: receives the sums of ``u ** m z_a z_b`` for b <= a, then those of ``u ** m z_a y_l``; shape (c, q (q
-    + 1). Returns sum of ``u ** m`` times squared residuals; largest change of a membership.
+    a record in all of them are one vector; shape (L, q, c). `memberships`: overwritten; shape (n, c). `sums`: receives
+    the sums of ``u ** m z_a z_b`` for b <= a, then those of ``u ** m z_a y_l``; shape (c, q (q + 1).
     """
     n, q = design.shape
     outputs, c = models.shape[0], models.shape[2]

@@ -116,11 +116,7 @@ def protect(block: Block, params: FuzzyCRegressionParams, rng: np.random.Generat
 
 
 def iterations(block: Block, params: FuzzyCRegressionParams, rng: np.random.Generator) -> Iterator[Iteration]:
-    """Models of all dependent variables after each iteration; those that have converged stay as they are.
-
-    `params`: without draws: only `protect` makes these, after its last iteration. `rng`: for the clustering to start
-    from.
-    """
+    """Models of all dependent variables after each iteration; those that have converged stay as they are."""
     from maskwright_builtin.methods.synthetic.c_regression import regression_iterations
 
     if params.label != "nearest" or params.residuals != "none":

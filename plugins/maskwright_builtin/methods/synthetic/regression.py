@@ -223,10 +223,7 @@ def require_spread(block: Block, regression: Regression) -> None:
 
 
 def require_records(n: int, needed: int, why: str) -> None:
-    """Refuse blocks with too few degrees of freedom.
-
-    `n`: records that are masked together.
-    """
+    """Refuse blocks with too few degrees of freedom."""
     if n < needed:
         raise InputError(
             f"{n} records are masked together and at least {needed} are needed ({why}); with fewer, original values "

@@ -125,7 +125,7 @@ class SyntheticSequence:
         """Synthetic records.
 
         `given`: what is not synthesised, of each record; shape (m,). `known`: as far as edits read it; shape (m,).
-        `tally`: told of what edits made of donors. Returns whether a value was found for each variable; shape (m,).
+        Returns whether a value was found for each variable; shape (m,).
         """
         before = [_nothing(m), *(coding.coded(given[name]) for name, coding in self._given.items())]
         found: dict[str, NDArray[np.float64]] = {}
@@ -199,7 +199,7 @@ def default_order(
 ) -> tuple[str, ...]:
     """Order in which variables are synthesised: those with few categories first, then numbers, then what edits define.
 
-    `values`: shape (n,). `first`: variables that come before all others, in this order.
+    `values`: shape (n,).
     """
     rank: dict[str, tuple[int, int]] = {}
     for variable in variables:

@@ -43,9 +43,8 @@ def best_cut(
     """Score and number of codes on the left of the best cut of a line of codes; 0 on the left when there is none.
 
     `line`: codes in the order in which they are tried; shape (c,). `table`: what the records of a node add up to, by
-    code; shape (size, 2 + channels). `total`: and all together; shape (2 + channels,). `active`: columns of the
-    channels that any record has. `left`: written; shape (2 + channels,). `tolerance`: a later cut must be better by
-    this.
+    code; shape (size, 2 + channels). `total`: and all together; shape (2 + channels,). `left`: written; shape (2 +
+    channels,).
     """
     left[:] = 0.0
     best, where = -np.inf, ZERO
@@ -214,9 +213,9 @@ def grow(
 
     `rows`: Codes; written, as are the four of each record; shape (n, p). `sizes`, `nominal`: shape (p,). `classes`:
     channel of each record; shape (n,). `amounts`, `weights`, `squares`: what a record adds to its channel, its weight,
-    and its own part of the impurity; shape (n,). `complexity`: share of the root's impurity below which nothing is
-    split. Returns feature is -1 for leaves; the children are `first_child` and the node after it; where the sides of a
-    node's codes begin; 1 for a code that goes to the second child; of the records of a node, in total; shape (nodes,).
+    and its own part of the impurity; shape (n,). Returns feature is -1 for leaves; the children are `first_child` and
+    the node after it; where the sides of a node's codes begin; 1 for a code that goes to the second child; of the
+    records of a node, in total; shape (nodes,).
     """
     n, p = rows.shape
     most = max(1, 2 * (n // min_leaf) + 1)

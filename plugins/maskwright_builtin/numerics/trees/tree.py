@@ -93,8 +93,6 @@ class Tree:
 
         A code that no record of a node had when the tree was grown goes with the nearest one in order, or with the most
         records.
-
-        `predictors`: the same ones, in the same codes, of the same or other records.
         """
         from maskwright_builtin.numerics.trees.growing_kernel import apply  # Numba: plugins are listed without it
 
@@ -251,8 +249,7 @@ class Predictors:
 def categorical_predictor(codes: NDArray[np.int64], categories: int, *, nominal: bool = True) -> Predictor:
     """Categories as a predictor.
 
-    `codes`: 0..categories-1; -1 where missing; shape (n,). `nominal`: false where the codes are in an order that means
-    something.
+    `codes`: 0..categories-1; -1 where missing; shape (n,).
     """
     if categories >= MOST_CODES:
         raise InputError(f"a tree splits by at most {MOST_CODES - 1} categories, not {categories}")

@@ -20,8 +20,7 @@ SLACK = 1.0 + 1e-9
 def farthest_from(points: NDArray[np.float64], record: int, alive: NDArray[np.int64]) -> tuple[int, float]:
     """Record of `alive`, which ascends, farthest from a record; the first of several.
 
-    `points`: shape (n, p). `alive`: records looked at, ascending; shape (m,). Returns the record and its squared
-    distance.
+    `points`: shape (n, p). `alive`: records looked at, ascending; shape (m,).
     """
     best, distance = -1, -1.0
     point = points[record]
@@ -46,8 +45,7 @@ def farthest_pair(
 
     `points`: shape (n, p). `alive`: ungrouped records, ascending; m >= 2; shape (m,). `labels`: -1 where ungrouped;
     shape (n,). `bounds`: no record is farther than this (squared) from each one; written; shape (n,). `partners`:
-    record at exactly that distance, or -1; written; shape (n,). `radii`: distances from some point; shape (n,). Returns
-    the lower record of the farthest pair; of several pairs the one with the lowest.
+    record at exactly that distance, or -1; written; shape (n,). `radii`: distances from some point; shape (n,).
     """
     outermost = 0.0
     for record in alive:
@@ -121,8 +119,7 @@ def make_pairs(
     """Make up to `pairs` pairs of clusters while 3k records are ungrouped; return those left and the next label.
 
     `points`: shape (n, p). `alive`: ungrouped records, ascending; shape (m,). `labels`: negative where ungrouped;
-    written; shape (n,). `bounds`, `partners`, `radii`: as `farthest_pair` has them; shape (n,). `pairs`: at most so
-    many are made.
+    written; shape (n,). `bounds`, `partners`, `radii`: as `farthest_pair` has them; shape (n,).
     """
     distances = np.empty(alive.shape[0])
     while alive.shape[0] >= 3 * k and pairs > 0:

@@ -129,10 +129,7 @@ def make_clusters(
     """Make pairs of clusters until fewer than 3k records remain, or something else is to be done first.
 
     `standardised`: shape (n, p). `labels`: -1 for remaining records; written; shape (n,). `sums`: column sums of the
-    remaining records; written; shape (2, p). `budget`: work until the call returns, in leaves looked at; a pair of
-    clusters is always finished. `ahead`: whether to return at a record that is the farthest from the centroid and has
-    no lists. Returns `FEW_LEFT`; `SLICE_ENDED`: the budget is spent; `REBUILD`: the leaves have thinned out;
-    `NOT_LISTED`; work, in leaves looked at.
+    remaining records; written; shape (2, p).
     """
     m, p = leaves.counts.shape[0], standardised.shape[1]
     k = work.heap.shape[0] + 1

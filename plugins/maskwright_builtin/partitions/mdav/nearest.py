@@ -21,8 +21,7 @@ def comes_before(distance: float, row: int, other_distance: float, other_row: in
 def keep_nearest(heap: NDArray[np.float64], rows: NDArray[np.int64], size: int, distance: float, row: int) -> int:
     """Offer a record to the heap of the nearest ones, of which there are `size`; return their new number.
 
-    `heap`, `rows`: squared distances, the largest first, and their records; changed; shape (k - 1,). `distance`:
-    squared distance of the record offered.
+    `heap`, `rows`: squared distances, the largest first, and their records; changed; shape (k - 1,).
     """
     capacity = heap.shape[0]
     if size < capacity:

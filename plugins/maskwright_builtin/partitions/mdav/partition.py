@@ -80,8 +80,7 @@ def mdav_labels(
 ) -> NDArray[np.int64]:
     """Cut points as `standardised_records` makes them into clusters; labels as `cluster` gives them.
 
-    `standardised`: shape (n, p). `opposite`: as ``last: opposite`` of `MdavParams`. `threads`: Default: all processors
-    that the process may use. The labels do not depend on it.
+    `standardised`: shape (n, p).
     """
     # The compiler takes half a second to import: not before it is needed.
     from maskwright_builtin.partitions.mdav import kernel

@@ -80,9 +80,7 @@ def best_exchange(
     A member that comes is at least as far from the record's mean as the two means are apart, less its offset. The
     longer that is, the lower the change can be: again members are looked at where the longest may do.
 
-    `points`: shape (n, p). `near`: near records of each record; shape (n, q). `record`, `visit`, `k`: the record, the
-    number of this visit, the smallest group. `scratch`: shape (2p,). `of`, `heads`, `offsets`: those of `Groups`; the
-    last visit is noted in `heads`.
+    `points`: shape (n, p). `near`: near records of each record; shape (n, q). `scratch`: shape (2p,).
     """
     p, room = points.shape[1], 2 * k - 1
     here = of[record]
@@ -178,8 +176,7 @@ def carry_out(
 ) -> None:
     """Do what was found, unless the sum of squares, computed anew, does not fall: every descent ends.
 
-    `points`: shape (n, p). `kind`: what is done, as `best_exchange` says it. `record`, `there`, `partner`: the record,
-    the other group, and the member of it that takes part.
+    `points`: shape (n, p).
     """
     of, slots, members, sizes = state.of, state.slots, state.members, state.sizes
     here: Index = np.int64(of[record])
@@ -223,9 +220,7 @@ def descend(
     """Let the queued records move or swap until none gains.
 
     `points`: shape (n, p). `near`: neighbours, whose groups are those that a record may deal with; shape (n, q).
-    `scratch`: shape (2p,). `k`: at least 2. `kick`: number of the kick that saves what it changes, or -1: nothing is
-    saved. `visit`: number of visits so far, in all calls. `budget`: visits in this call; the rest stays in the queue.
-    Returns number of visits so far.
+    `scratch`: shape (2p,). `kick`: number of the kick that saves what it changes, or -1: nothing is saved.
     """
     n = points.shape[0]
     # Taken out of the record once: see `find_nearest` of MDAV.

@@ -166,10 +166,7 @@ def put_back(
     members: NDArray[np.int32],
     sizes: NDArray[np.int64],
 ) -> None:
-    """Undo `take_out`: the record's place, and that of the last member, are as they were.
-
-    `record`, `group`, `slot`: the record, the group it was taken out of, and its place there.
-    """
+    """Undo `take_out`: the record's place, and that of the last member, are as they were."""
     last = members[group, slot]
     end = sizes[group]
     members[group, end] = last

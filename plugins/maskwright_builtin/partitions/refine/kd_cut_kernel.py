@@ -20,7 +20,7 @@ DEEPEST = 256
 def most_varied_column(values: NDArray[np.float64], order: NDArray[np.int64], low: int, high: int) -> int:
     """Column with the largest variance among the records of ``order[low:high]``; the first of several.
 
-    `values`: shape (n, p). `order`: record numbers; shape (n,). `low`, `high`: places in `order`, the last excluded.
+    `values`: shape (n, p). `order`: record numbers; shape (n,).
     """
     best, widest = -1.0, 0
     for column in range(values.shape[1]):
@@ -40,9 +40,8 @@ def most_varied_column(values: NDArray[np.float64], order: NDArray[np.int64], lo
 def kd_cut(values: NDArray[np.float64], k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Cut records into clusters of k to 2k - 1, each range at the multiple of k nearest its middle.
 
-    `values`: finite, and so small that sums of n squares are finite; p >= 1; shape (n, p). `k`: at least 1; n >= k.
-    Returns records, cluster by cluster, near clusters near each other; cluster of each record: 0, 1, ... in that order;
-    shape (n,).
+    `values`: finite, and so small that sums of n squares are finite; p >= 1; shape (n, p). Returns records, cluster by
+    cluster, near clusters near each other; cluster of each record: 0, 1, ... in that order; shape (n,).
     """
     n = values.shape[0]
     order = np.arange(n)

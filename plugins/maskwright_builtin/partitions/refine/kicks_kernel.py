@@ -82,7 +82,7 @@ def gather_groups(
 ) -> int:
     """List the group of a record and two to four groups around it; return how many there are.
 
-    `near`: near records of each record; shape (n, q). `numbers`: random numbers in [0, 1) of this kick.
+    `near`: near records of each record; shape (n, q).
     """
     groups = pool.groups
     groups[0] = state.of[record]
@@ -106,10 +106,7 @@ def gather_groups(
 
 @inlined_uncounted
 def new_count(m: int, count: int, k: int, numbers: NDArray[np.float64]) -> int:
-    """How many groups to make of m records that were in `count` groups: often as many as possible.
-
-    `numbers`: random numbers in [0, 1) of this kick.
-    """
+    """How many groups to make of m records that were in `count` groups: often as many as possible."""
     most, least = m // k, -(-m // (2 * k - 1))
     wanted = most if numbers[38] < MOST else count - 1 if numbers[38] < ONE_FEWER else count
     return min(max(wanted, least), most)
@@ -127,8 +124,7 @@ def recreate(
 ) -> None:
     """Make groups of k around outlying or random seeds; the records left over go to groups with near members.
 
-    `points`: shape (n, p). `m`, `made`, `k`: records in `pool`, groups to make of them, smallest group. `numbers`:
-    random numbers in [0, 1) of this kick.
+    `points`: shape (n, p).
     """
     p = points.shape[1]
     records, sums, center = pool.records, pool.sums, pool.scratch
@@ -184,10 +180,7 @@ def recreate(
 
 @inlined_uncounted
 def ruin(count: int, kick: int, k: int, numbers: NDArray[np.float64], pool: Pool, state: Groups) -> tuple[int, int]:
-    """Dissolve the listed groups, and list the numbers of those to be made; return members and new groups.
-
-    `numbers`: random numbers in [0, 1) of this kick.
-    """
+    """Dissolve the listed groups, and list the numbers of those to be made; return members and new groups."""
     m = ZERO
     for i in range(count):
         group = pool.groups[i]
@@ -222,10 +215,7 @@ def changed(state: Groups) -> tuple[float, float]:
 
 @inlined_uncounted
 def note_changes(pool: Pool, state: Groups, dirty: int) -> int:
-    """Add the members of the groups that a kick has changed to those whose group is not the noted one.
-
-    `dirty`: records noted in `pool.dirty` before.
-    """
+    """Add the members of the groups that a kick has changed to those whose group is not the noted one."""
     for at in range(state.counts[TOUCHED]):
         for slot in range(state.old_sizes[at]):
             record = state.old_members[at, slot]
@@ -261,11 +251,10 @@ def kick_groups(
 ) -> int:
     """Kick the groups of some records, one after the other.
 
-    `points`, `near`: as for `descend`; the queue of `state` is empty. `k`: at least 2. `numbers`: uniform on [0, 1);
-    shape (m, NUMBERS). `temperatures`: times the root of the mean sum of squares of the groups dissolved; 0: only what
-    is not worse is kept; shape (m,). `starts`: the records; shape (m,). `first`: number of the first kick. `visit`:
-    number of visits so far. `progress`: change of the sum of squares so far, the lowest so far, and the number of
-    records in `pool.dirty`; written; shape (3,). Returns number of visits so far.
+    `numbers`: uniform on [0, 1); shape (m, NUMBERS). `temperatures`: times the root of the mean sum of squares of the
+    groups dissolved; 0: only what is not worse is kept; shape (m,). `starts`: the records; shape (m,). `progress`:
+    change of the sum of squares so far, the lowest so far, and the number of records in `pool.dirty`; written; shape
+    (3,).
     """
     for i in range(starts.shape[0]):
         kick = first + i

@@ -61,10 +61,8 @@ def searched_labels(
 
     `points`: finite, about their mean, of size 1 or so; near ones near in order when there are many. n >= 2k; shape (n,
     p). `near`: nearest records of each one, the nearest first; shape (n, q). `labels`: clusters 0..c-1 of k to 2k - 1
-    records; shape (n,). `k`: at least 2. `kicks_per_group`: 0: the descent alone, which is the same for all generators.
-    `generators`: at least one. The searches are made side by side, on the processors that there are; how many changes
-    nothing. Returns how much larger the sum of squares is than after the descent, at most 0, and cluster numbers, maybe
-    with gaps, of each search; shape (n,).
+    records; shape (n,). Returns how much larger the sum of squares is than after the descent, at most 0, and cluster
+    numbers, maybe with gaps, of each search; shape (n,).
     """
     # The compiler takes half a second to import: not before it is needed.
     from maskwright_builtin.partitions.refine.descent_kernel import descend, fill
@@ -163,10 +161,7 @@ class _StoppedError(Exception):
 
 
 def span(progress: Progress, start: float, stop: float) -> Progress:
-    """Progress of a part of the work, as that of the whole.
-
-    `start`, `stop`: shares of the whole, in [0, 1].
-    """
+    """Progress of a part of the work, as that of the whole."""
 
     def report(share: float) -> None:
         progress(start + (stop - start) * share)
@@ -190,9 +185,9 @@ SLICE = 50_000
 def nearest_records(points: NDArray[np.float64], count: int, progress: Progress) -> NDArray[np.int32]:
     """Find the nearest other records of every record.
 
-    `points`: Finite; equal ones near each other in order when there are many; shape (n, p). `count`: neighbours of each
-    record, 1 <= count < n. Returns nearest first. Exact up to `FEW` records; beyond, each is at most 3 (5 from `MANY`
-    on) times as far away as the true one, in practice a few per cent; shape (n, count).
+    `points`: Finite; equal ones near each other in order when there are many; shape (n, p). Returns nearest first.
+    Exact up to `FEW` records; beyond, each is at most 3 (5 from `MANY` on) times as far away as the true one, in
+    practice a few per cent; shape (n, count).
     """
     from scipy.spatial import KDTree
 

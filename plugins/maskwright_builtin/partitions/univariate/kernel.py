@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def best_sizes(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     """Find the size of the last cluster of the best cut of each beginning of a sorted column.
 
-    `values`: ascending, and so small that sums of n squares are finite; shape (n,). `k`: at least 1; n >= k. Returns 0
-    where a beginning is shorter than k. Of equally good cuts the one with the smallest last cluster; shape (n + 1,).
+    `values`: ascending, and so small that sums of n squares are finite; shape (n,). Returns 0 where a beginning is
+    shorter than k. Of equally good cuts the one with the smallest last cluster; shape (n + 1,).
     """
     n = values.shape[0]
     costs = np.full(n + 1, np.inf)

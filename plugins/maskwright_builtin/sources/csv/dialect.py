@@ -231,10 +231,7 @@ def _decoded(raw: bytes, encoding: str, path: Path, *, complete: bool) -> str:
 
 
 def undecodable(path: Path, encoding: str, byte: int, line: int) -> DataError:
-    """Error for a byte that is no text in the declared encoding.
-
-    `byte`: 0-based, from the beginning of the file. `line`: 1-based.
-    """
+    """Error for a byte that is no text in the declared encoding."""
     hint = "Name it: `encoding: latin-1` (or cp1252, ...) in the pipeline's data section, or --encoding latin-1."
     return DataError(Problem(f"byte {byte + 1} of the file is not {encoding} text", Place(str(path), line), hint))
 
@@ -332,10 +329,7 @@ def _refuse_similar(place: Place, names: list[str]) -> None:
 
 
 def written_names(first: str, dialect: CsvDialect) -> tuple[str, ...]:
-    """Cells of the first row exactly as they are written, quotes included.
-
-    `first`: the row, with empty lines before it and its line end.
-    """
+    """Cells of the first row exactly as they are written, quotes included."""
     row = first.strip("\r\n")
     if dialect.quote is None or dialect.quote not in row:
         return tuple(row.split(dialect.delimiter))

@@ -24,9 +24,8 @@ IS_BARE, IS_QUOTED, NEEDS_QUOTES = 0, 1, 2
 def mark_quoted(data: NDArray[np.uint8], quote: int, delimiter: int, place: int) -> tuple[int, int]:
     """Put marks for the delimiters and line ends inside quotes; in place.
 
-    `data`: UTF-8 text, a piece of a file; shape (n,). `place`: where the piece before has ended: `START`, `BARE`,
-    `QUOTED` or `CLOSED`. Returns where this piece ends; position of the first byte that stands between a closing quote
-    and the end of its cell, -1 where there is none.
+    `data`: UTF-8 text, a piece of a file; shape (n,). Returns where this piece ends; position of the first byte that
+    stands between a closing quote and the end of its cell, -1 where there is none.
     """
     for i in range(len(data)):
         byte = data[i]

@@ -175,10 +175,7 @@ class Utf8Text(io.RawIOBase):
 
 
 def wrong_row(path: Path, dialect: CsvDialect, width: int) -> DataError | None:
-    """Find the first row that does not fit, with its line; None when the standard library's reader finds none.
-
-    `width`: cells that every row should have; 0: any number.
-    """
+    """Find the first row that does not fit, with its line; None when the standard library's reader finds none."""
     csv.field_size_limit(LONGEST_CELL)
     row_number = line = 0
     with reading(path) as file:
@@ -265,10 +262,7 @@ class Quotes:
         return {name: rule for name, rule in rules.items() if rule != QuotingRule()}
 
     def without(self, batch: Any, *, any_quoted: bool) -> WrittenBatch:
-        """Cells of a batch as they are meant, and as they are written where they have quotes.
-
-        `batch`: marked string columns; see `mark_quoted`. `any_quoted`: whether the file has had a quote so far.
-        """
+        """Cells of a batch as they are meant, and as they are written where they have quotes."""
         if not any_quoted:
             for seen in self._seen.values():
                 seen.bare = None

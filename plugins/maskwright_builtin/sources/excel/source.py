@@ -70,10 +70,7 @@ class SheetColumn:
         return any(kinds for _, _, kinds in self._chunks)
 
     def typed(self, mixed: str, *, is_1904: bool) -> tuple[str, Any]:
-        """Kind of the values, and all of them.
-
-        `mixed`: what to do with numbers and texts in one column.
-        """
+        """Kind of the values, and all of them."""
         kinds = frozenset[type]().union(*(each for _, _, each in self._chunks))
         unknown = [kind for kind in kinds if kind not in NAMES]
         if unknown:

@@ -56,10 +56,7 @@ def library() -> Any:
 
 @contextmanager
 def attached(path: Path, *, threads: int | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Engine that has a DuckDB file, read-only, as the catalog ``original``, and can reach nothing else.
-
-    `threads`: None: as many as DuckDB thinks fit.
-    """
+    """Engine that has a DuckDB file, read-only, as the catalog ``original``, and can reach nothing else."""
     engine = library()
     connection = engine.connect(":memory:", config=CLOSED)
     try:

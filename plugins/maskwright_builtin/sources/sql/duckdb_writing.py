@@ -34,11 +34,7 @@ def write_duckdb(
     types: Mapping[str, str],
     as_written: Collection[str] = (),
 ) -> None:
-    """Write typed batches as the only table of a new DuckDB file, in the original's types where these can hold them.
-
-    `types`: DuckDB types of the original's columns; those that it does not name get the types of the batches.
-    `as_written`: columns whose cells are the original's.
-    """
+    """Write typed batches as the only table of a new DuckDB file, in the original's types where these can hold them."""
     refuse_twice([variable.name for variable in variables], Place(str(path)))
     library()
     with disk_trouble(path):

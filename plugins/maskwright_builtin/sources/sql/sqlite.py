@@ -261,11 +261,7 @@ def write_sqlite(
     kinds: Mapping[str, str],
     as_written: Collection[str] = (),
 ) -> None:
-    """Write typed batches as the only table of a SQLite file.
-
-    `path`: it is empty, or not there. `declared`: declared types of the original's columns. `kinds`: what cells of the
-    original's columns are. `as_written`: columns whose cells are the original's.
-    """
+    """Write typed batches as the only table of a SQLite file."""
     place = Place(str(path))
     refuse_twice([variable.name for variable in variables], place)
     with disk_trouble(path):

@@ -22,10 +22,7 @@ DAY = 86_400_000_000
 def plain_rows(
     frame: pd.DataFrame, names: Sequence[str], formats: Mapping[str, str | None], moments: Moments
 ) -> Iterator[list[list[str | None]]]:
-    """Blocks of rows of cell texts; None where there is no cell.
-
-    `names`: that it must have, in order.
-    """
+    """Blocks of rows of cell texts; None where there is no cell."""
     if list(frame.columns) != list(names):
         raise ValueError("other names")
     columns: list[Any] = []

@@ -189,7 +189,7 @@ def declaration(
     all of them have labels; they are quantities where the measure is a scale.
 
     `cells`: shape (n,). `letters`: missing values that are letters; shape (n,). `dates`: the cells as dates, where they
-    are; shape (n,). `moments`: how the package counts dates.
+    are; shape (n,).
     """
     is_looked_at = form.labels or form.missing or form.measure in ("nominal", "ordinal")
     found = _found(cells) if is_looked_at else []

@@ -46,10 +46,7 @@ EXACT = 2.0**53
 
 
 def pyreadstat(path: Path) -> Any:
-    """The package that reads and writes these files.
-
-    `path`: that it is wanted for.
-    """
+    """The package that reads and writes these files."""
     try:
         return importlib.import_module("pyreadstat")
     except ImportError:

@@ -43,10 +43,7 @@ ROWS = 65_536
 
 
 def special_missing_values(path: Path) -> int:
-    """How many numbers of a transport file are special missing values: ``.A`` to ``.Z``, or ``._``.
-
-    `path`: of a file that pyreadstat has read.
-    """
+    """How many numbers of a transport file are special missing values: ``.A`` to ``.Z``, or ``._``."""
     found = 0
     with reading(path) as file:
         start = file.read(CARD * 8)

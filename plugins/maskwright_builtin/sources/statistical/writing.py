@@ -56,11 +56,7 @@ class WrittenColumn:
 def written_columns(
     path: Path, batches: Iterable[Any], variables: Sequence[Variable], layout: Layout, family: Family
 ) -> list[WrittenColumn]:
-    """All records, column by column: pyreadstat writes a file as a whole.
-
-    `layout`: of the original; of another format, labels and missing codes are what is declared of the variables.
-    `family`: of the file to be written.
-    """
+    """All records, column by column: pyreadstat writes a file as a whole."""
     table = pa.Table.from_batches(list(batches))
     forms: dict[str, VariableForm] = layout.details["variables"] if layout.format == family.source else {}
     columns = []
@@ -159,10 +155,7 @@ def holds_numbers(variable: Variable) -> bool:
 
 
 def codes_as_letters(variable: Variable) -> dict[str, str]:
-    """Letters ``.a`` to ``.z`` for the missing codes of a variable; those that are letters stay as they are.
-
-    Returns empty where the cells are texts, among which there are no such missing values; codes beyond 26 have none.
-    """
+    """Letters ``.a`` to ``.z`` for the missing codes of a variable; those that are letters stay as they are."""
     if not holds_numbers(variable):
         return {}
     codes = dict.fromkeys(code for code in variable.empty_texts if code.strip())

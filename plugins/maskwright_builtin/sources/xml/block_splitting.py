@@ -49,10 +49,8 @@ def cut_sparse(
 ) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:
     """Find the cells of a block.
 
-    `block`: whole records, and white space before them. `opens`, `closes`: where the tags start and end, in turn; shape
-    (t,). `record`: name of the record element. `tags`: names of the p variables, in file order. Returns texts and tags
-    of the block in turn; which piece is the cell's text; -1 where the record has no such cell; bytes in each cell; 0
-    where there is none.
+    `opens`, `closes`: where the tags start and end, in turn; shape (t,). Returns texts and tags of the block in turn;
+    which piece is the cell's text; -1 where the record has no such cell; bytes in each cell; 0 where there is none.
     """
     bounds = np.column_stack((opens, closes + 1)).ravel()
     offsets = np.concatenate(([0], bounds, [len(block)])).astype(np.int32)

@@ -25,11 +25,9 @@ _KINDS.setflags(write=False)
 def text_bounds(block: bytes, first: int, markup: list[bytes]) -> tuple[NDArray[np.int32], bool] | None:
     """Where the texts of a block begin and end.
 
-    `block`: of less than 2 GB. `first`: where the first text begins. `markup`: what stands after the last text of a
-    record and before the next record's first one, then what stands between two texts of a record. Returns 0, begin and
-    end of each of the `m` texts, and the length of the block. What follows the last text is not looked at; whether
-    there are bytes above ASCII in the texts; something else than this markup and these texts stands in the block; shape
-    (2 * m + 2,).
+    Returns 0, begin and end of each of the `m` texts, and the length of the block. What follows the last text is not
+    looked at; whether there are bytes above ASCII in the texts; something else than this markup and these texts stands
+    in the block; shape (2 * m + 2,).
     """
     known = np.frombuffer(b"".join(markup), dtype=np.uint8)
     ends = np.cumsum([0, *map(len, markup)]).astype(np.int32)

@@ -128,10 +128,7 @@ class NestedXml:
         return NestedElements(tuple(name.tag for name in opening.path), opening.record.tag, self._member.tag)
 
     def documents(self, at_once: int | None = AT_ONCE) -> Iterator[NestedDocument]:
-        """Yield the file in documents.
-
-        `at_once`: records of the upper level in each; None: one document of all.
-        """
+        """Yield the file in documents."""
         assert self._member is not None
         opening = self._opening
         head = "".join(gap + tag for gap, tag in zip(opening.gaps, opening.start_tags, strict=True))

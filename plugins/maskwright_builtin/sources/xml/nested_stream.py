@@ -144,11 +144,7 @@ class _Search:
 
 
 def find_member_form(path: Path, params: XmlParams, groups: Opening, member: str, key: str) -> MemberForm:
-    """Read a file until a member and the key of its group have been seen.
-
-    `groups`: of the records that the members are inside of. `member`: name of the members' element. `key`: name of the
-    element that tells groups apart.
-    """
+    """Read a file until a member and the key of its group have been seen."""
     guarded = GuardedParser(path, params)
     search = _Search(guarded, groups, member, key)
     for _ in guarded.feed(lambda _: None, block=1 << 16):
@@ -362,10 +358,7 @@ def nested_batches(
     columns: Sequence[Name],
     progress: ByteProgress,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records of one level; null is an absent element, "" an empty one.
-
-    `handlers`: set the handlers of a parser. `columns`: all that the records of the level have.
-    """
+    """Yield the records of one level; null is an absent element, "" an empty one."""
     guarded = GuardedParser(path, params)
     level = handlers(guarded)
     names = [column.local for column in columns]

@@ -82,11 +82,7 @@ ATTRIBUTE = re.compile(r"""\s+([^\s=]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
 def published_tags(
     start_tags: Sequence[str], names: Sequence[str], keep: Collection[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Start tags with the namespaces that names need, and with the attributes that are declared to be kept.
-
-    `start_tags`: as the file writes them, outermost first. `names`: of all elements that are written, with their
-    prefixes. `keep`: names of attributes, with their prefixes. Returns names of attributes, each once.
-    """
+    """Start tags with the namespaces that names need, and with the attributes that are declared to be kept."""
     prefixes = {name.partition(":")[0] for name in (*names, *keep) if ":" in name}
     default = {"xmlns"} if any(":" not in name for name in names) else set()
     wanted = {*default, *(f"xmlns:{prefix}" for prefix in prefixes), *keep}

@@ -26,11 +26,7 @@ if TYPE_CHECKING:
 
 
 def in_order(names: Sequence[str], followed: Collection[tuple[str, str]]) -> tuple[list[str], bool]:
-    """Names in an order that all records show, as near to the given one as can be.
-
-    `followed`: pairs of neighbours in a record: the first stood before the second. Returns whether all records agree.
-    Where they do not, of the names that stand before each other the one that is given first comes first.
-    """
+    """Names in an order that all records show, as near to the given one as can be."""
     waits: dict[str, set[str]] = {name: set() for name in names}
     for before, name in followed:
         waits[name].add(before)

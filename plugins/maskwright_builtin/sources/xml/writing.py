@@ -187,8 +187,7 @@ def joined_cells(
 ) -> Any:
     """Texts of the cells of each record, in their elements.
 
-    `absent`: columns of which a null is no element; of the others it is an empty one. `before_cell`, `start`, `stop`:
-    text before each cell, before the first and after the last. Returns shape (n,).
+    Returns shape (n,).
     """
     pieces: list[Any] = []
     literal = start
@@ -230,8 +229,7 @@ def write_nested(
 ) -> None:
     """Write records of two levels as XML, those of the lower inside those of the upper, in the encoding of `write_xml`.
 
-    `tables`: cell texts, the upper level first; null is written as no element. `groups`: position in the upper level of
-    the group of each record of the lower; ascending; shape (n,). `layouts`: of the original file, one level at a time.
+    `groups`: position in the upper level of the group of each record of the lower; ascending; shape (n,).
     """
     top, bottom = tables
     upper, lower = form_of_layout(layouts[top]), form_of_layout(layouts[bottom])

@@ -70,8 +70,6 @@ def write_levels_demo(folder: Path, households: int = HOUSEHOLDS, progress: Prog
 
     `survey.csv`, `households.csv` and `persons.csv`, and `survey.xml` hold the same cells. The same number of
     households gives the same bytes. Memory does not grow with it.
-
-    `folder`: made if it does not exist. `households`: >= 10. `progress`: told the share of the households written.
     """
     if households < FEWEST_HOUSEHOLDS:
         raise InputError(f"the example needs at least {FEWEST_HOUSEHOLDS} households; asked for {households}")

@@ -137,8 +137,6 @@ def survey(households: int, seed: int = SEED) -> Iterator[Households]:
     """Yield a survey of so many households, at most 10,000 at a time.
 
     Deterministic: the first households are the same however many are asked for.
-
-    `households`: how many, >= 1. `seed`: another seed gives another survey of the same model.
     """
     for first in range(0, households, CHUNK):
         yield _first_of(_chunk(first, seed), min(CHUNK, households - first))

@@ -64,10 +64,7 @@ class _Ratio:
 
 
 def compared(left: Expression, operator: ComparisonOperator, right: Expression, grids: Grids) -> Expression:
-    """XPath for "the comparison is true": false where an operand is no number or a divisor is 0.
-
-    `left`, `right`: arithmetic on ``number(V)``, literals, ``floor``, ``ceiling`` and ``round``.
-    """
+    """XPath for "the comparison is true": false where an operand is no number or a divisor is 0."""
     if _is_plain(left) and _is_plain(right):
         return _direct(left, operator, right)
     first, second = _ratio(left, grids), _ratio(right, grids)

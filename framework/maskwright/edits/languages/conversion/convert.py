@@ -44,12 +44,7 @@ def schematron_file(  # noqa: C901 - one note after the other
     written: Callable[[Edit], tuple[str, Expression]] | None = None,
     rules: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Converted:
-    """Write edits as Schematron, one pattern each.
-
-    `record`: element that holds one record, for rules that do not name one. `written`: gives the context and the test,
-    in XPath's types, of an edit that spans records. `rules`: ``rule`` and ``when`` that stand beside a test, for who
-    reads the file as rules again.
-    """
+    """Write edits as Schematron, one pattern each."""
     notes: list[str] = []
     problems: list[Problem] = []
     patterns: list[str] = []

@@ -51,10 +51,7 @@ def tree_of(edit: Edit, *, ranges: bool = False) -> Expression:
 
 
 def refusal(edit: Edit, language: str, reason: Inexpressible) -> Problem:
-    """Problem of an edit that a language cannot say.
-
-    `language`: its name, for the message.
-    """
+    """Problem of an edit that a language cannot say."""
     return Problem(f"edit {edit.name} cannot be written in {language}: {reason}", edit.place)
 
 

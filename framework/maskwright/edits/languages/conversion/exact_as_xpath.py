@@ -57,10 +57,7 @@ _EMPTY = Text("")
 
 
 def xpath_test(expression: Expression, grids: Grids) -> Expression:
-    """Test, as a tree in XPath's types, that holds for the records for which a rule is true or unknown.
-
-    `expression`: a rule of the YAML language.
-    """
+    """Test, as a tree in XPath's types, that holds for the records for which a rule is true or unknown."""
     numbers = DateNumbers(grids.dates)
     without_dates = numbers(expression)
     coded = {name: is_coded(VariableReference(name), texts, grids) for name, texts in grids.empty.items() if texts}

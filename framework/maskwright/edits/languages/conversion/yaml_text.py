@@ -183,10 +183,7 @@ def quoted_text(text: str) -> str:
 
 
 def simplified_rule(rule: Expression, *, holds: bool = True) -> Expression:  # noqa: PLR0911 - one case for each kind of node
-    """Rule, or its negation, that is violated by the same records.
-
-    `rule`: in the language of levels.
-    """
+    """Rule, or its negation, that is violated by the same records."""
     match rule:
         case Not(operand):
             return simplified_rule(operand, holds=not holds)

@@ -44,11 +44,7 @@ _GOES_ON = re.compile(r"(?:[-+*/^&|<>=!,~({]|:=|%[^%]*%|\belse)\s*$")
 
 
 def header_and_statements(text: str, file: str) -> tuple[str | None, list[tuple[str, Place]]]:
-    """Split a file of rules.
-
-    Returns YAML, with empty lines before it so that places in it are right; a statement goes on in the next line while
-    a bracket is open, or where an operator ends the line.
-    """
+    """Split a file of rules."""
     lines = text.splitlines()
     header = None
     first = next((number for number, line in enumerate(lines) if line.strip()), 0)

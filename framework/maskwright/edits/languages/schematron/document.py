@@ -54,8 +54,7 @@ class Element:
 def read_document(path: Path, options: SchematronOptions) -> Element:
     """Read a rule file.
 
-    `path`: an XML file in UTF-8, UTF-16, ISO-8859-1 or ASCII, without a DOCTYPE. `options`: its limits on size, depth
-    and number of elements.
+    `path`: an XML file in UTF-8, UTF-16, ISO-8859-1 or ASCII, without a DOCTYPE.
     """
     note_read(path)
     return _Builder(path, options).read()

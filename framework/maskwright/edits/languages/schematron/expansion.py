@@ -30,11 +30,7 @@ _PARAMETER = re.compile(rf"\$\s*({NCNAME})")
 
 
 def expand(schema: Element, options: SchematronOptions) -> tuple[Element, list[str]]:
-    """Write a schema out.
-
-    `options`: the phase, the folder for included files, and the limits. Returns without include, extends, is-a, param,
-    phase, and without abstract rules and patterns; which patterns a phase leaves out.
-    """
+    """Write a schema out."""
     return expand_included(with_included(schema, options), options)
 
 

@@ -147,11 +147,7 @@ Scope = dict[str, Let]
 
 
 def lets_of(reading: Reading, element: Element, outer: Mapping[str, Let], *, in_rule: bool) -> Scope:
-    """Variables visible inside an element: its own ones hide those of the elements around it.
-
-    `outer`: variables of the elements around it. `in_rule`: whether the element is a rule: its variables are computed
-    at the record.
-    """
+    """Variables visible inside an element: its own ones hide those of the elements around it."""
     scope = dict(outer)
     own: set[str] = set()
     for let in element:
@@ -206,12 +202,7 @@ _INLINE = frozenset({"emph", "dir", "span"})
 def message_of(
     element: Element, context: str, place: Place, with_lets: Callable[[str], str]
 ) -> tuple[str, list[Problem], list[str]]:
-    """Message of an assert or report.
-
-    `context`: its rule's context, for ``<name/>``. `with_lets`: writes the ``let`` variables of an XPath text out.
-    Returns on one line; ``<value-of select="V9"/>`` is ``{V9}``; elements that do not belong into a message;
-    ``value-of`` that will not be filled in: it does not change what the assert says of a record.
-    """
+    """Message of an assert or report."""
     parts: list[str] = []
     problems: list[Problem] = []
     notes: list[str] = []

@@ -58,10 +58,7 @@ class Reading:
         return Place(element.file or str(self.path), element.line, None, text)
 
     def refuse(self, element: Element, message: str, hint: str | None = None, text: str | None = None) -> None:
-        """Take up a mistake.
-
-        `text`: the line or expression to show.
-        """
+        """Take up a mistake."""
         self.problems.append(Problem(message, self.place(element, text), hint))
 
     def note(self, element: Element, message: str) -> None:
@@ -118,10 +115,6 @@ class Reading:
 
 
 def refusal(problem: Problem, reason: str, hint: str | None = None) -> Problem:
-    """Say of a test outside the subset why no engine checks it either.
-
-    `problem`: why the test is outside the subset. `reason`: why no engine takes it. `hint`: instead of the problem's
-    own.
-    """
+    """Say of a test outside the subset why no engine checks it either."""
     hints = [hint or problem.hint, f"no engine can check it either: {reason}"]
     return Problem(problem.message, problem.place, "; ".join(filter(None, hints)))

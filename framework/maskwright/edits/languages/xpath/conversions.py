@@ -32,12 +32,7 @@ _ZERO = Number(Fraction(0))
 
 
 def as_condition(node: Expression) -> Expression:  # noqa: PLR0911 - one case for each kind of node
-    """Write ``boolean(node)`` as a condition.
-
-    Returns the same condition for records without empty elements: ``V1`` alone (the element exists) becomes ``not (V1
-    is missing)``, a number alone ``number < 0 or number > 0``. Comparisons of two conditions and arithmetic on truth
-    values stay as they are.
-    """
+    """Write ``boolean(node)`` as a condition."""
     match node:
         case Truth() | InOriginal() | IsMissing() | IsNumber() | GroupFunction("any" | "all" | "no" | "unique"):
             return node

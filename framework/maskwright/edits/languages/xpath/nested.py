@@ -94,10 +94,7 @@ def parse_nested(
     *,
     as_value: bool = False,
 ) -> Expression:
-    """Parse a test on a record of a level into a condition of the language of levels.
-
-    `as_value`: whether it is the value of a variable, and no condition.
-    """
+    """Parse a test on a record of a level into a condition of the language of levels."""
     parser = _NestedParser(text, place, variables or {}, limits or SchematronOptions(), levels, level)
     return without_conversions(parser.value()) if as_value else without_conversions(as_condition(parser.condition()))
 
@@ -105,10 +102,7 @@ def parse_nested(
 def parse_context(
     text: str, levels: NestedLevels, place: Place | None = None, limits: SchematronOptions | None = None
 ) -> tuple[str, Expression | None] | None:
-    """Level of a rule's context, and the condition of its records; None: it is no record of a level.
-
-    `text`: ``Household``, ``/Survey/Household``, ``//Person[number(age) > 16]``.
-    """
+    """Level of a rule's context, and the condition of its records; None: it is no record of a level."""
     match = re.fullmatch(rf"(?://?)?(?:{NCNAME}/)*(?P<name>{NCNAME})\s*(?:\[(?P<condition>.*)\])?", text, re.DOTALL)
     level = None if match is None else levels.named(match["name"])
     if match is None or level is None:

@@ -34,10 +34,7 @@ class Token(NamedTuple):
 
 
 def tokens_of(text: str, fail: Callable[[str], NoReturn]) -> list[Token]:
-    """Cut a text into tokens, the last of which is the end.
-
-    `fail`: raises, given what is wrong.
-    """
+    """Cut a text into tokens, the last of which is the end."""
     tokens: list[Token] = []
     pattern = re.compile(_TOKEN)
     position = 0
@@ -128,10 +125,7 @@ class Refusals:
         self.fail(f"XPath 1.0 has no function {name}(){_at(token)}", hint)
 
     def unsupported(self, construct: str, token: Token, hint: str = _UNDERSTOOD) -> NoReturn:
-        """Refuse what XPath has and this subset has not.
-
-        `construct`: what it is, in words. `hint`: what to write instead; by default what is understood.
-        """
+        """Refuse what XPath has and this subset has not."""
         self.fail(f"{construct} is outside the understood subset of XPath 1.0{_at(token)}", hint)
 
     def too_deep(self) -> NoReturn:

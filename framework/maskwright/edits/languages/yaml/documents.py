@@ -17,11 +17,7 @@ MOST_BYTES = 4_000_000
 
 
 def load_rule_file(path: Path, place: Place | None = None, problems: list[Problem] | None = None) -> Node:
-    """Root of a YAML file of rules.
-
-    `place`: who asks for the file; the file itself by default. `problems`: gets mistakes after which the rest can be
-    understood.
-    """
+    """Root of a YAML file of rules."""
     return load_yaml(rule_text_of(path, place), str(path), EditError, problems)
 
 
@@ -69,11 +65,7 @@ class Inclusion:
         self.seen.add(file.resolve())
 
     def target(self, node: Node, chain: tuple[Path, ...]) -> Path | None:
-        """File that an ``include`` names, to be read now; None with a problem or a note.
-
-        `node`: the name, relative to the last file of `chain`. `chain`: the files that include each other down to this
-        one.
-        """
+        """File that an ``include`` names, to be read now; None with a problem or a note."""
         if not isinstance(node.value, str) or not node.value.strip():
             self.problems.append(Problem("include: expected the name of a file", node.place))
             return None

@@ -239,8 +239,6 @@ def category_tables(comparison: Comparison, files: CategoricalFiles) -> tuple[Me
     Categories that fewer than `FEWEST_NAMED` records of the original have, and those beyond `MOST_NAMED`, are joined;
     where together they are still fewer, with the rarest of the others. A category that no record of the original has
     is not rare. Single dates have no table, as few records share one; what they were recoded to has.
-
-    `files`: what was made of it.
     """
     return tuple(
         _table(comparison, variable)

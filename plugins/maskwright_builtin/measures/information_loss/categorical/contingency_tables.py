@@ -73,8 +73,6 @@ def tables(files: CategoricalFiles, ways: int, progress: Progress, least: int = 
     """Tables of all sets of `least` to `ways` variables.
 
     A set of three takes the joint codes of its first two, so that each table costs one pass over either file.
-
-    `ways`: 1 to 3.
     """
     variables = files.variables
     q, done = len(variables), 0

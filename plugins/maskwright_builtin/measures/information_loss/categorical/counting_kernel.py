@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def count_pairs(first: NDArray[np.int32], second: NDArray[np.int32], size: int, table: NDArray[np.int64]) -> None:
     """Count records by both codes.
 
-    `first`, `second`: shape (n,). `table`: added to, at ``first * size + second``.
+    `first`, `second`: shape (n,).
     """
     for record in range(first.shape[0]):
         table[first[record] * size + second[record]] += 1

@@ -48,9 +48,6 @@ def category_places(
     """Places of the categories of both files; None where a published one that occurs stands for nothing known.
 
     Without an order the members of a group are put side by side, which nested groups allow.
-
-    `occurring`: codes of the published categories that some record has. `in_order`: whether places follow the declared
-    order.
     """
     position = {category: place for place, category in enumerate(before.categories)}
     known = band_of_text(before, after)
@@ -166,11 +163,7 @@ def rows_of(columns: Sequence[KeyColumn], records: NDArray[np.int64] | None = No
 def mixed_keys(
     comparison: Comparison, keys: Sequence[str], nominal: Collection[str], ordered: Ordered
 ) -> tuple[list[MixedKey], list[str]]:
-    """Keys of both files, and notes on how they are compared.
-
-    `nominal`: keys whose values are names, though they are numbers or have an order. `ordered`: how ordered categories
-    are compared.
-    """
+    """Keys of both files, and notes on how they are compared."""
     found, notes = [], []
     for name in keys:
         codes = comparison.keys(name)  # refuses a name that a file has not, with the nearest one

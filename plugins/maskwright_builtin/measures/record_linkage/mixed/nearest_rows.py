@@ -44,11 +44,7 @@ def link(
     households: tuple[NDArray[np.int64], NDArray[np.int64]],
     progress: Progress,
 ) -> Links:
-    """Link each query to its nearest targets; several that are as near share the link.
-
-    `costs`: its `top` has one row, or one for each row of the queries. `households`: of the query and of the target
-    records; each a household of its own where none are declared.
-    """
+    """Link each query to its nearest targets; several that are as near share the link."""
     from maskwright_builtin.measures.record_linkage.mixed.row_costs_kernel import pair_costs
 
     split = _split(queries, targets, costs)

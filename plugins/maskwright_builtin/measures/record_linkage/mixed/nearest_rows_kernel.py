@@ -211,9 +211,9 @@ def search(
 ) -> None:
     """The least cost of each query, and how many records have it.
 
-    `low`, `high`: a part of the queries, from `begin` on of all; shape (q, d). `present`: bit j: all these queries have
-    key j. `best`: a cost that no best one exceeds, infinite where none is known; written. Infinite after it: no row has
-    a key in common; shape (q,). `ties`: written; shape (q,).
+    `low`, `high`: a part of the queries, from `begin` on of all; shape (q, d). `best`: a cost that no best one exceeds,
+    infinite where none is known; written. Infinite after it: no row has a key in common; shape (q,). `ties`: written;
+    shape (q,).
     """
     queries, d = low.shape
     waiting, bounds = np.empty(DEEPEST + 2, np.int64), np.empty(DEEPEST + 2)

@@ -89,7 +89,7 @@ def pair_costs(
     """Costs of some pairs of rows; infinite where no key is there in both.
 
     `low`, `high`: shape (q, d). `present`: shape (q,). `query`: row of each pair in the first file; shape (c,).
-    `other_low`, `other_high`, `other_present`, `target`: the same of the second file. `found`: written; shape (c,).
+    `found`: written; shape (c,).
     """
     d = low.shape[1]
     for at in range(query.shape[0]):
@@ -122,9 +122,8 @@ def count_levels(
 ) -> None:
     """Add up pairs of records by the level of every key: agree, next, farther, missing.
 
-    `low`, `high`, `present`, `counts`: rows of the first file, and how many records have each. `near`, `next_`: shape
-    (d,). `place`: what each level of each key adds to the number of the pattern; shape (4, d). `found`: added to; shape
-    (patterns,).
+    `near`, `next_`: shape (d,). `place`: what each level of each key adds to the number of the pattern; shape (4, d).
+    `found`: added to; shape (patterns,).
     """
     d = low.shape[1]
     for i in range(low.shape[0]):

@@ -65,9 +65,9 @@ def cut_rows(
 ) -> tuple[int, int]:
     """Cut rows into a tree, between two different values of the key on which they spread most.
 
-    `low`, `high`: shape (r, d). `split`: factor of each key; shape (d,). `leaf`: rows that are not cut any more.
-    `order`: 0, 1, ...; rearranged to the order of the leaves; shape (r,). `cut`: shape (2 r,). `children`: shape (2 r,
-    2). `reach`: shape (2 r, 6). `bounds`: written, as in `Forest`; shape (r + 1,).
+    `low`, `high`: shape (r, d). `split`: factor of each key; shape (d,). `order`: 0, 1, ...; rearranged to the order of
+    the leaves; shape (r,). `cut`: shape (2 r,). `children`: shape (2 r, 2). `reach`: shape (2 r, 6). `bounds`: written,
+    as in `Forest`; shape (r + 1,).
     """
     rows, d = low.shape
     middles = (low + high) / 2.0

@@ -75,8 +75,8 @@ def squares(
 
     Two records share each coordinate that is loaded, and up to `TOGETHER` coordinates each distance that is stored.
 
-    `coordinates`: of the centroids; shape (p, c). `one`, `other`: the records; shape (p,). `start`, `stop`: centroids
-    looked at, the last excluded. `of_one`, `of_other`: written from `start` to `stop`; shape (c,).
+    `coordinates`: of the centroids; shape (p, c). `one`, `other`: the records; shape (p,). `of_one`, `of_other`:
+    written from `start` to `stop`; shape (c,).
     """
     p = coordinates.shape[0]
     a, b = of_one[start:stop], of_other[start:stop]

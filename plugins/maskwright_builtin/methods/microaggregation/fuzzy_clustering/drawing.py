@@ -80,8 +80,8 @@ def enlarge_groups(
     Each record of a dissolved group goes to the nearest centroid that still has records. Of equally small groups, and
     of equally near centroids, the first counts.
 
-    `values`: shape (n, p). `centroids`: shape (c, p). `labels`: shape (n,). `floor`: smallest size, at most n. `scale`:
-    as in `fuzzy_c_means`; shape (p,). Returns records with another label than before; shape (n,).
+    `values`: shape (n, p). `centroids`: shape (c, p). `labels`: shape (n,). `scale`: as in `fuzzy_c_means`; shape (p,).
+    Returns records with another label than before; shape (n,).
     """
     from maskwright_builtin.methods.microaggregation.fuzzy_clustering.drawing_kernel import dissolve
 

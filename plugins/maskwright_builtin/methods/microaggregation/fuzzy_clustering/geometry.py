@@ -54,8 +54,7 @@ class Fuzziness:
 def fuzziness_of(m: float | None, lambda_: float | None, unit: float = 1.0) -> Fuzziness:
     """Check m or lambda; `unit` is the length that lambda is wanted for.
 
-    `m`: exponent of memberships, above 1. `lambda_`: weight of the entropy, above 0. `unit`: length that lambda is
-    wanted for.
+    `unit`: length that lambda is wanted for.
     """
     from maskwright_builtin.methods.microaggregation.fuzzy_clustering import memberships_kernel as kernel
 
@@ -180,8 +179,7 @@ def onto_equalities(
     With S = diag(1 / scale ** 2) it is v - S^-1 A' (A S^-1 A')^+ (A v - b): all equalities at once, because projecting
     on one after the other leaves the first ones violated. The pseudo-inverse admits dependent ones.
 
-    `matrix`: shape (q, p). `bound`: shape (q,). `center`, `scale`: shape (p,). Returns ``points -> (projected, all
-    True)``. Variables that are in no equality keep their values exactly.
+    `matrix`: shape (q, p). `bound`: shape (q,). `center`, `scale`: shape (p,).
     """
     matrix, bound = np.atleast_2d(np.asarray(matrix, dtype=np.float64)), np.atleast_1d(np.asarray(bound, np.float64))
     if matrix.shape != (len(bound), len(center)) or bound.ndim != 1:

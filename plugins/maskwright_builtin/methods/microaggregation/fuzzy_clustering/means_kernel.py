@@ -217,8 +217,6 @@ def accumulate(
     `records`: one chunk; shape (n, p). `contents`: what is summed; the records themselves for their means; shape (n,
     q). `coordinates`: centroids, transposed; infinite beyond `c`; shape (p, padded c). `sums`: added to: weighted
     contents and, last, weights of each centroid; shape (q + 1, padded c). `least_lanes`: as in `share`; shape (LANES,).
-    Returns sum over the records of u ** m times squared distance; with entropy, u times squared distance plus u log(u)
-    / lambda.
     """
     padded = coordinates.shape[1]
     dtype = records.dtype

@@ -111,11 +111,8 @@ def share(
     """Turn squared distances of one record into unnormalised memberships, the nearest centroid's being 1.
 
     `distances`: infinite beyond `c`. On return, for the two powers, ratios of the least to each; shape (padded c,).
-    `kind`: `INTEGER_POWER`, `POWER`: ratio ** exponent. `ENTROPY`: exp(-exponent * (distance - least)). `exponent`: 1 /
-    (m - 1), or lambda. `floor`: Powers: ratios below count as 0. Entropy: the largest exponent of e; what is beyond
-    counts as 0. So small memberships change nothing, and numbers below the normal range are slow. `shares`: Written; 0
-    beyond `c`; shape (padded c,). `least_lanes`: scratch, as wide as `distances`; shape (LANES,). `lanes`: scratch;
-    shape (LANES,). `scratch`: scratch; shape (BLOCK,).
+    `shares`: Written; 0 beyond `c`; shape (padded c,). `least_lanes`: scratch, as wide as `distances`; shape (LANES,).
+    `lanes`: scratch; shape (LANES,). `scratch`: scratch; shape (BLOCK,).
     """
     least = smallest(distances, least_lanes)
     if kind == ENTROPY:
