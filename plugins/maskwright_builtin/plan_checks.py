@@ -46,12 +46,12 @@ def _missing(
             yield f"no step promises a k, and at least {params.least_k} is asked", "Add a step with a parameter k."
     for label in params.measures:
         if label not in pipeline["measure"]:
-            yield f"the measure {label} is asked of every release", f"Add `- {label}` to `measure:`."
+            yield f"the measure {label} is required in every release", f"Add `- {label}` to `measure:`."
         elif not any(name == label or name.startswith(f"{label}.") for name in pipeline["thresholds"]):
-            yield f"a threshold of {label} is asked of every release", f"Add `{label}: ...` to `thresholds:`."
+            yield f"a threshold of {label} is required in every release", f"Add `{label}: ...` to `thresholds:`."
     for key in params.outputs:
         if key not in pipeline["output"]:
-            yield f"the output {key} is asked of every release", f"Add `{key}: FILE` to `output:`."
+            yield f"the output {key} is required in every release", f"Add `{key}: FILE` to `output:`."
     if params.no_waivers and pipeline["waived"]:
         yield f"doubts are waived ({', '.join(pipeline['waived'])}), and no release may", "Settle them instead."
 
@@ -60,7 +60,7 @@ HOUSE_RULES = PlanCheck(
     name="house_rules",
     check=check_house_rules,
     params=HouseRulesParams,
-    summary="The least an office asks of every release: a smallest k, measures with thresholds, outputs, no waivers.",
+    summary="What an office requires of every release: a smallest k, measures with thresholds, outputs, no waivers.",
 )
 
 PLAN_CHECKS = (HOUSE_RULES,)

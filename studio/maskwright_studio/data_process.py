@@ -135,7 +135,7 @@ class DataProcess:
         name, held = pipeline.path.name, self._held
         for answer in self._waiting.values():
             answer.set_exception(
-                Refusal("the data were changed while they were looked at", "Show this page again: they are read again.")
+                Refusal("the data were changed while they were read", "Show this page again: they are read again.")
                 if name == held
                 else Refusal(
                     f"{name} was opened meanwhile, so the data of {held} are no longer held",
@@ -260,7 +260,7 @@ def _stamp(path: Path) -> tuple[int, int]:
     return 0, 0
 
 
-TRACEBACK_HINT = "The command line may tell more, with --traceback."
+TRACEBACK_HINT = "The command line may show more, with --traceback."
 
 
 @dataclass(eq=False)

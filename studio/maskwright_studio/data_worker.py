@@ -321,7 +321,7 @@ def _outcome(answers: ReleaseQueries, request: dict[str, Any]) -> dict[str, obje
         hint = "Close other programs, or look at a part of the file."
         return {"problems": ["there is not enough memory for these data", hint]}
     except Exception as error:  # noqa: BLE001 - the data stay, and the page says that it is a mistake of ours
-        hint = "The command line tells more: maskwright describe, validate or edits, with --traceback."
+        hint = "The command line shows more: maskwright describe, validate or edits, with --traceback."
         return {"problems": [f"this is a mistake of Maskwright, not of yours ({type(error).__name__})", hint]}
 
 

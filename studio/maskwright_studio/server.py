@@ -245,7 +245,7 @@ def _refused_as_stale(refusal: Refusal) -> Response:
 async def _document(session: Session, request: Request) -> Response:
     path, download = session.documents.take(request.path_params["key"]) or (None, False)
     if path is None or not path.is_file():
-        return PlainTextResponse("This document was looked at already: open it again from its page.", 404)
+        return PlainTextResponse("This document was opened already: open it again from its page.", 404)
     headers = {"content-security-policy": SANDBOX, "x-frame-options": "SAMEORIGIN"}
     if download:
         return FileResponse(path, headers=headers, media_type="application/octet-stream", filename=path.name)

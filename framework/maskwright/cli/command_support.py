@@ -25,7 +25,7 @@ def add_reading_options(command: argparse.ArgumentParser) -> None:
     """Add the options to a command."""
     group = command.add_argument_group("reading data files")
     group.add_argument("--pipeline", type=Path, metavar="FILE",
-                       help="read as this pipeline's data section says; what is said here is put over it")  # fmt: skip
+                       help="read as this pipeline's data section says; options given here win")  # fmt: skip
     group.add_argument("--format", dest="file_format", metavar="NAME", help="file format, where names do not tell")
     for name, (metavar, text) in FORMAT_OPTIONS.items():
         group.add_argument(f"--{name}", metavar=metavar, help=text)

@@ -56,7 +56,7 @@ def add_advising(
                            help="variables that these bind stay together")  # fmt: skip
     variables.add_argument("--k", type=int, default=5, metavar="K", help="smallest cluster (5)")
     variables.add_argument("--measure", action="append", default=[], dest="measures", metavar="NAME",
-                           help="the first ranks, others are told; mg if none is named")  # fmt: skip
+                           help="the first ranks, others are shown; mg if none is named")  # fmt: skip
     variables.add_argument("--shape", action="append", default=[], dest="shapes", metavar="SIZES",
                            help="sizes of blocks, such as 3+10; every cut into two if none is given")  # fmt: skip
     variables.add_argument("--candidates", type=int, default=5, metavar="N",

@@ -41,7 +41,7 @@ data:
   # record: Record             # XML only: the element that holds one record
   # encoding: latin-1          # CSV only, like delimiter: ";" and decimal: ","
   # cluster: household         # the variable that names the household: k then counts households
-  # variables:                 # a number of which nothing is said is confidential and masked; text has to be declared
+  # variables:                 # an undeclared number is confidential and masked; text has to be declared
   #   id: {role: identifier}   # never released; with `release: new`, under new random values
   #   weight: {role: weight}   # published as it is
   #   region: {role: other}    # published as it is

@@ -239,7 +239,7 @@ def _protection(found: Description) -> Iterator[str]:
         yield f"    variables: {_flow(amounts)}"
         yield "    params: {k: 5}"
     if many:
-        yield "  - method: recoding            # bands instead of numbers that tell persons apart"
+        yield "  - method: recoding            # bands instead of numbers that single persons out"
         yield f"    variables: {_flow(many)}"
         yield "    params: {bands: 5}"
     if keys:

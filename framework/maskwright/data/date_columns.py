@@ -149,7 +149,7 @@ def stored_date_column(name: str, array: Any, declared: VariableDeclaration) -> 
 def _no_moments(name: str, kind: Any) -> DataError:
     """Error about a column that is declared a datetime, and stores something else."""
     hint = f"Declare `{name}: {{type: nominal}}`."
-    why = "some cells have more digits than are told apart"
+    why = "some cells have more digits than can be distinguished"
     if pa.types.is_date(kind):
         hint, why = f"Declare `{name}: {{type: date}}`.", "it stores dates without a time of day"
     elif kind.tz not in UTC:

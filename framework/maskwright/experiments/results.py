@@ -306,7 +306,7 @@ def _left_out(compared: Compared, column: str) -> Iterator[str]:
     """What a figure does not look at; losses of other variables cannot be compared."""
     request = request_of(compared.experiment, column)
     for left, cells in compared.left_out(column).items():
-        hint = f"; name what it looks at: {{{request.label}: {{variables: [...]}}}}"
+        hint = f"; name what it uses: {{{request.label}: {{variables: [...]}}}}"
         takes = "variables" in request.measure.params.model_fields
         yield (
             f"{column} does not look at {names(left, MOST_SHOWN)} in {_cells(compared, cells)}"

@@ -196,7 +196,7 @@ _CATALOGUE = (
         "edit-unknown",
         "edit",
         "The verdict of an edit is unknown in every record that it is for: cells are missing, or are texts where the "
-        "edit needs numbers. Nobody knows whether the edit holds.",
+        "edit needs numbers. Whether the edit holds is not known.",
         "Declare how the file writes numbers and missing values, correct the edit, or leave it out.",
     ),
     DoubtKind(
@@ -298,7 +298,7 @@ _CATALOGUE = (
         "measure",
         "A measure of loss that has a threshold leaves out variables that are masked: what masking them cost is not "
         "counted.",
-        "Set the threshold on a measure that looks at them, or remove it.",
+        "Set the threshold on a measure that uses them, or remove it.",
     ),
     DoubtKind(
         "W501",

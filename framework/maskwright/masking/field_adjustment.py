@@ -79,7 +79,7 @@ def adjustment_notices(found: Localisation, done: FieldAdjustment) -> tuple[str,
     that = "that violate" if found.level is None else "that, with their members, violate"
     cells = ", ".join(f"{name}: {count}" for name, count in done.adjusted.items())
     notices = [
-        f"{done.mended} of {len(found.numbers)} {records} {that} an edit on arrival were mended by adjusting "
+        f"{done.mended} of {len(found.numbers)} {records} {that} an edit in the original data were mended by adjusting "
         f"{sum(done.adjusted.values())} field(s)" + (f" ({cells})" if cells else "")
     ]
     if done.filled:

@@ -250,8 +250,8 @@ class SingleSettings(BaseModel, extra="forbid", frozen=True):
     maskwright: Literal[1] = Field(description="Version of this file's format: 1.")
     on_input_violation: Literal["fail", "mask", "drop", "localize"] = Field(
         default="mask",
-        description="Records that break an edit on arrival: 'fail' stops, 'mask' masks them with the rest, 'drop' "
-        "leaves them out, 'localize' first adjusts the smallest set of fields with which all edits can hold.",
+        description="Records that break an edit in the original data: 'fail' stops, 'mask' masks them with the rest, "
+        "'drop' leaves them out, 'localize' first adjusts the smallest set of fields with which all edits can hold.",
     )
     seed: int | None = Field(
         default=None,

@@ -89,12 +89,12 @@ class PlanningParams(BaseModel, extra="forbid", frozen=True):
     adjustment_weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
         default_factory=dict,
         description="How much a move of a variable counts when values are brought onto the edits, {variable: weight}, "
-        "1 where nothing is said: with {V1: 100} others move before V1 does.",
+        "1 by default: with {V1: 100} others move before V1 does.",
     )
     totals: dict[str, Literal["derive", "adjust"]] = Field(
         default_factory=dict,
         description="Totals that an edit gives as a sum over the members of a group, {total: derive | adjust}. "
-        "'derive', as where nothing is said: computed from the masked parts. 'adjust': masked with k, and the members "
+        "'derive', the default: computed from the masked parts. 'adjust': masked with k, and the members "
         "of each group are moved onto it, which needs 'k_guarantee: report'.",
     )
     rare: Literal["fail", "drop"] = Field(

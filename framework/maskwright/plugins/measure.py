@@ -308,7 +308,7 @@ class Measure:
         Whether it measures groups with all their members (``comparison.levels``): it is computed once of data of
         several levels, and refused on others. `per_record` is of the records of the top level.
     uses : callable or None
-        ``(params, measurable) -> names`` of the variables that it looks at with these parameters; of a risk, those
+        ``(params, measurable) -> names`` of the variables that it uses with these parameters; of a risk, those
         whose values it takes the intruder to know or to seek. None: all of `Measurable.compared`.
     parts : callable or None
         ``(params) -> [MeasurePart, ...]``: the parts that a measurement with these parameters has and thresholds can be

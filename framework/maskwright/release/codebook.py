@@ -239,8 +239,8 @@ def treatment(
 
 
 def complementary_note(cells: int, beside: Sequence[str]) -> str:
-    """``12 cells emptied beside suppressed ones of cc``."""
-    return f"{_cells(cells)} emptied beside suppressed ones" + (f" of {', '.join(beside)}" if beside else "")
+    """``12 cells emptied as complementary suppression of cc``."""
+    return f"{_cells(cells)} emptied as complementary suppression" + (f" of {', '.join(beside)}" if beside else "")
 
 
 def _cells(count: int) -> str:

@@ -209,9 +209,7 @@ def _documents(path: Path, reading: NestedReading, whole: Sequence[str]) -> Iter
     if path.stat().st_size > MOST_WHOLE:
         hint = "Rules about one household and its persons are checked in pieces; leave the others to a phase of theirs."
         names = ", ".join(whole)
-        wrong = (
-            f"these rules look beyond a record and its members: {names}; a file of over 100 MB is not looked at whole"
-        )
+        wrong = f"these rules look beyond a record and its members: {names}; a file of over 100 MB is not checked whole"
         raise EditError(Problem(wrong, hint=hint))
     return reading.documents(None)
 

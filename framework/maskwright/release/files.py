@@ -98,7 +98,7 @@ class RemoteFolder:
 
 def _send(file: Path, target: str) -> None:
     if sent(file, target) != file_facts(file)["sha256"]:
-        message = "the file did not arrive as it was sent; nothing was released"
+        message = "the file is not the same after sending; nothing was released"
         raise InputError(Problem(message, Place(target), "Try again."))
 
 

@@ -55,7 +55,7 @@ def refuse_changed_original(layout: Layout) -> None:
 
 def _disclosing_folder(key: str, what: str) -> InputError:
     hint = f"output: {{parts: [{key}]}} makes folders of the values that are published, {{parts: 1000000}} none."
-    return InputError(Problem(f"output.data: the names of its folders would tell {key!r}, which {what}", hint=hint))
+    return InputError(Problem(f"output.data: the names of its folders would reveal {key!r}, which {what}", hint=hint))
 
 
 def in_parts(released: Arranged, original: Dataset, output: Output, endings: Sequence[str], first: int = 0) -> Arranged:

@@ -34,7 +34,7 @@ KeyNames = Annotated[
     tuple[str, ...],
     KeyVariables(),
     Field(
-        description="Key variables, by which somebody could be recognised. Left out: the step's variables with role "
+        description="Key variables, by which a person could be recognised. Left out: the step's variables with role "
         "quasi_identifier or, if it has none, all its variables.",
     ),
 ]
@@ -58,7 +58,7 @@ LargestDistance = Annotated[
 ]
 
 Importance = dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]
-"""What a key is worth beside the others, by name; 1 where nothing is said."""
+"""What a key is worth beside the others, by name; 1 by default."""
 
 
 GONE = -1

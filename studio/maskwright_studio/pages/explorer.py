@@ -95,7 +95,7 @@ async def take(session: Session, _: Form) -> Answer:
     try:
         found = await session.data.ask(pipeline, "points", most=MOST)
     except NotYet:
-        raise Refusal("the data are still being read", "Ask again in a moment.") from None
+        raise Refusal("the data are still being read", "Try again in a moment.") from None
     table = Table(tuple(found["names"]), tuple(map(tuple, found["columns"])), found["records"])
     await session.exploration.load(table, f"the data of {pipeline.path.name}")
     return Answer(go="here", say="Records of the data are shown as points.")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ROLES = {
     "identifier": "names a person or unit directly; never released",
     "quasi_identifier": "what an intruder may know from elsewhere; masked",
-    "confidential": "what nobody should learn of a person; masked",
+    "confidential": "what must not be learned of a person; masked",
     "weight": "sampling weight; published as it is",
     "other": "published as it is",
 }

@@ -41,9 +41,9 @@ def write(tmp_path: Path) -> Any:
 
 HOUSE_RULES = {
     "k": ({"least_k": 5}, "step 1 promises k = 4, and at least 5 is asked"),
-    "measure": ({"measures": ["sse"]}, "the measure sse is asked of every release"),
-    "threshold": ({"measures": ["pil"]}, "a threshold of pil is asked of every release"),
-    "output": ({"outputs": ["public_record"]}, "the output public_record is asked of every release"),
+    "measure": ({"measures": ["sse"]}, "the measure sse is required in every release"),
+    "threshold": ({"measures": ["pil"]}, "a threshold of pil is required in every release"),
+    "output": ({"outputs": ["public_record"]}, "the output public_record is required in every release"),
 }
 
 

@@ -84,7 +84,7 @@ def test_losses_of_different_variables_are_told(office: Path, capsys: pytest.Cap
     assert main(["compare", str(path), "--workers", "1"]) == 0
     said = capsys.readouterr().out
     assert (
-        "entropy_based_loss does not look at age in suppressed k=2, suppressed k=4; name what it looks at: "
+        "entropy_based_loss does not look at age in suppressed k=2, suppressed k=4; name what it uses: "
         "{entropy_based_loss: {variables: [...]}}." in said
     )
     # Known from the cache, it is told again.

@@ -82,7 +82,9 @@ def test_k_is_there_after_cells_went_besides(seed: int, tmp_path: Path, capsys: 
     assert sum(each["cells"] for each in record["suppressed"]) == int(
         (pd.read_csv(tmp_path / "out.csv", dtype=str)[KEYS] == "s").sum().sum()
     )
-    assert "besides, lest what a step promises of its keys is lost" in " ".join(capsys.readouterr().err.split())
+    assert "as well, because otherwise what a step promises of its keys is lost" in " ".join(
+        capsys.readouterr().err.split()
+    )
 
 
 def test_k_that_is_lost_by_whatever_stops_the_release(

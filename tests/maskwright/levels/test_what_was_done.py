@@ -106,12 +106,12 @@ def test_the_record_says_what_was_done_to_each_variable(
         "total": "computed by edit 'edit-1' from masked values (step 1)", "rent": "microaggregation (step 1)",
         "wage": "microaggregation (step 2)", "benefit": "microaggregation (step 2)",
         "income": "microaggregation (step 2)", "size": "unchanged", "overhead": "unchanged",
-        "any_foreign": f"{count['any_foreign']} cells emptied beside suppressed ones of nat",
+        "any_foreign": f"{count['any_foreign']} cells emptied as complementary suppression of nat",
         "cc": f"{count['cc']} cells emptied by local_suppression (step 3)",
-        "cname": f"{count['cname']} cells emptied beside suppressed ones of cc",
+        "cname": f"{count['cname']} cells emptied as complementary suppression of cc",
         "nat": f"{count['nat']} cells emptied by local_suppression (step 4)",
-        "natname": f"{count['natname']} cells emptied beside suppressed ones of nat",
-        "foreign": f"{count['foreign']} cells emptied beside suppressed ones of nat",
+        "natname": f"{count['natname']} cells emptied as complementary suppression of nat",
+        "foreign": f"{count['foreign']} cells emptied as complementary suppression of nat",
     }  # fmt: skip
     unchanged = ["overhead", "size"]
     assert sorted(each["name"] for each in about["variables"] if not each["masked"]) == unchanged

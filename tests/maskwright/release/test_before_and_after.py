@@ -71,7 +71,7 @@ def test_reports_show_before_and_after_and_the_sentence(tmp_path: Path, capsys: 
     shown = capsys.readouterr().out
     (head,) = [line for line in shown.splitlines() if line.startswith("measure ")]
     assert "before" in head
-    assert "individual_risk: If somebody who knows region, sex and job tried" in " ".join(shown.split())
+    assert "individual_risk: If an intruder who knows region, sex and job tried" in " ".join(shown.split())
     record = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
     found = record["measures"]["k_anonymity"]
     assert found["value"] >= 5 > found["before"]["value"]
@@ -167,4 +167,4 @@ def test_a_population_without_the_people_of_the_file_is_an_error_of_the_data(
     data[data["region"] != "a"].to_csv(tmp_path / "register.csv", index=False)
     assert main(["run", str(pipeline(tmp_path, "[k_map: {population: register.csv}]"))]) == 2
     told = " ".join(capsys.readouterr().err.split())
-    assert "record(s) have keys that nobody in the population file has" in told
+    assert "record(s) have keys that no record of the population file has" in told

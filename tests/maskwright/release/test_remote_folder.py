@@ -118,7 +118,7 @@ def test_what_was_sent_is_taken_back_when_a_file_does_not_arrive(
         return "another" if "region=2" in address else found
 
     monkeypatch.setattr(release_files, "sent", damaged)
-    with pytest.raises(mw.InputError, match=r"region=2/part-1.csv: the file did not arrive as it was sent"):
+    with pytest.raises(mw.InputError, match=r"region=2/part-1.csv: the file is not the same after sending"):
         mw.run(settings(tmp_path, "memory://bucket/masked/", **changes))
     assert sent(store) == {}
     assert left(tmp_path) == (["scratch"] if is_over_parts else [])

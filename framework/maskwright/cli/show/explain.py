@@ -277,7 +277,7 @@ def facts(plugin: Any) -> list[tuple[str, str]]:
     if isinstance(plugin, Measure):
         found.append(("Records", "paired or not" if plugin.compares_unpaired else "paired, in order or by a key"))
         if plugin.of_one_file:
-            found.append(("Looks at", "the masked file; computed on the original too, for a before and after"))
+            found.append(("Uses", "the masked file; computed on the original too, for a before and after"))
         parts = _parts(plugin)
         if parts:
             found.append(("Thresholds", f"for the value, or as label.part for {', '.join(parts)}"))

@@ -254,7 +254,7 @@ def _dropped(
     kept = linked.taken(np.flatnonzero(~bad).astype(np.int64))
     dropped = {before.name: len(before) - len(after) for before, after in zip(linked, kept, strict=True)}
     lost = ", ".join(f"{count} {name}" for name, count in dropped.items())
-    notice = f"records of groups that violate an edit on arrival were dropped: {lost} ({shown})"
+    notice = f"records of groups that violate an edit in the original data were dropped: {lost} ({shown})"
     many = dropped_doubts(int(bad.sum()), len(top), f"records of {top.name}", broken)
     return InputViolations(kept, (notice,), (*doubts, *many), dropped)
 

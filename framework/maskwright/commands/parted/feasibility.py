@@ -86,7 +86,7 @@ def refuse_output(pipeline: Pipeline, parts: Parts) -> None:
         )
     if output.source.name != pipeline.data.source.name:
         raise InputError(
-            Problem(f"a run over parts writes them in the format they came in, {pipeline.data.source.name}")
+            Problem(f"a run over parts writes them in the format of the original, {pipeline.data.source.name}")
         )
 
 
@@ -140,7 +140,7 @@ def dropped_notices(before: Pipeline, after: Pipeline) -> tuple[str, ...]:
     """Say which of the usual measures, that nobody asked for, are not computed."""
     kept = {each.label for each in after.measures}
     return tuple(
-        f"{each.label} is not computed, which nobody asked for: {refused_measure(each)}"
+        f"{each.label} is not computed, which no output needs: {refused_measure(each)}"
         for each in before.measures
         if each.label not in kept
     )

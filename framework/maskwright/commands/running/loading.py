@@ -264,4 +264,8 @@ def _on_violation(
         raise InputError(f"every record violates an edit ({shown}), so on_input_violation: drop leaves none")
     outcome = check_dataset(kept, edits, Domain.from_dataset(kept, domain_tuples(edits)))
     dropped = len(original) - len(kept)
-    return (kept, rows), outcome, (f"{dropped} record(s) that violate an edit on arrival were dropped ({shown})",)
+    return (
+        (kept, rows),
+        outcome,
+        (f"{dropped} record(s) that violate an edit in the original data were dropped ({shown})",),
+    )

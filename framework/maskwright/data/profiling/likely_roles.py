@@ -101,10 +101,10 @@ def _key(facts: Facts, meaning: Meaning) -> Guess:
     if facts.looks_like in ("date", "identifier", "free text") and not (numeric and facts.looks_like == "identifier"):
         what = "days" if facts.looks_like == "date" else "nearly all different texts"
         said = f"others know it ({meaning}), and it holds {what}: it is dropped unless you publish it more coarsely"
-        return Guess("identifier", f"its name says {meaning}, and it tells persons apart", (said,))
+        return Guess("identifier", f"its name says {meaning}, and it singles persons out", (said,))
     unsure = []
     if not numeric and facts.distinct > MOST_KEY_VALUES:
-        unsure.append(f"{facts.distinct} categories tell many records apart: join them first (method recoding)")
+        unsure.append(f"{facts.distinct} categories single out many records: join them first (method recoding)")
     if meaning in ("occupation", "region", "industry") and numeric and facts.looks_like != "code":
         unsure.append(f"numbers that are probably codes ({meaning}): `type: nominal` keeps them as they are")
     return Guess("quasi_identifier", f"its name says {meaning}", tuple(unsure), counts=meaning in COUNTED)
@@ -140,7 +140,7 @@ def _by_cells(facts: Facts) -> Guess:
         case "category":
             return Guess(None, "categories", ("categories of which nothing says what they are: " + DECIDE,))
         case _:
-            return _amount(facts, "a number of which nothing is said")
+            return _amount(facts, "an undeclared number")
 
 
 DECIDE = (

@@ -284,7 +284,7 @@ def _on_grid(
     equations = sum(row.relation == "==" for each in component for row in each.rows)
     width = len({name for each in component for name in each.variables})
     if equations * width > MOST_GRID_CELLS:
-        skipped["too many equalities share variables: published decimals not looked at"] += len(rules)
+        skipped["too many equalities share variables: published decimals not checked"] += len(rules)
         return None
     blocked = reachable_on_grid(rules, decimals)
     if blocked is not None:

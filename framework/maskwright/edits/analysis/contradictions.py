@@ -153,7 +153,7 @@ def contradiction(component: Sequence[Statement]) -> tuple[tuple[str, ...] | Non
     if all(each.is_linear for each in component):
         return None, doubt
     if sum(len(each.clauses) for each in component) > MOST_CLAUSES:
-        return None, doubt or f"more than {MOST_CLAUSES} rules share variables: branches and sets not looked at"
+        return None, doubt or f"more than {MOST_CLAUSES} rules share variables: branches and sets not checked"
     return _branching_conflict(component)
 
 

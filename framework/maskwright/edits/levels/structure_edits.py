@@ -53,7 +53,7 @@ def with_structure_edits(bound: BoundEdits, linked: LinkedData) -> BoundEdits:
 
 
 _SAID = {"varies": "constant", "dangles": "pointer"}
-_WORDS = {"varies": "rows that differ in", "dangles": "names nobody else:"}
+_WORDS = {"varies": "rows that differ in", "dangles": "names no other record:"}
 
 
 def _column(variable: str, broken: str) -> StructureColumn:

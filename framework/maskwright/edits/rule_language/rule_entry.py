@@ -15,7 +15,7 @@ class RuleEntry(BaseModel, extra="forbid", frozen=True):
     rule: Name = Field(description="The rule as text, for instance: if V8 < 1115 then V13 <= V12")
     name: Name | None = Field(default=None, description="Name in reports; left out, edit-N.")
     label: str | None = Field(default=None, description="A few words for lists and reports: what the rule is about.")
-    message: str | None = Field(default=None, description="What to tell a person about a record that breaks it.")
+    message: str | None = Field(default=None, description="The message for a record that breaks it.")
     severity: Literal["error", "warning"] = Field(default="error", description="Only errors stop a release.")
     tolerance: float | None = Field(
         default=None,

@@ -100,7 +100,7 @@ class _Kind(NamedTuple):
 
 
 class CountReader:
-    """Somebody who knows how many members have a value.
+    """An intruder who knows how many members have a value.
 
     `shown`: as it would be published without suppression; two levels. `published`: variables that are published, keys
     left out. `wanted`: variables that steps suppressed, the others went beside them. `never`: variables that are not

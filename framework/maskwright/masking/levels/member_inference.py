@@ -75,7 +75,7 @@ def sole_values(shown: LinkedData, names: Collection[str]) -> tuple[SoleValue, .
 
 
 class SoleReader:
-    """Somebody who knows that each group has exactly one member with a value, and looks for him among the others.
+    """An intruder who knows that each group has exactly one member with a value, and looks for him among the others.
 
     `shown`: as it would be published without suppression; two levels. `never`: variables that are not suppressed.
     """

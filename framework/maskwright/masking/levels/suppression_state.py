@@ -173,12 +173,12 @@ def _suppression_notices(besides: Cells, by_edits: Cells, promised: Cells) -> It
         edits = gone & by_edits.get(source, np.False_)
         own = gone & ~edits & promised.get(source, np.False_)
         for cells, why in (
-            (edits, "edits across records give others away"),
-            (gone & ~edits & ~own, "others can be read off across levels"),
+            (edits, "edits across records would reveal others"),
+            (gone & ~edits & ~own, "others could be inferred across levels"),
             (own, "what a step promises of its keys is lost by the cells that went so"),
         ):
             if cells.any():
-                yield f"{int(cells.sum())} cell(s) of {source[1]} are suppressed besides, lest {why}"
+                yield f"{int(cells.sum())} cell(s) of {source[1]} are suppressed as well, because otherwise {why}"
 
 
 def codes_taken(result: MaskingResult) -> dict[str, NDArray[np.bool_]]:

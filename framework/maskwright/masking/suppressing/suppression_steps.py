@@ -192,8 +192,10 @@ class _State:
     def said(self) -> Iterator[str]:
         for each in self.suppressed():
             read_off, edits = each["for_dependencies"], each["complementary"] - each["for_dependencies"]
-            besides = [f"{edits} of them lest edits give others away"] if edits else []
-            besides += [f"{read_off} of them lest others can be read off records that are alike"] if read_off else []
+            besides = [f"{edits} of them because edits would reveal others"] if edits else []
+            besides += (
+                [f"{read_off} of them because others could be inferred from equivalent records"] if read_off else []
+            )
             yield f"{each['cells']} cell(s) of {each['variable']} are suppressed" + "".join(f", {x}" for x in besides)
         for name, gone in self.hidden.items():
             there, cells = int(np.sum(gone | ~self.shown[name].missing)), int(gone.sum())

@@ -77,7 +77,7 @@ def compute_measures(
     for request in requests:
         missed = left_out(request.measure, request.params, given, hidden)
         if missed.blind:
-            unseen = f"not defined: {', '.join(missed.blind)} looks at none of the masked variables"
+            unseen = f"not defined: {', '.join(missed.blind)} uses none of the masked variables"
             unseen += OF_CATEGORIES if request.measure.kind == "score" else ""
             results[request.label] = Measurement(math.nan, notes=(unseen,), leaves_out=missed.names)
             continue

@@ -236,7 +236,7 @@ class PlanRecord(RecordPart):
     grid: dict[str, int | None] = Field(description="Published decimals of each masked variable; null: not rounded.")
     untouched: tuple[str, ...] = Field(description="Variables published as they are.")
     may_lose_cells: tuple[str, ...] = Field(
-        description="Those of them that may lose cells, lest edits give others away."
+        description="Those of them that may lose cells, because edits would reveal others."
     )
     dropped: tuple[str, ...] = Field(description="Identifiers, not published.")
     new_keys: tuple[str, ...] = Field(default=(), description="Keys that are published with new random values.")

@@ -346,7 +346,7 @@ class RunRecord(RecordPart):
     k: Public[ClassesRecord]
     measures: Annotated[dict[str, MeasureRecord], Publication(name="loss")] = Field(description="By label.")
     not_measured: Public[tuple[str, ...]] = Field(
-        description="Masked variables and quasi-identifiers that no measure of the pipeline looks at."
+        description="Masked variables and quasi-identifiers that no measure of the pipeline uses."
     )
     adjustment: tuple[AdjustedUnit, ...]
     moved: tuple[MovedRows, ...]

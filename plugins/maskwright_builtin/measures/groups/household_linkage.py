@@ -258,7 +258,7 @@ def household_linkage(
         per_record=100.0 * chance,
         interval=interval_of_mean(chance),
         notes=tuple(notes),
-        sentence=f"Somebody who knows {listed(known)} of {_known_units(levels, params)}, and looks for the nearest "
+        sentence=f"An intruder who knows {listed(known)} of {_known_units(levels, params)}, and looks for the nearest "
         f"masked {levels.top} of as many members, finds the right one in {value:.3g} of 100 cases.",
         tables=(
             MeasureTable(

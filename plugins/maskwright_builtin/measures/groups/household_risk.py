@@ -40,7 +40,7 @@ ROUNDED = 1.0 + 1e-12
 """A risk that is a bound is not above it, whatever rounding made of it."""
 UNDERSTATES = (
     "members are taken to be sought separately, each by the keys of one {} and of the {}: this understates the risk "
-    "where somebody knows several members; household_uniqueness counts whole groups"
+    "where an intruder knows several members; household_uniqueness counts whole groups"
 )
 
 
@@ -152,7 +152,7 @@ def household_risk(
         },
         per_record=risk,
         notes=tuple(notes),
-        sentence=f"If somebody who knows {known_in_words(levels, row, members)} tried to recognise each of the "
+        sentence=f"If an intruder who knows {known_in_words(levels, row, members)} tried to recognise each of the "
         f"{len(groups):,} records one by one, about {expected:,.{1 if expected < 1000 else 0}f} of the {households:,} "
         f"would be found with all their members; {above:,} {'has' if above == 1 else 'have'} a chance above "
         f"{100.0 * params.bound:g} % of being so.",
@@ -283,7 +283,7 @@ def household_uniqueness(
         per_record=per_record,
         notes=tuple(notes),
         sentence=f"Of the {households:,} records of the level {levels.top}, {alone:,} are the only ones of their kind "
-        f"for somebody who knows {known_in_words(levels, row, members)}.",
+        f"for an intruder who knows {known_in_words(levels, row, members)}.",
         tables=(
             MeasureTable(
                 "by_size", f"Unique {levels.top} records by number of members", ("members", "unique, %"),

@@ -257,7 +257,7 @@ def _by_regression(comparison: Comparison, params: PropensityParams, both: _Both
         notes.append(f"left out, the same in every record of both files: {listed(constant)}")
     model = fit(design, files, comparison.progress)
     if not model.converged:
-        notes.append(f"the model did not settle in {MOST_STEPS} steps: the files are told apart almost surely")
+        notes.append(f"the model did not settle in {MOST_STEPS} steps: the files are distinguished almost surely")
     n, m = len(files.values[0]), len(files.values[1])
     c = m / (n + m)
     total = 0.0
@@ -278,7 +278,7 @@ def _by_regression(comparison: Comparison, params: PropensityParams, both: _Both
     if model.rank > 1:
         parts |= {"ratio": value / expected, "standardised": float((value - expected) / deviation)}
     else:
-        notes.append("no variable differs between records: there is nothing to tell the files apart by")
+        notes.append("no variable differs between records: nothing distinguishes the files")
     comparison.progress(1.0)
     return Measurement(value, parts, per_record=per_record, notes=tuple(notes))
 
@@ -308,7 +308,7 @@ def _by_tree(
     if deviation > 0.0:
         parts["standardised"] = (found.pmse - expected) / deviation
     if found.leaves == 1:
-        notes.append("the tree found nothing to tell the files apart by")
+        notes.append("the tree found nothing that distinguishes the files")
     elif expected == 0.0:
         notes.append("there is no ratio to chance: trees of exchanged files find nothing, this one more than chance")
     return Measurement(found.pmse, parts, per_record=None if drawn else found.per_record, notes=tuple(notes))
@@ -342,6 +342,6 @@ PROPENSITY = Measure(
     invariant_to={"affine", "records", "columns"},
     reference="Woo, Reiter, Oganian, Karr (2009), Global measures of data utility; Snoke, Raab, Nowok, Dibben, "
     "Slavkovic (2018), General and specific utility measures for synthetic data, J. Royal Statistical Society A 181(3)",
-    summary="How well a logistic model or a tree tells masked records from original ones (pMSE, with its ratio to "
-    "chance).",
+    summary="How well a logistic model or a tree distinguishes masked records from original ones (pMSE, with its ratio "
+    "to chance).",
 )

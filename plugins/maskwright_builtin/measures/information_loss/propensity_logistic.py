@@ -1,4 +1,4 @@
-"""The logistic regression that tells masked records from original ones, on numbers and categories."""
+"""The logistic regression that distinguishes masked records from original ones, on numbers and categories."""
 
 from __future__ import annotations
 

@@ -222,8 +222,8 @@ def _found_in(population: Dataset, comparison: Comparison, keys: tuple[str, ...]
     without = int((people == 0).sum())
     if without:
         raise InputError(
-            f"k_map: {without} record(s) have keys that nobody in the population file has: the file is not that of the "
-            "population, or its keys are coded otherwise than those of the masked file"
+            f"k_map: {without} record(s) have keys that no record of the population file has: the file is not that of "
+            "the population, or its keys are coded otherwise than those of the masked file"
         )
     return people.astype(np.float64)
 

@@ -52,7 +52,7 @@ def individual_risk_of(
     shares = {f"share_above_{bound_name(bound)}": 100.0 * count / records for bound, count in above.items()}
     people = f"{expected:,.{1 if expected < 1000 else 0}f} ({100.0 * expected / records:.2g} %)"
     said = (
-        f"If somebody who knows {listed(keys)} tried to recognise each of the {records:,} records, about {people} "
+        f"If an intruder who knows {listed(keys)} tried to recognise each of the {records:,} records, about {people} "
         "would be recognised rightly"
     )
     for bound, count in list(above.items())[:1]:

@@ -127,7 +127,7 @@ class SensitiveParams(KeysParams, extra="forbid", frozen=True):
 
     sensitive: Annotated[Annotated[list[str], Field(min_length=1)] | None, NamesVariables()] = Field(
         None,
-        description="Variables whose values nobody should learn, of any type. Default: those with role confidential "
+        description="Variables whose values must not be learned, of any type. Default: those with role confidential "
         "that are no keys.",
     )
 

@@ -142,8 +142,7 @@ class GeneralisationParams(BaseModel, extra="forbid", frozen=True):
     )
     importance: Importance = Field(
         default_factory=dict,
-        description="How much the loss of a key counts, {key: worth}, 1 where nothing is said. Discernibility does not "
-        "know it.",
+        description="How much the loss of a key counts, {key: worth}, 1 by default. Discernibility does not know it.",
     )
 
     @model_validator(mode="after")
@@ -267,8 +266,8 @@ def _refuse_population(k_map: LeastPeople, rows: Rows) -> None:
     strangers = int(rows.counts[k_map.of_classes(rows) <= 0].sum())
     if strangers:
         raise InputError(
-            f"k_map: {strangers} record(s) have keys that nobody in the population file has: the file is not that of "
-            "the population, or its keys are coded otherwise than those of the data"
+            f"k_map: {strangers} record(s) have keys that no record of the population file has: the file is not that "
+            "of the population, or its keys are coded otherwise than those of the data"
         )
 
 

@@ -77,7 +77,7 @@ class TargetedSwappingParams(BaseModel, extra="forbid", frozen=True):
     )
     risk_variables: Annotated[tuple[str, ...], CompanionVariables()] = Field(
         min_length=1,
-        description="Variables of any type by which somebody could be recognised inside an area.",
+        description="Variables of any type by which a person could be recognised inside an area.",
     )
     profiles: Annotated[tuple[tuple[str, ...], ...], CompanionVariables()] = Field(
         default=((),),
@@ -90,7 +90,7 @@ class TargetedSwappingParams(BaseModel, extra="forbid", frozen=True):
         ge=0,
         strict=True,
         description="Who has fewer than k equals on the risk variables in an area must be swapped out of it, at the "
-        "coarsest level at which that is so; 0: nobody must.",
+        "coarsest level at which that is so; 0: none must.",
     )
     swap_rate: float = Field(
         default=0.05,
@@ -312,7 +312,7 @@ def _doubts(swaps: _Swaps) -> list[str]:
     found = []
     if swaps.left:
         found.append(
-            "some who are easily found in their area are swapped with nobody: no one like them on any profile was free "
+            "some who are easily found in their area are not swapped: no one like them on any profile was free "
             "elsewhere; give a coarser profile, or recode the risk variables"
         )
     if swaps.reached < swaps.asked - 1:

@@ -34,7 +34,7 @@ FIRST = 32
 """Records asked about at once in the first place, before it is known whether that pays."""
 
 TRIAL = 8
-"""Looks at each leaf by which is measured what a pair of clusters costs without asking ahead."""
+"""Uses each leaf by which is measured what a pair of clusters costs without asking ahead."""
 
 CALL = 1500
 """What asking costs beside the searches, in leaves looked at."""

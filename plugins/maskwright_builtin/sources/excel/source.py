@@ -122,7 +122,9 @@ class SheetColumn:
         for _, cells, _ in self._chunks:
             cells_here = cells.to_pylist() if isinstance(cells, pa.Array) else cells
             if any(map(is_number_in_text, cells_here)):
-                hint = "Make them numbers, or all numbers of the column texts: on writing they could not be told apart."
+                hint = (
+                    "Make them numbers, or all numbers of the column texts: on writing they could not be distinguished."
+                )
                 raise self._problem("holds numbers, and texts that look like numbers", is_number_in_text, hint)
             is_number = np.array([isinstance(cell, float) for cell in cells_here], dtype=np.bool_)
             numbers = np.array([cell if isinstance(cell, float) else 0.0 for cell in cells_here], dtype=np.float64)

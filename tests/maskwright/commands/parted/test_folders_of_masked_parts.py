@@ -147,7 +147,7 @@ def test_a_masked_key_decides_on_the_folder_that_a_record_goes_to(tmp_path: Path
     variables = {**VARIABLES, "region": {"type": "integer"}, "net": {"release": "as is"}, "tax": {"release": "as is"}}
     step = [{"method": "rounding", "variables": ["region"], "params": {"base": 10}}]
     changes = {"data": {"source": str(tmp_path / "in"), "variables": variables}, "protect": step}
-    with pytest.raises(mw.InputError, match="the names of its folders would tell 'region', which is masked"):
+    with pytest.raises(mw.InputError, match="the names of its folders would reveal 'region', which is masked"):
         mw.run(settings(tmp_path, "out", **changes))
     assert [each.name for each in tmp_path.iterdir()] == ["in"]
     for name, execution in (("out", LOCAL), ("memory", {})):

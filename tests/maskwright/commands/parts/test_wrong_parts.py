@@ -168,7 +168,7 @@ def test_folders_that_would_tell_what_is_masked(tmp_path: Path, capsys: pytest.C
         write(people(9, int(region) * 100), tmp_path / "in" / f"region={region}" / "part-1.csv")
     hidden = {**STATED, "region": {"role": "identifier"}}
     said = refused(tmp_path, "in", capsys, variables=hidden)
-    assert "the names of its folders would tell 'region', which is not published" in said
+    assert "the names of its folders would reveal 'region', which is not published" in said
     mw.run(settings(tmp_path / "in", {"data": str(tmp_path / "none"), "parts": 5}, hidden))
     assert "region" not in mw.read(tmp_path / "none")
 

@@ -111,9 +111,9 @@ def test_free_text_with_a_header(tmp_path):
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ("mean(x) > 3", "looks at all records together"),
-        ("sum(x, y) == z", "looks at all records together"),
-        ("min(x) >= 0", "looks at all records together"),
+        ("mean(x) > 3", "uses all records together"),
+        ("sum(x, y) == z", "uses all records together"),
+        ("min(x) >= 0", "uses all records together"),
         ("round(x) == y", "halves to the even"),
         ("nchar(id) == 5", "do not look inside texts"),
         ("is.numeric(x)", "type of a column"),

@@ -126,7 +126,7 @@ def test_a_loss_that_sees_no_masked_variable_has_no_value(tmp_path: Path, capsys
     record = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
     pil, hellinger, score = record["measures"].values()
     assert pil["value"] is None
-    assert pil["notes"] == ["not defined: pil looks at none of the masked variables"]
+    assert pil["notes"] == ["not defined: pil uses none of the masked variables"]
     assert score["value"] is None
     assert hellinger["value"] > 0
     assert hellinger["leaves_out"] == ["sex", "job"]

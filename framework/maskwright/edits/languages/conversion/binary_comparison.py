@@ -138,7 +138,7 @@ def _places(node: Expression, grids: Grids) -> int:
     places = _raw_places(node, grids)
     if places > MOST_PLACES:
         raise Inexpressible(
-            f"what it calculates has up to {places} decimals, more than binary64 tells apart: give fewer decimals"
+            f"what it calculates has up to {places} decimals, more than binary64 distinguishes: give fewer decimals"
         )
     return places
 

@@ -325,7 +325,7 @@ class Translator:
 
 def _reason(name: str) -> str:
     if name in _AGGREGATES:
-        return f"{name}() looks at all records together; a rule here is about one record"
+        return f"{name}() uses all records together; a rule here is about one record"
     return _REASONS.get(name, f"the function {name}() is not known here")
 
 

@@ -145,7 +145,7 @@ class PatternReader:
             tree, problem = self._parsed(child, text, rule)
             if not is_plain and tree is not None:
                 tree = None
-                message = f"which rule of the pattern fires on a record cannot be told from {rule.context!r} alone"
+                message = f"which rule of the pattern fires on a record cannot be derived from {rule.context!r} alone"
                 problem = Problem(message, reading.place(child, " ".join(text.split())))
             rule.tests.append(TestOfRule(child, name, number, tree, problem))
         if rule.element.attributes.keys() & set(_SEVERITIES):

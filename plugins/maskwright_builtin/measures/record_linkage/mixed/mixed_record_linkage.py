@@ -62,7 +62,7 @@ class MixedRecordLinkageParams(MixedKeysParams, extra="forbid", frozen=True):
     missing: Literal["left_out", "distant"] = Field(
         "left_out",
         description="A key that is missing in either record. 'left_out': the distance is the mean over the other "
-        "keys (Gower). 'distant': 1, so that emptied cells tell the intruder nothing.",
+        "keys (Gower). 'distant': 1, so that emptied cells give the intruder nothing.",
     )
 
 
@@ -185,8 +185,8 @@ class MixedFiles:
             per_record=100.0 * found.chance,
             interval=interval_of_mean(linked),
             notes=tuple(notes),
-            sentence=f"Somebody who knows {listed(names)} of a person in the file and takes the most similar record is "
-            f"expected to be right for {found.chance.sum():,.0f} of the {len(found.chance):,} records.",
+            sentence=f"An intruder who knows {listed(names)} of a person in the file and takes the most similar record "
+            f"is expected to be right for {found.chance.sum():,.0f} of the {len(found.chance):,} records.",
         )
 
 
