@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
+
+from maskwright.data.dates import DAY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from maskwright.data.variable import Variable
-
-
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
-
-if TYPE_CHECKING:
     from maskwright.data.hierarchies.hierarchy import Hierarchy
-
-from maskwright.data.dates import DAY
 
 SUPPRESSED = "suppressed"
 """What `suppressed_as` means, as rules ask for it."""
