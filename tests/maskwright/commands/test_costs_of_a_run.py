@@ -76,7 +76,7 @@ def test_records_are_a_whole_number(folder: Path, asked: str, capsys: pytest.Cap
 def test_what_cannot_be_read_is_refused_before_it_is(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A limit below what reading takes: the file is only begun."""
     monkeypatch.setattr(
-        "maskwright.commands.running.preparation.arrive", lambda *_, **__: pytest.fail("the file was read")
+        "maskwright.commands.running.preparation.load_input", lambda *_, **__: pytest.fail("the file was read")
     )
     with pytest.raises(mw.InputError, match=r"expected to need 0\.3\d+ GB for [\d,]+ records .*memory_limit is 50MB"):
         mw.run(_pipeline(folder, memory_limit="50MB"))

@@ -388,7 +388,7 @@ def test_a_full_disk_is_said_and_leaves_no_torn_file(study, limited: str, monkey
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
             signal.signal(signal.SIGXFSZ, ignored)
 
-    for module in ("table", "pictures.png"):
+    for module in ("outputs", "pictures.formats"):
         monkeypatch.setattr(f"maskwright.experiments.{module}.write_whole", full)
     monkeypatch.setattr(files, "write_whole", full)
     with pytest.raises(mw.InputError, match="cannot be written: File too large"):

@@ -93,7 +93,7 @@ def test_k_that_is_lost_by_whatever_stops_the_release(
     """Nothing is asked again after the last cells: the count of what is published sees it."""
     emptied_cells = suppression_state.suppress_across_levels
     monkeypatch.setattr(
-        "maskwright.commands.levels.masking.emptied_cells",
+        "maskwright.commands.levels.masking.suppress_across_levels",
         lambda shown, originals, results, *rest: emptied_cells(
             shown, originals, {name: _asked_no_more(each) for name, each in results.items()}, *rest
         ),

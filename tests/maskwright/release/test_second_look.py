@@ -21,7 +21,7 @@ from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.foundation.progress import Quiet
 from maskwright.plugins.registry import find_source
-from maskwright.release import validate_by_reference as module
+from maskwright.release import reference_validation as module
 from maskwright.release.file_validation import check_file
 from maskwright.release.reference_validation import validate_by_reference
 
