@@ -22,6 +22,8 @@ def public_names() -> set[str]:
 
     registry = plugins()
     shown = {*maskwright.__all__, *maskwright.testing.__all__}
+    classes = [value for name in maskwright.__all__ if isinstance(value := getattr(maskwright, name), type)]
+    shown |= {base.__name__ for each in classes for base in each.__mro__}
     for kind in (registry.sources, registry.partitions, registry.methods, registry.measures, registry.reports):
         for plugin in kind.values():
             shown |= {value.__name__ for value in vars(plugin).values() if hasattr(value, "__name__")}

@@ -39,22 +39,40 @@ if TYPE_CHECKING:
 class ProtectionMethod:
     """What `Method` and `Remover` have in common.
 
-    `name`: what the pipeline calls it. `params`: the one source of truth of the parameters: validates the YAML, feeds
-    ``explain``, the docs and the JSON Schema. Markers on its fields say which of them promises k (`PromisesK`), names
-    variables (`KeyVariables`, `DependentVariables`, `IndependentVariables`, `CompanionVariables`) or a partition
-    (`NamesPartition`), or asks for weights (`UsesWeights`). `preserves`: claims, tested by the kit and by every run:
-    kinds of edit that hold in its output when they hold in each record of its input and all their variables are in one
-    block. ``combinations``: each record comes out with the values that one record of the block had together, missing
-    cells included, with equal companions, so that every edit holds; ``households``: what is the same within a household
-    stays so; ``equals``: records that are equal in all variables of a block stay so, because the new values of a record
-    depend on its old ones alone (a method that does not claim it undoes k where it follows a step that promises k).
-    `deterministic`: whether it leaves `rng` alone. `counts_households`: whether a promised k is counted in households
-    (``block.households``) where they are declared. A method that promises k and cannot do so is refused then.
-    `variant`: ``(params) -> `` the record as it is with these parameters, where what it preserves (of a method: also
-    its scope) depends on them. Defined at the top of a module. `libraries`: libraries that it needs and its package
-    does not always install, by the name under which they are imported: what installs each (``{"PIL": "pip install
-    'maskwright[compression]'"}``). Where one is missing, the method is listed as unavailable, and whoever names it is
-    told what to install. `summary`: one sentence for ``maskwright plugins``. `example`: a YAML step that runs.
+    Attributes
+    ----------
+    name : str
+        What the pipeline calls it.
+    params : type of pydantic.BaseModel
+        The one source of truth of the parameters: validates the YAML, feeds ``explain``, the docs and the JSON Schema.
+        Markers on its fields say which of them promises k (`PromisesK`), names variables (`KeyVariables`,
+        `DependentVariables`, `IndependentVariables`, `CompanionVariables`) or a partition (`NamesPartition`), or asks
+        for weights (`UsesWeights`).
+    preserves : set of str
+        Claims, tested by the kit and by every run: kinds of edit that hold in its output when they hold in each
+        record of its input and all their variables are in one block. ``combinations``: each record comes out with the
+        values that one record of the block had together, missing cells included, with equal companions, so that every
+        edit holds; ``households``: what is the same within a household stays so; ``equals``: records that are equal in
+        all variables of a block stay so, because the new values of a record depend on its old ones alone (a method
+        that does not claim it undoes k where it follows a step that promises k).
+    deterministic : bool
+        Whether it leaves `rng` alone.
+    counts_households : bool
+        Whether a promised k is counted in households (``block.households``) where they are declared.
+        A method that promises k and cannot do so is refused then.
+    variant : callable or None
+        ``(params) -> `` the record as it is with these parameters, where what it preserves (of a method: also its
+        scope) depends on them. Defined at the top of a module.
+    libraries : mapping of str to str
+        Libraries that it needs and its package does not always install, by the name under which they are imported:
+        what installs each (``{"PIL": "pip install 'maskwright[compression]'"}``). Where one is missing, the method is
+        listed as unavailable, and whoever names it is told what to install.
+    reference : str
+        Paper, section.
+    summary : str
+        One sentence for ``maskwright plugins``.
+    example : str
+        A YAML step that runs.
     """
 
     name: str
