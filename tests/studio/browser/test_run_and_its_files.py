@@ -44,7 +44,7 @@ def test_the_end_shows_by_itself_and_its_files_are_told_apart(page, running, off
         stays.get_by_role("button", name="Open, and show what is confidential: run.json").click()
     expect(opened.value.locator("pre")).to_contain_text('"seed"')
     opened.value.reload()
-    expect(opened.value.locator("body")).to_contain_text("looked at already")
+    expect(opened.value.locator("body")).to_contain_text("opened already")
     opened.value.close()
     expect(leaves.get_by_role("button", name="Download: masked.csv")).to_be_visible()
     address = running.act("/run/download", file="1 data")["document"]
