@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from _extension.markdown_text import as_markdown, block, code, one_line
 from _extension.parameters import parameters
-from maskwright.cli.plugin_commands import command_parser
+from maskwright.cli.further_commands import command_parser
 from maskwright.cli.show.explain import STEPS, definition, facts, offered
 from maskwright.plugins.method import Method
 from maskwright.plugins.registry import plugins
-from maskwright.plugins.remover import Remover
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,7 +71,7 @@ def _section(registry: Registry, kind: str, plugin: Any) -> str:
     params = getattr(plugin, "params", None)
     if params is not None and params.model_fields:
         parts += ["**Parameters**", parameters(params)]
-    if isinstance(plugin, Method | Remover):
+    if isinstance(plugin, Method):
         parts.append(f"Every method also takes the [parameters of every step](topics.md#{STEPS}).")
     if getattr(plugin, "example", ""):
         parts += ["**Example**", block(inspect.cleandoc(plugin.example), "yaml")]

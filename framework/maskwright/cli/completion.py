@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from maskwright.plugins.measure import Measure
-    from maskwright.plugins.rules import EditReader, RuleWriter
+    from maskwright.plugins.rules import RuleLanguage
     from maskwright.plugins.source import Source
 
 SHELLS = ("bash", "zsh", "fish")
@@ -141,12 +141,12 @@ def _named(action: argparse.Action) -> Candidates:
         return dict.fromkeys(TEMPLATE_KINDS, "")
     if action.dest not in ("measures", "file_format", "language", "to"):
         return {}
-    from maskwright.plugins.registry import plugins
+    from maskwright.plugins.registry import plugins, readable_languages
 
     registry = plugins()
-    offered: Mapping[str, Mapping[str, Measure | Source | EditReader | RuleWriter]] = {
-        "measures": registry.measures, "file_format": registry.sources, "language": registry.edit_readers,
-        "to": registry.rule_writers,
+    offered: Mapping[str, Mapping[str, Measure | Source | RuleLanguage]] = {
+        "measures": registry.measures, "file_format": registry.sources, "language": readable_languages(),
+        "to": {name: each for name, each in registry.rule_languages.items() if each.write is not None},
     }  # fmt: skip
     return {name: plugin.summary for name, plugin in offered[action.dest].items()}
 

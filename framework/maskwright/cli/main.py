@@ -28,12 +28,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complete(parser, given[2:])
     if given and not given[0].startswith("-") and given[0] not in command_names(parser):
         from maskwright.cli.exit_handling import ended_truthfully
-        from maskwright.cli.plugin_commands import is_of_plugin, run_plugin_command
+        from maskwright.cli.further_commands import is_further_command, run_further_command
 
-        if is_of_plugin(given[0]):
+        if is_further_command(given[0]):
             told = argparse.Namespace(traceback="--traceback" in given, json=False, quiet=True)
             return ended_truthfully(
-                lambda: run_plugin_command(given), lambda error: _explain_error(error, told), trace=told.traceback
+                lambda: run_further_command(given), lambda error: _explain_error(error, told), trace=told.traceback
             )
     chosen = parser.parse_args(given)
     command: Callable[[argparse.Namespace], int] | None = getattr(chosen, "command", None)

@@ -142,7 +142,7 @@ def _recoded(pipeline: Path) -> dict[str, int]:
     keys = _declared_keys(root)
     found: dict[str, int] = {}
     for number, step in enumerate(steps, 1):
-        if "detail" in step.method.removes:
+        if "detail" in step.method.claims.removes:
             found |= dict.fromkeys(_variables(step) or keys, number)
     return found
 

@@ -17,7 +17,7 @@ from maskwright.pipeline.overrides import value_of
 from maskwright.pipeline.resolve import HELP, text_of
 from maskwright.pipeline.resolved import VariableUse
 from maskwright.pipeline.variable_names import in_order
-from maskwright.plugins.registry import find_edit_reader, find_source, plugins
+from maskwright.plugins.registry import find_rule_language, find_source, plugins
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -92,7 +92,7 @@ def data_files(paths: Sequence[Path], options: ReadingOptions, rules: Sequence[P
         declared = declared.with_entry("codebook", codebook)
     declared = _declared_over(declared, options)
     sources = [source_of(str(path), file_format=options.file_format) for path in paths]
-    models = [source.params for source in sources] + [find_edit_reader(path).params for path in rules]
+    models = [source.params for source in sources] + [find_rule_language(path).params for path in rules]
     known = {name for model in models if model is not None for name in model.model_fields}
     problems += [
         Problem(_unknown_option(name, known), node.place) for name, node in options.values.items() if name not in known
@@ -110,7 +110,7 @@ def data_files(paths: Sequence[Path], options: ReadingOptions, rules: Sequence[P
         data = resolve_data(chosen, Path(), problems, must_exist=False).whole
         if data is not None:
             is_told = any(name in source.params.model_fields for name in options.values)
-            as_written = source.params_of_written if not (is_own or is_told) else None
+            as_written = source.format.params_of_written if not (is_own or is_told) else None
             params = data.params if as_written is None else as_written(data.params)
             found.append(replace(data, path=path, params=params))
     if problems:
@@ -129,7 +129,7 @@ def read_rule_files(
     problems: list[Problem] = []
     for path in files:
         try:
-            reader = find_edit_reader(language or path)
+            reader = find_rule_language(language or path)
             edits = edits.joined(reader.read_with(path, own_params(reader.params, options), levels))
         except InputError as error:
             problems.extend(error.problems)

@@ -33,7 +33,7 @@ from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.progress import Progress, silent
 from maskwright.pipeline.resolved import DataInMemory, DataSource
 from maskwright.pipeline.variable_names import names_in
-from maskwright.plugins.registry import find_edit_reader
+from maskwright.plugins.registry import find_rule_language
 from maskwright.plugins.source import number_notation, written_batches_of
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def read_edits(path: str | Path, language: str | None = None, **options: object)
     >>> [edit.kind for edit in mw.read_edits("rules.yaml")]
     ['range', 'linear']
     """
-    reader = find_edit_reader(language or Path(path))
+    reader = find_rule_language(language or Path(path))
     return reader.read_with(Path(path), rule_options(reader, options))
 
 

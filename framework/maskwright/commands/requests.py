@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pydantic import BaseModel
 
-    from maskwright.plugins.rules import EditReader
+    from maskwright.plugins.rules import RuleLanguage
 
 DeclaredVariables = Mapping[str, Mapping[str, object] | VariableDeclaration]
 Rules = EditSet | Sequence[object]
@@ -147,7 +147,7 @@ def edits_of(edits: Rules | None) -> EditSet:
     return found
 
 
-def rule_options(reader: EditReader, options: Mapping[str, object]) -> BaseModel | None:
+def rule_options(reader: RuleLanguage, options: Mapping[str, object]) -> BaseModel | None:
     """Options of a rule language, of a call; None where none are given."""
     if not options:
         return None

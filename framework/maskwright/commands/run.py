@@ -21,9 +21,8 @@ from maskwright.foundation.progress import Logged, Reporter, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
-from maskwright.plugins.guarding.call import broke_contract, time_limit
+from maskwright.plugins.guarding.call import time_limit
 from maskwright.plugins.guarding.frozen import frozen
-from maskwright.plugins.guarding.origin import origin_of
 from maskwright.plugins.registry import pipelines_own_plugins, plugins
 from maskwright.release.codebook import HeldTexts
 from maskwright.release.data_file import file_facts
@@ -38,8 +37,8 @@ from maskwright.release.wording import beside_verdict, count, kept_as_planned, s
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from maskwright.pipeline.extras.extra import Extra
     from maskwright.pipeline.resolved import Pipeline
-    from maskwright.plugins.run_extensions import Action
     from maskwright.release.data_file import FileFacts
 
 
@@ -56,16 +55,16 @@ def act_after_release(described: Pipeline, record: RunRecord, reporter: Reporter
         failed: MaskwrightError | None = None
         said = None
         try:
-            with stage(reporter, f"After the release: {each.plugin.name}"):
-                said = each.plugin.act(frozen(outputs), shown, each.params)
+            with stage(reporter, f"After the release: {each.extra.name}"):
+                said = each.extra.work(outputs, shown, each.params)
         except MaskwrightError as error:
             failed = error
-        _refuse_changed(each.plugin, released, _facts(described))
+        _refuse_changed(each.extra, released, _facts(described))
         if failed is not None:
-            reporter.notice(f"everything is released and stays so; what comes after ended with {each.plugin.name}")
+            reporter.notice(f"everything is released and stays so; what comes after ended with {each.extra.name}")
             raise failed
         if said:
-            reporter.notice(f"{each.plugin.name}: {said}")
+            reporter.notice(f"{each.extra.name}: {said}")
 
 
 def _facts(described: Pipeline) -> dict[Path, FileFacts]:
@@ -73,15 +72,14 @@ def _facts(described: Pipeline) -> dict[Path, FileFacts]:
     return {path: file_facts(path) for path in described.output.paths.values() if path.is_file()}
 
 
-def _refuse_changed(action: Action, released: Mapping[Path, FileFacts], found: Mapping[Path, FileFacts]) -> None:
+def _refuse_changed(action: Extra, released: Mapping[Path, FileFacts], found: Mapping[Path, FileFacts]) -> None:
     """Take away files that are not what was released any more: what is passed on is what was checked."""
     changed = [path for path, facts in found.items() if released.get(path) != facts]
     for path in changed:
         path.unlink(missing_ok=True)
     if changed:
         names = ", ".join(path.name for path in changed)
-        origin = origin_of(action.act, "action", action.name)
-        raise broke_contract(origin, f"changed what was released ({names}), which was taken away: run again without it")
+        raise AssertionError(f"{action.name} changed what was released ({names}), which was taken away")
 
 
 PRIVATE = frozenset({"svrl", "record", "key_map"})

@@ -237,7 +237,7 @@ class Keys:
     def of_measure(self, request: MeasureRequest, seed: int) -> str:
         """Key of one measure of a masked file; its label is part of it, as its random numbers depend on it."""
         name = request.measure.name
-        drawn = None if request.measure.deterministic else [request.label, seed]
+        drawn = None if request.measure.claims.deterministic else [request.label, seed]
         params = request.params
         return digest([name, params.model_dump(mode="json"), _files(params), _version("measure", name), drawn])
 

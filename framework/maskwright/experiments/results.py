@@ -196,7 +196,7 @@ class Compared:
     @property
     def at_random(self) -> tuple[str, ...]:
         """Cells that draw values and promise no k, where the risk of the map is counted in the masked file alone."""
-        if self.risk is None or not request_of(self.experiment, self.risk).measure.of_one_file:
+        if self.risk is None or not request_of(self.experiment, self.risk).measure.claims.of_one_file:
             return ()
         usable = set(self.usable)
         return tuple(cell.name for cell in self.cells if cell.name in usable and any(map(_draws, cell.active.steps)))

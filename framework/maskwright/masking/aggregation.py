@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from maskwright.data.cluster_aggregation import ChosenAggregation, ClusterCells
 from maskwright.data.dataset import many_groups
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.nearest_names import unknown_name
-from maskwright.plugins.partition import ChosenAggregation, ClusterCells
 
 if TYPE_CHECKING:
     from maskwright.masking.protecting.assembling import GroupResult
@@ -89,7 +89,7 @@ def aggregate(
         column_weights = None if weights is None else _positive_weights(np.asarray(weights)[present], runs)
         cells = values[present, column]
         if isinstance(operator, ChosenAggregation):
-            own = ClusterCells(cells, runs.starts, column_weights)
+            own = ClusterCells(cells, runs.starts)
             representatives[runs.labels, column] = operator.aggregation.represent(own, operator.params)
         else:
             representatives[runs.labels, column] = _OPERATORS[operator](cells, runs, column_weights)

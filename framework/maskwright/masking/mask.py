@@ -54,7 +54,6 @@ from maskwright.planning.keepers import limit_keeper
 from maskwright.planning.make_plan import with_fewer_records
 from maskwright.planning.recoded_edits import recoded_edit_notices
 from maskwright.plugins.guarding.origin import package_label
-from maskwright.plugins.remover import Remover
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -140,7 +139,7 @@ def _protect(context: MaskingContext) -> _Protected:
     plan = context.plan
     protected = _Protected(context.original, (), Standardisation.of(context.original, plan.masked))
     for number, step in enumerate(plan.steps[: plan.shaping], 1):
-        function = step.method.remove if isinstance(step.method, Remover) else step.method.protect
+        function = step.method.remove if step.method.is_remover else step.method.protect
         title = f"Masking, step {number}: {step.method.name}{package_label(function)}"
         with stage(context.reporter, title) as progress:
             protected = _protect_step(number, step, protected, context, progress)
@@ -166,7 +165,7 @@ def _protect_step(
             results = [each.taken(result.kept_rows) for each in results]
         results.append(result)
         data = with_group(data, result)
-    if "detail" in step.method.removes:
+    if "detail" in step.method.claims.removes:
         standardisation = standardisation.updated(data, [name for group in groups for name in group.variables])
     doubts = [
         doubt
@@ -191,7 +190,7 @@ def group_work(group: Group, step: Step, edits: EditSet, masked: Collection[str]
     assert group.strata is not None
     own = as_far_as((edit for edit in edits if edit.name in group.edits), is_inside(group.variables, masked))
     companions = step.companions
-    if step.method.companions_of_edits:
+    if step.method.claims.companions_of_edits:
         tied = (name for name in own.variables if name not in group.variables)
         companions = tuple(dict.fromkeys([*companions, *tied]))
     chosen = step.aggregation

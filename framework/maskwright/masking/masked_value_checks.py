@@ -185,7 +185,7 @@ def unchanged_doubts(
     """
     if step.only_removes:
         return
-    least = 1.0 if step.method.changes_few else NEARLY_ALL
+    least = 1.0 if step.method.claims.changes_few else NEARLY_ALL
     for name in names:
         old, new = before[name], after[name]
         relevant = ~old.missing & ~new.missing

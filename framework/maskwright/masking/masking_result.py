@@ -115,7 +115,7 @@ def uncut_notices(plan: Plan, records: int, block_size: int | None) -> Iterator[
     if block_size is None or records <= block_size:
         return
     for number, step in enumerate(plan.steps, 1):
-        if isinstance(step.method, Method) and step.method.cut == "none":
+        if isinstance(step.method, Method) and step.method.claims.cut == "none":
             yield f"step {number}: {step.method.name} masks all records at once, not in blocks of {block_size:,}"
 
 
@@ -184,7 +184,7 @@ def _before_adjusting(adjusted: CategoryCounts, plan: Plan) -> Iterator[str]:
     drawing = [
         f"step {number} ({plan.steps[number - 1].method.name})"
         for number in sorted(steps)
-        if not (plan.steps[number - 1].method.deterministic or plan.steps[number - 1].method.removes)
+        if not (plan.steps[number - 1].method.claims.deterministic or plan.steps[number - 1].method.claims.removes)
     ]
     if drawing:
         yield (

@@ -48,7 +48,7 @@ def source_of(name: str, folder: Path = Path(), file_format: str | None = None, 
     several = is_several(place)
     if file_format is not None:
         source = find_source(file_format)
-        whole = source.content is not None or (source.reads_folders and not is_remote(place))
+        whole = source.content is not None or (source.format.reads_folders and not is_remote(place))
         return parts_source(source, place) if several and not whole else source
     if not several:
         return find_source(Path(place))
@@ -61,7 +61,11 @@ def _folder_reader(place: str) -> Source | None:
     """Plugin that reads a folder as a whole, where its name ends so."""
     packages = plugins().packages("source")
     for source in plugins().sources.values():
-        if source.reads_folders and place.lower().endswith(source.suffixes) and packages[source.name] != BUILT_IN:
+        if (
+            source.format.reads_folders
+            and place.lower().endswith(source.suffixes)
+            and packages[source.name] != BUILT_IN
+        ):
             return source
     return None
 
@@ -177,7 +181,7 @@ def _path_of(source: Source, named: Node, folder: Path, problems: list[Problem],
     place = place_in(folder, str(named.value))
     if is_remote(place) or is_pattern(place):
         return Path(place)
-    return existing_file(named, folder, "data", problems, must_exist=must_exist, or_folder=source.reads_folders)
+    return existing_file(named, folder, "data", problems, must_exist=must_exist, or_folder=source.format.reads_folders)
 
 
 def _with_path(section: Node) -> Node:

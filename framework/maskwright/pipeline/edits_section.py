@@ -12,7 +12,7 @@ from maskwright.foundation.nearest_names import nearest_name, unknown_name
 from maskwright.foundation.yaml_models import read_model, without
 from maskwright.pipeline.file_paths import existing_file
 from maskwright.pipeline.resolved import RuleFile, RuleText
-from maskwright.plugins.registry import plugins
+from maskwright.plugins.registry import plugins, readable_languages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ def _rule(node: Node, position: int, problems: list[Problem]) -> RuleText | None
         kinds = "a rule as text, {rule: ..., name: ...} or {schematron: file}"
         problems.append(Problem(f"expected {kinds}, not {node.description}", node.place))
         return None
-    claims = plugins().claims("edit_reader", node.raw)
+    claims = plugins().claims("rule_language", node.raw)
     if claims and " " not in node.raw:
         hint = f"Write: {claims[0].plugin}: {node.raw}"
         problems.append(Problem("this is a file name where a rule is expected", node.place, hint))
@@ -80,12 +80,13 @@ def _parsed(rule: str | dict[str, str], text: Node, position: int, problems: lis
 def _rule_file(node: Node, folder: Path, problems: list[Problem]) -> RuleFile | None:
     key, file = node.entries[0]
     registry = plugins()
-    reader = registry.edit_readers.get(key.raw)
-    if reader is None:
-        valid = ["rule", *registry.edit_readers]
+    reader = registry.rule_languages.get(key.raw)
+    if reader is None or reader.read is None:
+        languages = readable_languages()
+        valid = ["rule", *languages]
         sentence = unknown_name("key", key.raw, valid)
         if nearest_name(key.raw, valid) is None:
-            sentence = registry.unknown("edit_reader", key.raw, registry.edit_readers)
+            sentence = registry.unknown("rule_language", key.raw, languages)
         hint = key.place.written("If this is one rule that holds ': ', put it in quotes.")
         problems.append(Problem(sentence, key.place, hint))
         return None

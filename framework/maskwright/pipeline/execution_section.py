@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
@@ -22,11 +22,10 @@ from maskwright.plugins.registry import installed_packages, plugins
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from maskwright.pipeline.extras.extra import Extra
     from maskwright.pipeline.resolved import Output, Pipeline
     from maskwright.plugins.engine import Engine
     from maskwright.plugins.registered import Registry
-    from maskwright.plugins.report import ReportSection
-    from maskwright.plugins.run_extensions import Action, PlanCheck
 
 
 OWN_KEYS = tuple(ExecutionSection.model_fields)
@@ -115,25 +114,19 @@ def _absolute(params: BaseModel, folder: Path) -> BaseModel:
     return params.model_copy(update=update)
 
 
-Listed = TypeVar("Listed", "PlanCheck", "ReportSection", "Action")
-
-
 @dataclass(frozen=True)
-class Chosen(Generic[Listed]):
-    """A plugin that a pipeline names, and its parameters."""
+class Chosen:
+    """A check, a section or an action that a pipeline names, and its parameters."""
 
-    plugin: Listed
+    extra: Extra
     params: BaseModel
     place: Place = field(default_factory=Place)
 
 
-def resolve_list(
-    section: Node, kind: str, offered: Mapping[str, Listed], registry: Registry, problems: list[Problem]
-) -> tuple[Chosen[Listed], ...]:
+def resolve_list(section: Node, label: str, known: Mapping[str, Extra], problems: list[Problem]) -> tuple[Chosen, ...]:
     """Resolve a list of names, or of ``{name: {parameters}}``; mistakes are added to `problems`."""
     if section.is_scalar and section.value is None:
         return ()
-    label = kind.replace("_", " ")
     if not section.is_sequence:
         problems.append(Problem(f"expected a list of {label}s, not {section.description}", section.place))
         return ()
@@ -148,13 +141,13 @@ def resolve_list(
             message = f"expected the name of a {label}, or {{name: {{parameters}}}}, not {node.description}"
             problems.append(Problem(message, node.place))
             continue
-        plugin = offered.get(key.raw)
-        if plugin is None:
-            problems.append(Problem(registry.unknown(kind, key.raw, offered), key.place))
+        extra = known.get(key.raw)
+        if extra is None:
+            problems.append(Problem(unknown_name(label, key.raw, known), key.place))
             continue
-        params = read_model(plugin.params, given, problems, f"parameter of {plugin.name}")
+        params = read_model(extra.params, given, problems, f"parameter of {extra.name}")
         if params is not None:
-            found.append(Chosen(plugin, params, key.place))
+            found.append(Chosen(extra, params, key.place))
     return tuple(found)
 
 
@@ -187,4 +180,4 @@ def choice_notices(pipeline: Pipeline) -> Iterator[str]:
     rules = () if not isinstance(pipeline.edits, tuple) else pipeline.edits
     for each in rules:
         if isinstance(each, RuleFile):
-            yield from registry.other_claims("edit_reader", each.path.name, each.reader.name)
+            yield from registry.other_claims("rule_language", each.path.name, each.reader.name)

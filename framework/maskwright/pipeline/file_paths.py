@@ -278,16 +278,21 @@ def _check_suffix(
                 Problem(f"output.{key}: {problem.message}", node.place, problem.hint) for problem in error.problems
             )
             return
-        if source.not_written is not None:
+        if source.format.not_written is not None:
             wrong = f"output.{key}: {path.suffix} files are read, and not written"
-            problems.append(Problem(wrong, node.place, source.not_written))
-        lost = source.lost_when_replaced(path) if source.lost_when_replaced is not None and path.is_file() else None
+            problems.append(Problem(wrong, node.place, source.format.not_written))
+        lost = (
+            source.format.lost_when_replaced(path)
+            if source.format.lost_when_replaced is not None and path.is_file()
+            else None
+        )
         if lost is not None:
             message = f"output.{key} would replace {path.name}, and with it {lost}"
             problems.append(Problem(message, node.place, "Give it another file name."))
         return
     if key == "edits":
-        suffixes = tuple(suffix for writer in plugins().rule_writers.values() for suffix in writer.suffixes)
+        languages = plugins().rule_languages.values()
+        suffixes = tuple(suffix for language in languages for suffix in language.written_suffixes)
     else:
         suffixes = _SUFFIXES[key] if key in _SUFFIXES else reports[key].suffixes
     if suffixes and not path.name.lower().endswith(suffixes):

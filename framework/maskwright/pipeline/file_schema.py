@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from maskwright.edits.rule_language.rule_entry import RuleEntry
+from maskwright.pipeline.extras.actions import ACTIONS
+from maskwright.pipeline.extras.plan_checks import CHECKS
+from maskwright.pipeline.extras.report_sections import SECTIONS
 from maskwright.pipeline.file_model import DataSection, ExecutionSection, OutputSection, PipelineFile, StepEntry
 from maskwright.pipeline.steps import LABEL, PER_RECORD
 from maskwright.planning.model import PlanningParams
@@ -17,13 +20,12 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+    from maskwright.pipeline.extras.extra import Extra
     from maskwright.plugins.measure import Measure
+    from maskwright.plugins.method import Method
     from maskwright.plugins.partition import Partition
     from maskwright.plugins.registered import Registry
-    from maskwright.plugins.remover import AnyMethod
-    from maskwright.plugins.report import ReportSection
-    from maskwright.plugins.rules import EditReader
-    from maskwright.plugins.run_extensions import Action, PlanCheck
+    from maskwright.plugins.rules import RuleLanguage
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -75,13 +77,11 @@ class _Builder:
             "edits": self.list_of(PipelineFile, "edits", self.edit()),
             "protect": self.list_of(PipelineFile, "protect", self.step()) | {"minItems": 1},
             "measure": self.list_of(PipelineFile, "measure", self.measure()),
-            "checks": self.list_of(PipelineFile, "checks", self.listed("plan_check", self.registry.plan_checks)),
+            "checks": self.list_of(PipelineFile, "checks", self.listed(CHECKS)),
             "output": self.output(),
             "execution": self.execution(),
-            "sections": self.list_of(
-                PipelineFile, "sections", self.listed("report_section", self.registry.report_sections)
-            ),
-            "after": self.list_of(PipelineFile, "after", self.listed("action", self.registry.actions)),
+            "sections": self.list_of(PipelineFile, "sections", self.listed(SECTIONS)),
+            "after": self.list_of(PipelineFile, "after", self.listed(ACTIONS)),
         }
         reached = _reached(whole, self.definitions)
         used = {name: part for name, part in self.definitions.items() if name in reached}
@@ -113,17 +113,18 @@ class _Builder:
     def edit(self) -> Schema:
         files = [
             _single_key(reader.name, self.rule_file(reader), reader.summary)
-            for reader in self.chosen("edit_reader", self.registry.edit_readers)
+            for reader in self.chosen("rule_language", self.registry.rule_languages)
+            if reader.read is not None
         ]
         text = {"type": "string", "minLength": 1, "description": "A rule, for instance: V9 + V10 == V14"}
         return {"anyOf": [text, self.model(RuleEntry, "edits"), *files]}
 
-    def rule_file(self, reader: EditReader) -> Schema:
+    def rule_file(self, reader: RuleLanguage) -> Schema:
         """Name of a rule file, or a mapping of it and the options of its language."""
         name: Schema = {"type": "string", "minLength": 1, "description": "File name."}
         if reader.params is None:
             return name
-        options = self.model(reader.params, f"edit_reader.{reader.name}")
+        options = self.model(reader.params, f"rule_language.{reader.name}")
         with_file = {
             **options,
             "properties": {"file": name, **options.get("properties", {})},
@@ -139,7 +140,7 @@ class _Builder:
         conditions = [self.method(method) for method in methods]
         return step | {"allOf": conditions} if conditions else step
 
-    def method(self, method: AnyMethod) -> Schema:
+    def method(self, method: Method) -> Schema:
         """Parameters of the steps that use `method`."""
         name = f"method.{method.name}"
         own, planning = self.model(method.params, name), self.model(PlanningParams, "planning")
@@ -171,13 +172,12 @@ class _Builder:
         ]
         return {"anyOf": [{"enum": [partition.name for partition in partitions]}, *choices]}
 
-    def listed(self, kind: str, offered: Mapping[str, PlanCheck | ReportSection | Action]) -> Schema:
-        """A name of a plugin, or the name with parameters."""
-        found = self.chosen(kind, offered)
+    def listed(self, known: Mapping[str, Extra]) -> Schema:
+        """A name, or the name with parameters."""
         choices = [
-            _single_key(each.name, self.model(each.params, f"{kind}.{each.name}"), each.summary) for each in found
+            _single_key(name, self.model(each.params, f"extra.{name}"), each.summary) for name, each in known.items()
         ]
-        return {"anyOf": [{"enum": [each.name for each in found]}, *choices]}
+        return {"anyOf": [{"enum": list(known)}, *choices]}
 
     def measure(self) -> Schema:
         measures: list[Measure] = self.chosen("measure", self.registry.measures)

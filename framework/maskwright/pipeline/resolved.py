@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from maskwright.pipeline.waivers import Waiver
     from maskwright.planning.model import Step
     from maskwright.plugins.measure import Measure
-    from maskwright.plugins.report import Report, ReportSection
-    from maskwright.plugins.rules import EditReader
-    from maskwright.plugins.run_extensions import Action, PlanCheck
+    from maskwright.plugins.report import Report
+    from maskwright.plugins.rules import RuleLanguage
     from maskwright.plugins.source import Source
 
 OnInputViolation = Literal["fail", "mask", "drop", "localize"]
@@ -118,7 +117,7 @@ class RuleText:
 class RuleFile:
     """A file of rules, with the plugin that reads it and its options; `place` is that of its name in the pipeline."""
 
-    reader: EditReader
+    reader: RuleLanguage
     path: Path
     place: Place
     params: BaseModel | None = None
@@ -242,9 +241,9 @@ class Pipeline(MaskingRequest):
     thresholds: Mapping[str, float]
     output: Output
     levels: LevelSources | None = None
-    checks: tuple[Chosen[PlanCheck], ...] = ()
-    sections: tuple[Chosen[ReportSection], ...] = ()
-    after: tuple[Chosen[Action], ...] = ()
+    checks: tuple[Chosen, ...] = ()
+    sections: tuple[Chosen, ...] = ()
+    after: tuple[Chosen, ...] = ()
     engine: ChosenEngine | None = None
 
     @property

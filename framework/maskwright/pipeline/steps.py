@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from maskwright.data.declaration import VariableDeclaration
     from maskwright.plugins.measure import Measure, MeasurePart
+    from maskwright.plugins.method import Method
     from maskwright.plugins.registered import Registry
-    from maskwright.plugins.remover import AnyMethod
 
 
 HERE = Path()
@@ -89,7 +89,7 @@ def _without_empty_params(node: Node) -> Node:
 
 
 def split_params(
-    params: Node, method: AnyMethod, problems: list[Problem]
+    params: Node, method: Method, problems: list[Problem]
 ) -> tuple[BaseModel | None, PlanningParams | None]:
     """Parameters of a step: those of its method, and those of the planner. A name that both have goes to both."""
     own, planning = method.params.model_fields, PlanningParams.model_fields
@@ -108,7 +108,7 @@ def split_params(
 
 
 def _partition(
-    params: Node, method: AnyMethod, own: BaseModel | None, registry: Registry, problems: list[Problem]
+    params: Node, method: Method, own: BaseModel | None, registry: Registry, problems: list[Problem]
 ) -> PartitionChoice | None:
     """Partition a step names, as ``mdav`` or ``{mdav: {parameters}}``."""
     name = method.parameter(NamesPartition)
@@ -202,7 +202,7 @@ def _measure(node: Node, registry: Registry, problems: list[Problem], folder: Pa
 def _unknown_measure(key: Node, registry: Registry) -> Problem:
     level, _, name = key.raw.partition(".")
     measure = registry.measures.get(name)
-    if measure is None or measure.of_levels:
+    if measure is None or measure.claims.of_levels:
         return Problem(registry.unknown("measure", key.raw, registry.measures), key.place)
     hint = f"`- {name}` runs on each level that steps mask, and its values are called LEVEL.{name}"
     fields = naming_fields(measure.params)
@@ -258,7 +258,7 @@ def measures_on_levels(measures: Sequence[MeasureRequest], levels: Sequence[str]
         replace(each, label=f"{level}.{each.label}")
         for each in measures
         for level in levels
-        if not each.measure.of_levels
+        if not each.measure.claims.of_levels
     )
 
 

@@ -201,11 +201,11 @@ def declared_limits(
     """Limits that the parameters of the steps set to what is published as values."""
     found: list[StepLimit] = []
     for number, (step, own) in enumerate(zip(steps, chosen, strict=True), 1):
-        if step.method.limits is None:
+        if step.method.claims.limits is None:
             continue
         variables = tuple(own.known[name] for name in own.names if name not in recoded)
         with step.placed(f"step {number}: "):
-            found.extend(StepLimit(number, each) for each in step.method.limits(step.params, variables))
+            found.extend(StepLimit(number, each) for each in step.method.claims.limits(step.params, variables))
     return tuple(found)
 
 

@@ -201,7 +201,7 @@ def costs_over_parts(
         each.stage: each.seconds for each in costs_of(n, shape.variables, masked, steps, measures, shape.block).stages
     }
     growth = max(1.0, n / MEASURED) ** GROWTH
-    shuffles = sum(count for step, count in zip(steps, masked, strict=True) if step.method.cut != "any")
+    shuffles = sum(count for step, count in zip(steps, masked, strict=True) if step.method.claims.cut != "any")
 
     def cost(stage: str, held: int, rate: str, seconds: float) -> StageCost:
         cells = READ.memory * shape.variables + (STAGES[rate].memory - READ.memory) * most

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright.edits.constraint_kinds import known_kinds
+from maskwright.edits.constraint_kinds import CONSTRAINT_KINDS
 from maskwright.edits.edit import CheckedPart, DomainPart, Edit, GoverningPart, LinearPart, ProductPart, RangePart
 from maskwright.edits.expression import KindCondition, VariableReference, nodes
 from maskwright.edits.normalisation import conjuncts, reading
@@ -14,9 +14,9 @@ from maskwright.planning.variable_groups import keeps
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from maskwright.data.cluster_aggregation import ChosenAggregation
     from maskwright.edits.edit_set import EditSet
     from maskwright.planning.model import KeptBy
-    from maskwright.plugins.partition import ChosenAggregation
 
 
 _BY_THE_METHOD = {
@@ -113,11 +113,11 @@ def _moves_as_a_whole(read: set[str], groups: Sequence[Group], steps: Sequence[S
 
 def _moves_together(group: Group, step: Step, read: set[str], masked: frozenset[str]) -> bool:
     """Whether a step changes the values that are read all at once, among records with the same others."""
-    if "combinations" not in step.method.preserves or not read & masked <= set(group.variables):
+    if "combinations" not in step.method.claims.preserves or not read & masked <= set(group.variables):
         return False
     cut = {name for each in group.cut_by if isinstance(each.part, DomainPart) for name in each.variables}
     others = read - set(group.variables)
-    return step.method.companions_of_edits or others <= cut | set(step.companions)
+    return step.method.claims.companions_of_edits or others <= cut | set(step.companions)
 
 
 def moving_keeper(edit: Edit) -> Keeper:
@@ -152,7 +152,7 @@ def _keeper_in_group(edit: Edit, group: Group, step: Step, broken: int) -> Keepe
         reason = f"{broken} original record(s) violate it"
     elif computed:
         return Keeper(edit.name, "derivation", "its total is computed from the masked factors")
-    elif claim not in step.method.preserves:
+    elif claim not in step.method.claims.preserves:
         reason = f"{step.method.name} does not keep it"
     elif group.strata is not None and edit.name in group.strata.mixed:
         reason = "a stratum smaller than k was merged"
@@ -207,7 +207,7 @@ def projected_condition(edit: Edit, edits: Iterable[Edit], movable: Collection[s
     if len(edit.parts) != 1 or not isinstance(part := edit.parts[0], CheckedPart):
         return None
     condition = part.expression
-    if not isinstance(condition, KindCondition) or known_kinds()[condition.name].project is None:
+    if not isinstance(condition, KindCondition) or CONSTRAINT_KINDS[condition.name].project is None:
         return None
     names = [each.name for each in condition.columns if isinstance(each, VariableReference)]
     own = set(names)
@@ -225,7 +225,7 @@ def kind_keeper(edit: Edit, edits: Iterable[Edit], movable: Collection[str]) -> 
     condition = projected_condition(edit, edits, movable)
     if condition is not None:
         return Keeper(edit.name, "adjustment", f"what breaks it is moved to the nearest point that {called[0]} gives")
-    if known_kinds()[called[0]].project is None:
+    if CONSTRAINT_KINDS[called[0]].project is None:
         why = f"{called[0]} tells no nearest points"
     elif isinstance(edit.expression, KindCondition):
         why = "other edits bind its variables, or they are computed"

@@ -85,7 +85,10 @@ def make_plan(
     chosen = variables_of_steps(steps, variables)
     masked = frozenset(name for each in chosen for name in each.names)
     recoded = frozenset(
-        name for step, own in zip(steps, chosen, strict=True) if "detail" in step.method.removes for name in own.names
+        name
+        for step, own in zip(steps, chosen, strict=True)
+        if "detail" in step.method.claims.removes
+        for name in own.names
     )
     promised = declared_limits(steps, chosen, recoded)
     limits = limit_edits(promised, known)
@@ -100,7 +103,7 @@ def make_plan(
     groups: list[Group] = []
     for number, (step, own) in enumerate(zip(steps, chosen, strict=True), 1):
         # What is published as categories has no groups of values to keep edits in.
-        touching = () if "detail" in step.method.removes else edits.on(own.names)
+        touching = () if "detail" in step.method.claims.removes else edits.on(own.names)
         relevant = EditSet(tuple(touching))
         found = group_variables(own.names, relevant, step.planning, step.groups, step.method.scope)
         with step.placed(f"step {number}: "):
@@ -112,7 +115,7 @@ def make_plan(
     removed = [group for group in groups if steps[group.step - 1].only_removes]
     require_k(units, steps, [group for group in shaping if group is not None], edits, elsewhere, removed)
     remasked = frozenset(
-        name for step, own in zip(steps, chosen, strict=True) if "detail" not in step.method.removes
+        name for step, own in zip(steps, chosen, strict=True) if "detail" not in step.method.claims.removes
         and not step.only_removes for name in own.names
     )  # fmt: skip
     moving = moving_edits(edits, groups, (*categories, *units), steps, masked, arrival or {})
@@ -190,7 +193,10 @@ def _may_lose_cells(
         if edit.severity == "error":
             tied.join(edit.variables)
     emptied = [
-        name for step, own in zip(steps, chosen, strict=True) if "cells" in step.method.removes for name in own.names
+        name
+        for step, own in zip(steps, chosen, strict=True)
+        if "cells" in step.method.claims.removes
+        for name in own.names
     ]
     suppressed = {tied.find(name) for name in emptied}
     may_go = {name for name in known if tied.find(name) in suppressed}
@@ -238,16 +244,16 @@ def _criteria(
     step: Step, group: tuple[str, ...], operators: Sequence[str], edits: EditSet, masked: frozenset[str]
 ) -> tuple[Criterion, ...]:
     """What cuts the records of a group; nothing but missing cells for a method that needs all of them."""
-    whole = not step.method.within_strata
+    whole = not step.method.claims.within_strata
     # Bands and limits are those of the file, whoever else lacks a value.
-    alike = whole and "detail" in step.method.removes
+    alike = whole and "detail" in step.method.claims.removes
     # Where whole records move or are drawn, missing cells move with the others.
-    moving = whole and ("combinations" in step.method.preserves or step.method.draws_records)
+    moving = whole and ("combinations" in step.method.claims.preserves or step.method.claims.draws_records)
     geometric = [name for name, how in zip(group, operators, strict=True) if how == "geometric_mean"]
     return criteria(
         group, () if whole else geometric, EditSet() if whole else reading(edits, group), masked,
         by_missing=step.planning.missing == "own_pattern" and not step.only_removes
-        and step.method.handles_missing and not (moving or alike),
+        and step.method.claims.handles_missing and not (moving or alike),
         structural_zeros=step.planning.structural_zeros,
     )  # fmt: skip
 

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import BaseModel
 
-    from maskwright.plugins.method import Masked
-    from maskwright.plugins.remover import AnyMethod
+    from maskwright.plugins.method import Masked, Method
 
 
 _SET_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.int64)
@@ -157,17 +156,17 @@ class MethodCall:
         return len(self.records) + (0 if self.beside is None else self.beside.count)
 
 
-def splits_by_pattern(method: AnyMethod) -> bool:
+def splits_by_pattern(method: Method) -> bool:
     """Whether records with missing cells can be kept from a method that takes none, and masked on the cells they have.
 
     Not where it promises groups of records, or leaves records out: both speak of all records at once.
     """
-    grouped = method.parameter(PromisesK) is not None or method.mean_cluster_size is not None
-    return not method.handles_missing and not grouped and not method.removes
+    grouped = method.parameter(PromisesK) is not None or method.claims.mean_cluster_size is not None
+    return not method.claims.handles_missing and not grouped and not method.claims.removes
 
 
 def without_holes(
-    blocks: Sequence[NDArray[np.int64]], missing: NDArray[np.bool_], method: AnyMethod, params: BaseModel
+    blocks: Sequence[NDArray[np.int64]], missing: NDArray[np.bool_], method: Method, params: BaseModel
 ) -> list[MethodCall]:
     """Cut blocks by their patterns of missing cells.
 
@@ -200,17 +199,17 @@ def _method_call(
     places: NDArray[np.int64],
     block: Pool,
     file: Pool,
-    method: AnyMethod,
+    method: Method,
     params: BaseModel,
 ) -> MethodCall:
     """Records of one pattern, with as many others as the method needs: of their own block, or else of the file."""
     own, columns = block.records[places], np.flatnonzero(~pattern)
-    needed = 1 if method.fewest_records is None else method.fewest_records(params, len(columns))
+    needed = 1 if method.claims.fewest_records is None else method.claims.fewest_records(params, len(columns))
     least = max(needed, LEAST)
     call = MethodCall(own, columns)
-    if len(own) >= least and method.within_strata:
+    if len(own) >= least and method.claims.within_strata:
         return call
-    most = max(ENOUGH, 4 * least) if method.within_strata else None
+    most = max(ENOUGH, 4 * least) if method.claims.within_strata else None
     for pool, excepted in ((block, places), (file, own)):
         call = MethodCall(own, columns, pool.holders(columns, excepted, most))
         if call.count >= least:

@@ -15,11 +15,12 @@ from maskwright.planning.variable_groups import read_aggregation, refuse_aggrega
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from maskwright.data.cluster_aggregation import ChosenAggregation
     from maskwright.data.variable import Variable
     from maskwright.planning.criteria import Criterion
     from maskwright.planning.strata import Strata
-    from maskwright.plugins.partition import ChosenAggregation, Partition
-    from maskwright.plugins.remover import AnyMethod
+    from maskwright.plugins.method import Method
+    from maskwright.plugins.partition import Partition
 
 
 class ReleaseEdits(BaseModel, extra="forbid", frozen=True):
@@ -124,7 +125,7 @@ class Step:
     members as one record.
     """
 
-    method: AnyMethod
+    method: Method
     params: BaseModel
     planning: PlanningParams = field(default_factory=PlanningParams)
     variables: tuple[str, ...] | None = None
@@ -136,7 +137,7 @@ class Step:
     @property
     def is_deterministic(self) -> bool:
         """Whether neither its method nor its partition draws random numbers."""
-        return self.method.deterministic and (self.partition is None or self.partition.partition.deterministic)
+        return self.method.claims.deterministic and (self.partition is None or self.partition.partition.deterministic)
 
     @contextmanager
     def placed(self, lead: str = "") -> Iterator[None]:
@@ -179,7 +180,7 @@ class Step:
     @property
     def only_removes(self) -> bool:
         """Whether it takes records or cells away and leaves every other value as it is."""
-        return bool(self.method.removes & {"records", "cells"})
+        return bool(self.method.claims.removes & {"records", "cells"})
 
     @property
     def changes_cells(self) -> bool:
@@ -193,12 +194,16 @@ class Step:
 
     def group_records(self, n: int) -> int | None:
         """Smallest size of its groups of n records or, without a promise, mean size; None when it makes no groups."""
-        expected = None if self.method.mean_cluster_size is None else self.method.mean_cluster_size(self.params, n)
+        expected = (
+            None
+            if self.method.claims.mean_cluster_size is None
+            else self.method.claims.mean_cluster_size(self.params, n)
+        )
         return max((each for each in (self.k, expected) if each is not None), default=None)
 
     def smallest_stratum(self, n: int, p: int) -> int:
         """Records that a stratum of a file of n must have, for groups of p variables."""
-        needed = 1 if self.method.fewest_records is None else self.method.fewest_records(self.params, p)
+        needed = 1 if self.method.claims.fewest_records is None else self.method.claims.fewest_records(self.params, p)
         # A file that is too small as a whole is the method's to refuse: it knows the limit of these very data.
         return max(self.group_records(n) or 1, min(needed, n))
 

@@ -104,7 +104,7 @@ class Plan:
     @property
     def draws_records(self) -> bool:
         """Whether a step draws records anew, so that none comes from the original in its row."""
-        return any(step.method.draws_records for step in self.steps)
+        return any(step.method.claims.draws_records for step in self.steps)
 
     @property
     def new_keys(self) -> tuple[str, ...]:

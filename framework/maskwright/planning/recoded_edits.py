@@ -77,7 +77,7 @@ def recoded_variables(
     listed: dict[str, set[str]] = {"weaken": set(), "drop": set()}
     coarse: dict[str, int] = {}
     for number, (step, found) in enumerate(zip(steps, variables_of_steps(steps, variables), strict=True), 1):
-        own = found.names if "detail" in step.method.removes else ()
+        own = found.names if "detail" in step.method.claims.removes else ()
         coarse |= dict.fromkeys(own, number)
         asked = {"weaken": step.planning.release_edits.weaken, "drop": step.planning.release_edits.drop}
         for key, names in asked.items():
@@ -104,9 +104,9 @@ def published_before_data(
     """Recoded variables as they are published, where that is known before the steps are run."""
     known: dict[str, Variable | None] = {each.name: each for each in variables}
     for number, (step, found) in enumerate(zip(steps, variables_of_steps(steps, variables), strict=True), 1):
-        if "detail" not in step.method.removes:
+        if "detail" not in step.method.claims.removes:
             continue
-        publishes = step.method.publishes
+        publishes = step.method.claims.publishes
         with step.placed(f"step {number}: "):
             for name in found.names:
                 before = known[name]

@@ -37,7 +37,7 @@ def wrong_order(steps: Sequence[Step], names: Sequence[Sequence[str]], variables
 def _broken(steps: Sequence[Step], names: Sequence[Sequence[str]]) -> Iterator[Problem]:
     for number, (step, own) in enumerate(zip(steps, names, strict=True), 1):
         for later, (other, theirs) in enumerate(zip(steps[number:], names[number:], strict=True), number + 1):
-            if not other.only_removes and ("cells" in step.method.removes or step.method.has_keys):
+            if not other.only_removes and ("cells" in step.method.claims.removes or step.method.has_keys):
                 yield Problem(
                     f"step {number} ({step.method.name}) works on the values that are published, and step {later} "
                     f"({other.method.name}) changes values after it",
@@ -59,7 +59,7 @@ def _guarantee(step: Step) -> int | None:
 
 def _takes(step: Step, common: set[str]) -> bool:
     """Whether a step takes away from the groups of another that masks some of the same variables."""
-    return "records" in step.method.removes or ("cells" in step.method.removes and bool(common))
+    return "records" in step.method.claims.removes or ("cells" in step.method.claims.removes and bool(common))
 
 
 def _way_out(steps: Sequence[Step], variables_of: VariablesOf) -> str:
@@ -142,7 +142,7 @@ def _chosen(steps: Sequence[Step], variables: Sequence[Variable]) -> tuple[list[
         names = _step_variables(step, known, own, number)
         problems.extend(replace(problem, place=step.place) for problem in own)
         found.append(StepVariables(names, known))
-        if "detail" in step.method.removes:
+        if "detail" in step.method.claims.removes:
             known = known | {name: _coarser(known[name]) for name in names}
     return found, problems
 
@@ -157,7 +157,7 @@ def default_variables(step: Step, known: Mapping[str, Variable]) -> set[str]:
 
     Only keys where a method publishes coarser keys.
     """
-    if step.method.has_keys and "detail" in step.method.removes:
+    if step.method.has_keys and "detail" in step.method.claims.removes:
         # Whatever else it were given would lose its detail too.
         quasi = {name for name, each in known.items() if each.role == "quasi_identifier" and not each.as_is}
         return set() if step.keys else quasi
@@ -169,7 +169,7 @@ def default_variables(step: Step, known: Mapping[str, Variable]) -> set[str]:
         and not variable.as_is
         and name not in step.companions
     }
-    if step.method.has_keys or "records" in step.method.removes:
+    if step.method.has_keys or "records" in step.method.claims.removes:
         usual |= {
             name for name, variable in known.items()
             if variable.role == "quasi_identifier" and not variable.as_is and name not in step.companions
@@ -219,8 +219,8 @@ def _step_variables(step: Step, known: Mapping[str, Variable], problems: list[Pr
                     f"what else it is, `{name}: {{role: confidential}}`, and nothing is weighted by it",
                 )
             )
-        elif variable.type not in step.method.variable_types:
-            able = ", ".join(sorted(step.method.variable_types))
+        elif variable.type not in step.method.claims.variable_types:
+            able = ", ".join(sorted(step.method.claims.variable_types))
             problems.append(
                 Problem(
                     f"step {number}: method {step.method.name!r} cannot mask {name!r}: it is {variable.type}, "
@@ -234,7 +234,7 @@ def _step_variables(step: Step, known: Mapping[str, Variable], problems: list[Pr
 def _wrong_zeros(step: Step, known: Mapping[str, Variable], wanted: Sequence[str], number: int) -> Iterator[Problem]:
     """Mistakes in the list of variables with structural zeros."""
     names = step.planning.structural_zeros
-    if names and not step.method.within_strata:
+    if names and not step.method.claims.within_strata:
         yield Problem(f"step {number}: structural_zeros cuts records apart, and {step.method.name!r} needs all of them")
     for name in names:
         if name in known and name not in wanted:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from maskwright.data.cluster_aggregation import ChosenAggregation
     from maskwright.data.variable import Variable
-    from maskwright.plugins.partition import ChosenAggregation
 
 
 MOST_CATEGORIES = 200

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
+from maskwright.plugins.claims import Claims
 from maskwright.plugins.engine import Engine
 from maskwright.plugins.legal_values import illegal_value_error
-from maskwright.plugins.measure import Measure
+from maskwright.plugins.measure import Measure, MeasureClaims
 from maskwright.plugins.method import Method
 from maskwright.plugins.packages import libraries_error
 from maskwright.plugins.parameter_markers import PromisesK, marking_error
-from maskwright.plugins.partition import Aggregation, Partition
-from maskwright.plugins.remover import Remover
-from maskwright.plugins.report import Report, ReportSection
-from maskwright.plugins.rules import ConstraintKind, EditReader, RuleWriter
-from maskwright.plugins.run_extensions import Action, Command, PlanCheck
-from maskwright.plugins.source import Source
+from maskwright.plugins.partition import Partition
+from maskwright.plugins.report import Report
+from maskwright.plugins.rules import RuleLanguage
+from maskwright.plugins.source import Format, NestedFormat, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
 
 
 STEP_PARAMETERS = frozenset(
@@ -49,27 +49,8 @@ OUTPUT_KEYS = frozenset(
     }
 )
 EXECUTION_KEYS = frozenset({"block_size", "engine", "plugin_seconds", "processes", "scratch", "workers"})
-OPERATORS = frozenset({"geometric_mean", "lower_median", "mean", "mode"})
-"""How the plan aggregates variables by itself."""
-RULE_FUNCTIONS = frozenset(
-    {
-        "abs", "age_at", "all", "and", "any", "ceiling", "count", "day", "else", "first", "floor", "hour", "if", "in",
-        "inf", "integer", "is", "max", "min", "missing", "mod", "month", "no", "not", "number", "one", "or", "original",
-        "quarter", "round", "sum", "then", "unique", "year",
-    }
-)  # fmt: skip
-"""Functions of the language of rules, and its words."""
 RULE_KEYS = frozenset({"rule"})
 RULE_FILE_KEYS = frozenset({"file"})
-COMMANDS = frozenset(
-    {
-        "advise", "compare", "completion", "demo", "describe", "edits", "explain", "init", "localize",
-        "measure", "plan", "plugins", "run", "schema", "tune", "validate",
-    }
-)  # fmt: skip
-"""Commands that come with Maskwright."""
-COMMAND_OPTIONS = frozenset({"h", "help", "traceback"})
-"""Options of every command."""
 
 
 def reserved_name_error(kind: str, plugin: object) -> str | None:
@@ -78,8 +59,6 @@ def reserved_name_error(kind: str, plugin: object) -> str | None:
     `plugin`: a record of that kind.
     """
     match plugin:
-        case Aggregation() | ConstraintKind():
-            wrong = _word_error(plugin)
         case Report():
             wrong = _name_error("a report", plugin.name, OUTPUT_KEYS, "output")
         case Source():
@@ -87,27 +66,15 @@ def reserved_name_error(kind: str, plugin: object) -> str | None:
         case Engine():
             why = "the `execution:` section has it itself"
             wrong = _fields_error("a parameter", plugin.params, EXECUTION_KEYS, why)
-        case EditReader():
-            wrong = _name_error("an edit reader", plugin.name, RULE_KEYS, "edits")
+        case RuleLanguage():
+            wrong = _name_error("a rule language", plugin.name, RULE_KEYS, "edits")
             wrong = wrong or _fields_error("an option", plugin.params, RULE_FILE_KEYS, "it names the file of rules")
-        case Command():
-            taken = f"a command cannot be called {plugin.name!r}: Maskwright has one of this name, which would be run"
-            wrong = taken if plugin.name in COMMANDS else None
-            wrong = wrong or _fields_error("an option", plugin.params, COMMAND_OPTIONS, "every command has it")
         case _ if kind == "method":
             params = getattr(plugin, "params", None)
             wrong = _fields_error("a parameter", params, STEP_PARAMETERS, "the planner reads it")
         case _:
             wrong = None
     return wrong
-
-
-def _word_error(plugin: Aggregation | ConstraintKind) -> str | None:
-    if isinstance(plugin, Aggregation):
-        what, why = "an aggregation", "the plan itself has one of this name" if plugin.name in OPERATORS else None
-    else:
-        what, why = "a kind of constraint", "rules have this word" if plugin.name in RULE_FUNCTIONS else None
-    return None if why is None else f"{what} cannot be called {plugin.name!r}: {why}"
 
 
 def _name_error(what: str, name: str, keys: Collection[str], section: str) -> str | None:
@@ -121,62 +88,48 @@ def _fields_error(what: str, params: object, keys: Collection[str], why: str) ->
     return f"{what} cannot be called {taken[0]!r}: {why}, and the plugin would never see it" if taken else None
 
 
-CONTRACT = 1
+CONTRACT = 2
 """The contract between Maskwright and plugins that this version has: what records hold, and what functions get."""
 
-OLDEST_CONTRACT = 1
+OLDEST_CONTRACT = 2
 """The oldest one that plugins may be written for and still work."""
 
-Plugin = (
-    Source | EditReader | Partition | Method | Remover | Measure | Report
-    | Aggregation | ConstraintKind | RuleWriter | PlanCheck | ReportSection | Action | Command | Engine
-)  # fmt: skip
+Plugin = Source | RuleLanguage | Partition | Method | Measure | Report | Engine
 
-KINDS: Mapping[str, tuple[type[Plugin], ...]] = {
-    "source": (Source,),
-    "edit_reader": (EditReader,),
-    "partition": (Partition,),
-    "method": (Method, Remover),
-    "measure": (Measure,),
-    "report": (Report,),
-    "aggregation": (Aggregation,),
-    "constraint": (ConstraintKind,),
-    "rule_writer": (RuleWriter,),
-    "plan_check": (PlanCheck,),
-    "report_section": (ReportSection,),
-    "action": (Action,),
-    "command": (Command,),
-    "engine": (Engine,),
+KINDS: Mapping[str, type[Plugin]] = {
+    "source": Source,
+    "rule_language": RuleLanguage,
+    "partition": Partition,
+    "method": Method,
+    "measure": Measure,
+    "report": Report,
+    "engine": Engine,
 }
-"""The records of each kind of plugin. A remover is named as a method is, and asked for by the same hook."""
+"""The record of each kind of plugin."""
 
-# The functions of each record and the names that their arguments go by in the contract.
-_FUNCTIONS: Mapping[type[Plugin], Mapping[str, tuple[str, ...]]] = {
+_Arguments = Mapping[str, tuple[str, ...]]
+
+# The functions that each record must have, by the names that their arguments go by in the contract.
+_FUNCTIONS: Mapping[type[Plugin], _Arguments] = {
     Source: {"open": ("path", "params", "progress"), "write": ("path", "batches", "variables", "layout")},
-    EditReader: {"read": ("path",)},
     Partition: {"cluster": ("block", "k", "params", "rng")},
-    Method: {"protect": ("block", "params", "rng")},
-    Remover: {"remove": ("block", "params", "rng")},
     Measure: {"compute": ("comparison", "params", "rng")},
     Report: {"write": ("path", "record")},
-    Aggregation: {"represent": ("cells", "params")},
-    ConstraintKind: {"evaluate": ("values", "params")},
-    RuleWriter: {"write": ("edits", "about")},
-    PlanCheck: {"check": ("plan", "params")},
-    ReportSection: {"compose": ("record", "params")},
-    Action: {"act": ("outputs", "record", "params")},
-    Command: {"work": ("params",)},
     Engine: {"start": ("terms", "params")},
 }
-# Functions that it may have or not.
-_MAY_HAVE: Mapping[type[Plugin], Mapping[str, tuple[str, ...]]] = {
-    Method: {
+# Of these each has one at least, and a method one and no more.
+_EITHER: Mapping[type[Plugin], _Arguments] = {
+    RuleLanguage: {"read": ("path",), "write": ("edits", "about")},
+    Method: {"protect": ("block", "params", "rng"), "remove": ("block", "params", "rng")},
+}
+# Functions that a record, or what is nested in it, may have or not.
+_MAY_HAVE: Mapping[type[object], _Arguments] = {
+    Method: {"variant": ("params",), "iterations": ("block", "params", "rng")},
+    Claims: {
         "fewest_records": ("params", "p"), "mean_cluster_size": ("params", "n"), "limits": ("params", "variables"),
-        "publishes": ("params", "variable"), "variant": ("params",), "iterations": ("block", "params", "rng"),
+        "publishes": ("params", "variable"),
     },
-    Remover: {"variant": ("params",)},
-    ConstraintKind: {"project": ("rows", "params")},
-    Measure: {"uses": ("params", "measurable"), "components": ("params",), "check": ("params", "measurable")},
+    MeasureClaims: {"uses": ("params", "measurable"), "components": ("params",), "check": ("params", "measurable")},
 }  # fmt: skip
 _OF_MASKWRIGHT = ("maskwright", "maskwright_builtin")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -215,46 +168,71 @@ def contract_error(kind: str, plugin: object) -> str | None:
     `plugin`: what a plugin's hook offered.
     """
     if not isinstance(plugin, KINDS[kind]):
-        expected = " or ".join(f"maskwright.{each.__name__}" for each in KINDS[kind])
-        return f"offered a {type(plugin).__name__} where a {expected} is expected"
+        return f"offered a {type(plugin).__name__} where a maskwright.{KINDS[kind].__name__} is expected"
     if not _NAME.fullmatch(str(plugin.name)):
         return "the name must be letters, digits, '_' and '-', starting with a letter"
-    wrong = _functions_error(plugin) or _params_error(plugin) or _suffixes_error(plugin) or illegal_value_error(plugin)
-    wrong = wrong or reserved_name_error(kind, plugin) or _second_reader_error(plugin) or libraries_error(plugin)
-    if wrong is None and isinstance(plugin, (Method, Remover)):
-        return _promise_error(plugin)
+    wrong = _nesting_error(plugin) or _functions_error(plugin) or _params_error(plugin) or _suffixes_error(plugin)
+    wrong = wrong or illegal_value_error(plugin) or reserved_name_error(kind, plugin)
+    wrong = wrong or _second_reader_error(plugin) or libraries_error(plugin)
+    if wrong is None and isinstance(plugin, Method):
+        return illegal_value_error(plugin.claims) or _promise_error(plugin)
     if wrong is None and isinstance(plugin, Measure):
-        return _measure_error(plugin)
-    if wrong is None and isinstance(plugin, ConstraintKind):
-        return _constraint_error(plugin)
+        return illegal_value_error(plugin.claims) or _measure_error(plugin)
+    if wrong is None and isinstance(plugin, Source):
+        return illegal_value_error(plugin.format)
     return wrong
+
+
+def _nesting_error(plugin: Plugin) -> str | None:
+    """What is wrong with the records inside a record: each has to be of its type."""
+    nested: tuple[tuple[str, object, type[object]], ...] = ()
+    if isinstance(plugin, Method):
+        nested = (("claims", plugin.claims, Claims),)
+    elif isinstance(plugin, Measure):
+        nested = (("claims", plugin.claims, MeasureClaims),)
+    elif isinstance(plugin, Source):
+        nested = (("format", plugin.format, Format),)
+        if plugin.nested is not None:
+            nested = (*nested, ("nested", plugin.nested, NestedFormat))
+    for name, value, expected in nested:
+        if not isinstance(value, expected):
+            return f"{name} must be a maskwright.{expected.__name__}, not a {type(value).__name__}"
+    return None
 
 
 def _functions_error(plugin: Plugin) -> str | None:
     """What is wrong with the functions of a record: those that it must have, and those that it may have."""
-    record = next(each for each in _FUNCTIONS if isinstance(plugin, each))
-    wanted = dict(_FUNCTIONS[record])
-    wanted |= {
-        name: arguments for name, arguments in _MAY_HAVE.get(record, {}).items()
-        if getattr(plugin, name) is not None
-    }  # fmt: skip
-    return next(filter(None, (_signature_error(name, getattr(plugin, name), wanted[name]) for name in wanted)), None)
+    either = _EITHER.get(type(plugin), {})
+    had = [name for name in either if getattr(plugin, name) is not None]
+    if either and (not had or (isinstance(plugin, Method) and len(had) > 1)):
+        return f"has {' and '.join(had)}, and may have one only" if had else f"must have {' or '.join(either)}"
+    wanted: list[tuple[object, str, tuple[str, ...]]] = [
+        (plugin, name, arguments) for name, arguments in _FUNCTIONS.get(type(plugin), {}).items()
+    ]
+    optional: list[tuple[object, _Arguments]] = [(plugin, either), (plugin, _MAY_HAVE.get(type(plugin), {}))]
+    if isinstance(plugin, (Method, Measure)):
+        optional.append((plugin.claims, _MAY_HAVE[type(plugin.claims)]))
+    for owner, functions in optional:
+        wanted += [(owner, name, each) for name, each in functions.items() if getattr(owner, name) is not None]
+    found = (_signature_error(name, getattr(owner, name), arguments) for owner, name, arguments in wanted)
+    return next(filter(None, found), None)
 
 
 def _params_error(plugin: object) -> str | None:
     params: object = getattr(plugin, "params", None)
     if params is not None and not (isinstance(params, type) and issubclass(params, BaseModel)):
         return "params must be a class derived from pydantic.BaseModel"
-    return None if params is None else marking_error(params, of_method=isinstance(plugin, (Method, Remover)))
+    return None if params is None else marking_error(params, of_method=isinstance(plugin, Method))
 
 
 def _suffixes_error(plugin: object) -> str | None:
-    suffixes: object = getattr(plugin, "suffixes", ())
-    if isinstance(suffixes, tuple) and all(
-        isinstance(suffix, str) and suffix.startswith(".") and suffix == suffix.lower() for suffix in suffixes
-    ):
-        return None
-    return "suffixes must be a tuple of lower case file name endings with the dot, such as ('.csv',)"
+    for name in ("suffixes", "written_suffixes"):
+        suffixes: object = getattr(plugin, name, ())
+        if not isinstance(suffixes, tuple) or not all(
+            isinstance(suffix, str) and suffix.startswith(".") and suffix == suffix.lower() for suffix in suffixes
+        ):
+            return f"{name} must be a tuple of lower case file name endings with the dot, such as ('.csv',)"
+    return None
 
 
 def _signature_error(attribute: str, function: object, arguments: tuple[str, ...]) -> str | None:
@@ -272,13 +250,18 @@ def _signature_error(attribute: str, function: object, arguments: tuple[str, ...
     return None
 
 
-def _promise_error(method: Method | Remover) -> str | None:
-    if "cells" in method.removes and method.scope != "all":
+def _promise_error(method: Method) -> str | None:
+    removes = method.claims.removes
+    if method.is_remover and removes not in ({"cells"}, {"records"}):
+        return 'a method with remove claims what that is: claims=Claims(removes={"records"}), or {"cells"}'
+    if not method.is_remover and "records" in removes:
+        return "only a method with remove, and without protect, may take records away"
+    if "cells" in removes and method.scope != "all":
         return "removes cells, so scope must be 'all': what is removed must be the same for all variables"
-    if "k" in method.preserves and method.parameter(PromisesK) is None:
+    if "k" in method.claims.preserves and method.parameter(PromisesK) is None:
         return "preserves 'k' is claimed, so PromisesK must mark the parameter that promises it"
-    if isinstance(method, Remover) and method.promises_clusters:
-        return "a remover has no clusters, so the k that it promises is of keys: KeyVariables must mark a parameter"
+    if method.is_remover and method.promises_clusters:
+        return "a method with remove has no clusters: KeyVariables must mark a parameter, whose k it promises"
     return None
 
 
@@ -303,11 +286,3 @@ def _second_reader_error(plugin: object) -> str | None:
         "read_plainly is for formats that Maskwright brings along: leave it out, and let pipelines waive "
         "written-file-not-read-twice"
     )
-
-
-def _constraint_error(kind: ConstraintKind) -> str | None:
-    if not kind.name.isidentifier():
-        return "the name of a kind of constraint must be letters, digits and '_': rules call it as a function"
-    if kind.fewest < 1 or (kind.most is not None and kind.most < kind.fewest):
-        return "fewest must be 1 or more, and most not less than fewest"
-    return None

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from maskwright.foundation.errors import EXIT_BUG, InputError, MaskwrightError
+from maskwright.foundation.no_params import NoParams
 from maskwright.foundation.processes.resources import share_of_each
-from maskwright.plugins.partition import NoParams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -7,22 +7,22 @@ process that runs the step; they return nothing and cannot alter data.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from maskwright.plugins.block import Block
     from maskwright.plugins.engine import Engine
     from maskwright.plugins.measure import Measure
-    from maskwright.plugins.method import Masked
-    from maskwright.plugins.partition import Aggregation, Partition
-    from maskwright.plugins.remover import AnyMethod, Removed
-    from maskwright.plugins.report import Report, ReportSection
-    from maskwright.plugins.rules import ConstraintKind, EditReader, RuleWriter
-    from maskwright.plugins.run_extensions import Action, Command, PlanCheck
+    from maskwright.plugins.method import Masked, Method, Removed
+    from maskwright.plugins.partition import Partition
+    from maskwright.plugins.report import Report
+    from maskwright.plugins.rules import RuleLanguage
     from maskwright.plugins.source import Source
 
 PROJECT = "maskwright"
@@ -38,20 +38,47 @@ Examples
 ...     return []
 """
 
+
+@dataclass(frozen=True)
+class Deferred:
+    """A plugin that is imported when it is first used: what a hook may offer in the place of the record.
+
+    A package with many plugins need not import all of them for a run that uses one. A mistake in a deferred plugin
+    shows when it is used, and in ``maskwright plugins``.
+
+    Attributes
+    ----------
+    name : str
+        That of the record.
+    where : str
+        ``package.module:RECORD``.
+    suffixes : tuple of str
+        Those of the record, of a source or a rule language.
+
+    Examples
+    --------
+    >>> from maskwright import Deferred
+    >>> Deferred("mdav", "maskwright_builtin.partitions.mdav.partition:MDAV").name
+    'mdav'
+    """
+
+    name: str
+    where: str
+    suffixes: tuple[str, ...] = ()
+
+    def record(self) -> Any:
+        """Import the module, and return the record."""
+        module, _, attribute = self.where.partition(":")
+        return getattr(importlib.import_module(module), attribute)
+
+
 HOOKS = {
     "source": "register_sources",
-    "edit_reader": "register_edit_readers",
+    "rule_language": "register_rule_languages",
     "partition": "register_partitions",
     "method": "register_methods",
     "measure": "register_measures",
     "report": "register_reports",
-    "aggregation": "register_aggregations",
-    "constraint": "register_constraints",
-    "rule_writer": "register_rule_writers",
-    "plan_check": "register_plan_checks",
-    "report_section": "register_report_sections",
-    "action": "register_actions",
-    "command": "register_commands",
     "engine": "register_engines",
 }
 """The hook that asks for each kind of plugin."""
@@ -65,60 +92,32 @@ class Hooks:
     """
 
     @hookspec
-    def register_sources(self) -> Sequence[Source]:  # type: ignore[empty-body]
+    def register_sources(self) -> Iterable[Source | Deferred]:  # type: ignore[empty-body]
         """Offer file formats."""
 
     @hookspec
-    def register_edit_readers(self) -> Sequence[EditReader]:  # type: ignore[empty-body]
+    def register_rule_languages(self) -> Iterable[RuleLanguage | Deferred]:  # type: ignore[empty-body]
         """Offer rule languages."""
 
     @hookspec
-    def register_partitions(self) -> Sequence[Partition]:  # type: ignore[empty-body]
+    def register_partitions(self) -> Iterable[Partition | Deferred]:  # type: ignore[empty-body]
         """Offer partitions of records into clusters."""
 
     @hookspec
-    def register_methods(self) -> Sequence[AnyMethod]:  # type: ignore[empty-body]
-        """Offer protection methods and removers."""
+    def register_methods(self) -> Iterable[Method | Deferred]:  # type: ignore[empty-body]
+        """Offer protection methods."""
 
     @hookspec
-    def register_measures(self) -> Sequence[Measure]:  # type: ignore[empty-body]
+    def register_measures(self) -> Iterable[Measure | Deferred]:  # type: ignore[empty-body]
         """Offer loss and risk measures."""
 
     @hookspec
-    def register_reports(self) -> Sequence[Report]:  # type: ignore[empty-body]
+    def register_reports(self) -> Iterable[Report | Deferred]:  # type: ignore[empty-body]
         """Offer reports."""
 
     @hookspec
-    def register_aggregations(self) -> Sequence[Aggregation]:  # type: ignore[empty-body]
-        """Offer ways to make representatives of clusters."""
-
-    @hookspec
-    def register_constraints(self) -> Sequence[ConstraintKind]:  # type: ignore[empty-body]
-        """Offer conditions that rules call by name."""
-
-    @hookspec
-    def register_rule_writers(self) -> Sequence[RuleWriter]:  # type: ignore[empty-body]
-        """Offer languages that rules are written in."""
-
-    @hookspec
-    def register_plan_checks(self) -> Sequence[PlanCheck]:  # type: ignore[empty-body]
-        """Offer checks of what a pipeline is going to do."""
-
-    @hookspec
-    def register_report_sections(self) -> Sequence[ReportSection]:  # type: ignore[empty-body]
-        """Offer sections of the report."""
-
-    @hookspec
-    def register_actions(self) -> Sequence[Action]:  # type: ignore[empty-body]
-        """Offer what can be done once everything is released."""
-
-    @hookspec
-    def register_commands(self) -> Sequence[Command]:  # type: ignore[empty-body]
-        """Offer commands of ``maskwright``."""
-
-    @hookspec
-    def register_engines(self) -> Sequence[Engine]:  # type: ignore[empty-body]
-        """Offer engines that have the tasks of large runs done."""
+    def register_engines(self) -> Iterable[Engine | Deferred]:  # type: ignore[empty-body]
+        """Offer engines, which run the tasks of large runs."""
 
     @hookspec
     def before_step(self, step: int, method: str, block: Block) -> None:

@@ -32,11 +32,8 @@ Preserved = Literal[
 KeptByAggregation = Literal["linear", "order", "product", "range", "domain"]
 """What holds of representatives of clusters when it holds in each record of them."""
 
-CoarserOrEmpty = Literal["detail", "cells"]
-"""What a method may take away while it changes values: categories that are finer, or single cells."""
-
-RecordsOrCells = Literal["records", "cells"]
-"""What a remover takes away."""
+Removal = Literal["detail", "cells", "records"]
+"""What a method may take away: categories that are finer, single cells, or whole records."""
 
 MeasureKind = Literal["loss", "risk", "score"]
 """What a measure speaks of."""
@@ -59,8 +56,7 @@ LEGAL_VALUES: Mapping[str, tuple[str, ...]] = {
         "Others": Others,
         "Preserved": Preserved,
         "KeptByAggregation": KeptByAggregation,
-        "CoarserOrEmpty": CoarserOrEmpty,
-        "RecordsOrCells": RecordsOrCells,
+        "Removal": Removal,
         "MeasureKind": MeasureKind,
         "Direction": Direction,
         "Invariance": Invariance,
@@ -105,11 +101,11 @@ MEANINGS: Mapping[str, Mapping[str, str]] = {
         "range": "values between a smallest and a largest one",
         "domain": "every representative is a value of its cluster",
     },
-    "CoarserOrEmpty": {
+    "Removal": {
         "detail": "coarser categories are published in the place of values",
         "cells": "some cells are left empty",
+        "records": "records are dropped",
     },
-    "RecordsOrCells": {"records": "records are dropped", "cells": "cells are emptied"},
     "MeasureKind": {
         "loss": "how much less the masked file is good for",
         "risk": "how much an intruder may learn from it",

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, Place, Problem, UnpairedRecords
 from maskwright.foundation.nearest_names import unknown_name
+from maskwright.foundation.no_params import NoParams
 from maskwright.foundation.progress import Progress, silent
 from maskwright.plugins.legal_values import frozen_sets
-from maskwright.plugins.partition import NoParams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -276,6 +276,60 @@ class MeasurePart:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MeasureClaims:
+    """What a measure claims, and what a plan has to know of it before there is anything to measure.
+
+    Attributes
+    ----------
+    invariant_to : set of str
+        Claims tested by the kit: ``affine`` (a column multiplied by a positive number and shifted, in
+        both files), ``records`` (permuted in both), ``columns`` (permuted in both).
+    deterministic : bool, default True
+        Whether it leaves `rng` alone.
+    compares_unpaired : bool
+        Whether it can compare files whose records are not paired, with parameters that allow it; such a measure calls
+        `Comparison.require_pairs` where it cannot. Others are never given such files.
+    of_one_file : bool
+        Whether it looks at the masked file only. The framework then computes it on the original too, and reports both.
+    counts_households : bool
+        Whether it counts households (``comparison.households``) instead of records where they are declared; a
+        risk measure that does not is reported with a note.
+    of_levels : bool
+        Whether it measures groups with all their members (``comparison.levels``): it is computed once of data of
+        several levels, and refused on others. `per_record` is of the records of the top level.
+    uses : callable or None
+        ``(params, measurable) -> names`` of the variables that it uses with these parameters; of a risk, those
+        whose values it takes the intruder to know or to seek. None: all of `Measurable.compared`.
+    components : callable or None
+        ``(params) -> [(measure, params), ...]`` of the measures that a score is made of; it leaves out what any of
+        them does.
+    check : callable or None
+        ``(params, measurable) -> [(parameter, what is wrong), ...]``: mistakes that the variables show before there is
+        anything to measure. Names in parameters marked `NamesVariables` have been looked up by then.
+
+    Examples
+    --------
+    >>> from maskwright import MeasureClaims
+    >>> MeasureClaims(invariant_to={"records"}).deterministic
+    True
+    """
+
+    invariant_to: AbstractSet[Invariance] = frozenset()
+    deterministic: bool = True
+    compares_unpaired: bool = False
+    of_one_file: bool = False
+    counts_households: bool = False
+    of_levels: bool = False
+    uses: Callable[[Any, Measurable], Iterable[str]] | None = None
+    components: Callable[[Any], Sequence[tuple[Measure, BaseModel]]] | None = None
+    check: Callable[[Any, Measurable], Iterable[tuple[str, str]]] | None = None
+
+    def __post_init__(self) -> None:
+        """Freeze its set."""
+        frozen_sets(self)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Measure:
     """A loss or risk measure.
 
@@ -292,35 +346,13 @@ class Measure:
     range : tuple of two floats or None
         Smallest and largest possible value; None is unbounded.
     params : type of pydantic.BaseModel
-    invariant_to : set of str
-        Claims tested by the kit: ``affine`` (a column multiplied by a positive number and shifted, in
-        both files), ``records`` (permuted in both), ``columns`` (permuted in both).
-    deterministic : bool
-    compares_unpaired : bool
-        Whether it can compare files whose records are not paired, with parameters that allow it; such a measure calls
-        `Comparison.require_pairs` where it cannot. Others are never given such files.
-    of_one_file : bool
-        Whether it looks at the masked file only. The framework then computes it on the original too, and reports both.
-    counts_households : bool
-        Whether it counts households (``comparison.households``) instead of records where they are declared; a
-        risk measure that does not is reported with a note.
-    of_levels : bool
-        Whether it measures groups with all their members (``comparison.levels``): it is computed once of data of
-        several levels, and refused on others. `per_record` is of the records of the top level.
-    uses : callable or None
-        ``(params, measurable) -> names`` of the variables that it uses with these parameters; of a risk, those
-        whose values it takes the intruder to know or to seek. None: all of `Measurable.compared`.
     parts : callable or None
         ``(params) -> [MeasurePart, ...]``: the parts that a measurement with these parameters has and thresholds can be
         set for. None: for none.
-    components : callable or None
-        ``(params) -> [(measure, params), ...]`` of the measures that a score is made of; it leaves out what any of
-        them does.
-    check : callable or None
-        ``(params, measurable) -> [(parameter, what is wrong), ...]``: mistakes that the variables show before there is
-        anything to measure. Names in parameters marked `NamesVariables` have been looked up by then.
     merging : Merging or None
         How it is computed of a file in parts; None: it needs the whole file in memory.
+    claims : MeasureClaims
+        What it is invariant to, what it can compare, and which variables it uses.
     reference, summary : str
 
     Examples
@@ -343,20 +375,8 @@ class Measure:
     direction: Direction = "lower"
     range: tuple[float | None, float | None] = (0.0, None)
     params: type[BaseModel] = NoParams
-    invariant_to: AbstractSet[Invariance] = frozenset()
-    deterministic: bool = True
-    compares_unpaired: bool = False
-    of_one_file: bool = False
-    counts_households: bool = False
-    of_levels: bool = False
-    uses: Callable[[Any, Measurable], Iterable[str]] | None = None
     parts: Callable[[Any], Iterable[MeasurePart]] | None = None
-    components: Callable[[Any], Sequence[tuple[Measure, BaseModel]]] | None = None
-    check: Callable[[Any, Measurable], Iterable[tuple[str, str]]] | None = None
     merging: Merging | None = None
+    claims: MeasureClaims = MeasureClaims()
     reference: str = ""
     summary: str = ""
-
-    def __post_init__(self) -> None:
-        """Freeze its set."""
-        frozen_sets(self)

@@ -25,7 +25,7 @@ from maskwright.data.written_batch import WrittenBatch
 from maskwright.foundation.errors import DataError, NoRecords, Place, Problem
 from maskwright.foundation.files import note_read
 from maskwright.foundation.progress import silent
-from maskwright.plugins.source import number_notation, written_batches_of
+from maskwright.plugins.source import Format, number_notation, written_batches_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from maskwright.data.declaration import VariableDeclaration
     from maskwright.data.notations import NumberNotation
     from maskwright.foundation.progress import Progress
-    from maskwright.plugins.source import Reading, Source
+    from maskwright.plugins.source import Format, Reading, Source
 
 
 def part_batches(source: Source, params: Any, parts: Parts, part: Part) -> Iterator[WrittenBatch]:
@@ -101,7 +101,7 @@ class PartsReading:
         with self._opening(self._first) as reading:
             if reading is not None:
                 self._note(self._first, reading)
-        if source.write_levels is not None:
+        if source.nested is not None:
             # Where cells are elements, those of a variable may be absent from a whole file.
             self._types = self._all_types()
 
@@ -215,7 +215,7 @@ class PartsReading:
             self._types = {**own, **{key: kind for key, kind in self._hive.items() if key not in own}}
             self._first = part
         inside = {name: kind for name, kind in self._types.items() if name not in self._hive or name in own}
-        refuse_unlike(part, own, self._first, inside, may_lack=self._source.write_levels is not None)
+        refuse_unlike(part, own, self._first, inside, may_lack=self._source.nested is not None)
 
     def _all_types(self) -> dict[str, Any]:
         types: dict[str, Any] = {}
@@ -255,10 +255,7 @@ def parts_source(source: Source, place: str | None = None) -> Source:
 
     `place`: folder, pattern or address; by default what `open` is called with.
     """
-    return replace(
-        source, open=partial(_open, source, place), open_once=None, open_nested=None, reads_folders=True,
-        lost_when_replaced=None,
-    )  # fmt: skip
+    return replace(source, open=partial(_open, source, place), open_once=None, nested=None, format=_of_parts(source))
 
 
 def files_source(source: Source, found: Sequence[FoundPart], schema: Any = None) -> Source:
@@ -268,9 +265,13 @@ def files_source(source: Source, found: Sequence[FoundPart], schema: Any = None)
     that is not what was found.
     """
     return replace(
-        source, open=partial(_open_files, source, tuple(found), schema), open_once=None, open_nested=None,
-        reads_folders=True, lost_when_replaced=None,
+        source, open=partial(_open_files, source, tuple(found), schema), open_once=None, nested=None,
+        format=_of_parts(source),
     )  # fmt: skip
+
+
+def _of_parts(source: Source) -> Format:
+    return replace(source.format, reads_folders=True, lost_when_replaced=None)
 
 
 def _open_files(

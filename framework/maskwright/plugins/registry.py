@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from contextlib import contextmanager
-from dataclasses import replace
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -13,12 +12,11 @@ import pluggy
 
 from maskwright.foundation.errors import PluginError, Problem
 from maskwright.plugins import engines, rule_languages
-from maskwright.plugins.contract import KINDS, Plugin, contract_error, version_error
+from maskwright.plugins.contract import KINDS, contract_error, version_error
 from maskwright.plugins.guarding.call import output_apart
 from maskwright.plugins.guarding.observers import observers_in, refuse_wrappers
 from maskwright.plugins.guarding.origin import BUILT_IN, Origin
-from maskwright.plugins.guarding.wrapping import guarded
-from maskwright.plugins.hooks import HOOKS, PROJECT, Hooks
+from maskwright.plugins.hooks import HOOKS, PROJECT, Deferred, Hooks
 from maskwright.plugins.packages import (
     ENVIRONMENT,
     EVERY,
@@ -28,22 +26,29 @@ from maskwright.plugins.packages import (
     allowed_by_environment,
     allowed_by_pipeline,
     package_name,
-    what_is_missing,
 )
-from maskwright.plugins.registered import KindWithEndings, PluginInfo, Registry, chosen_by_name, conflicts_of, rivals
+from maskwright.plugins.registered import (
+    KindWithEndings,
+    Offer,
+    Offered,
+    PluginInfo,
+    Registry,
+    chosen_by_name,
+    one_line,
+    rivals,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from maskwright.plugins.measure import Measure
+    from maskwright.plugins.method import Method
     from maskwright.plugins.partition import Partition
-    from maskwright.plugins.remover import AnyMethod
-    from maskwright.plugins.rules import EditReader, RuleWriter
+    from maskwright.plugins.rules import RuleLanguage
     from maskwright.plugins.source import Source
 
 
 UNKNOWN_KIND = "plugin"
-OWNING = ("ok", "unavailable")
 
 
 class Named(Protocol):
@@ -122,20 +127,22 @@ def find_source(path_or_name: str | Path) -> Source:
         return registry.sources[path_or_name]
     if isinstance(path_or_name, str) and not Path(path_or_name).suffix:
         raise PluginError(registry.unknown("source", path_or_name, registry.sources))
-    return registry.sources[_by_suffix("source", Path(path_or_name))]
+    return _by_name("source", _by_suffix("source", Path(path_or_name)), registry.sources)
 
 
-def find_edit_reader(path_or_name: str | Path) -> EditReader:
-    """Edit reader of a name (``schematron``) or of a file name (``rules.sch``)."""
-    registry = plugins()
-    if isinstance(path_or_name, str) and path_or_name in registry.edit_readers:
-        return registry.edit_readers[path_or_name]
+def find_rule_language(path_or_name: str | Path) -> RuleLanguage:
+    """Rule language of a name (``schematron``) or of a file name (``rules.sch``) that edits can be read from."""
     if isinstance(path_or_name, str) and not Path(path_or_name).suffix:
-        raise PluginError(registry.unknown("edit_reader", path_or_name, registry.edit_readers))
-    return registry.edit_readers[_by_suffix("edit_reader", Path(path_or_name))]
+        return _by_name("rule_language", path_or_name, readable_languages())
+    return _by_name("rule_language", _by_suffix("rule_language", Path(path_or_name)), readable_languages())
 
 
-def find_method(name: str) -> AnyMethod:
+def readable_languages() -> dict[str, RuleLanguage]:
+    """Rule languages that edits can be read from, by name."""
+    return {name: each for name, each in plugins().rule_languages.items() if each.read is not None}
+
+
+def find_method(name: str) -> Method:
     """Protection method of that name; raises PluginError with the nearest one.
 
     Examples
@@ -159,12 +166,17 @@ def find_partition(name: str) -> Partition:
     return _by_name("partition", name, plugins().partitions)
 
 
-def find_rule_writer(path_or_name: str | Path) -> RuleWriter:
-    """Rule writer of a name (``schematron``) or of a file name (``rules.sch``)."""
-    registry = plugins()
+def find_rule_writer(path_or_name: str | Path) -> RuleLanguage:
+    """Rule language of a name (``schematron``) or of a file name (``rules.sch``) in which edits can be written."""
+    languages = {name: each for name, each in plugins().rule_languages.items() if each.write is not None}
     if isinstance(path_or_name, str) and not Path(path_or_name).suffix:
-        return _by_name("rule_writer", path_or_name, registry.rule_writers)
-    return registry.rule_writers[_by_suffix("rule_writer", Path(path_or_name))]
+        return _by_name("rule_language", path_or_name, languages)
+    file = Path(path_or_name).name.lower()
+    for each in languages.values():
+        if file.endswith(each.written_suffixes):
+            return each
+    endings = sorted({suffix for each in languages.values() for suffix in each.written_suffixes})
+    raise PluginError(f"no rule language is known for {file!r}; endings that are: {', '.join(endings)}")
 
 
 def find_measure(name: str) -> Measure:
@@ -199,7 +211,7 @@ def _by_suffix(kind: KindWithEndings, path: Path) -> str:
         return claims[0].plugin
     if path.is_fifo():
         # `--edits <(...)`: rules one writes in a shell are YAML; data are read more than once, which a pipe cannot be.
-        if kind == "edit_reader":
+        if kind == "rule_language":
             return "yaml"
         hint = "Write the data to a file whose ending tells the format, and name that."
         raise PluginError(Problem(f"{path} is a pipe, and data are read from files, more than once", hint=hint))
@@ -214,23 +226,16 @@ class _Collection:
 
     def __init__(self) -> None:
         self.manager = _manager()
-        self.offered: dict[str, dict[str, Plugin]] = {kind: {} for kind in KINDS}
-        self.infos: list[PluginInfo] = []
+        self.offers: dict[str, dict[str, Offer]] = {kind: {} for kind in KINDS}
+        self.refused: list[PluginInfo] = []
         self.absent: list[AbsentPackage] = []
         self.origins: dict[str, tuple[str, str]] = {}
 
     def registry(self) -> Registry:
-        offered: dict[str, Any] = {
-            f"{kind}s": {name: self.offered[kind][name] for name in sorted(self.offered[kind])} for kind in KINDS
-        }
+        offered: dict[str, Any] = {f"{kind}s": Offered(offers.values()) for kind, offers in self.offers.items()}
         return Registry(
             **offered,
-            infos=tuple(
-                sorted(
-                    (self.with_conflict(info) for info in self.infos),
-                    key=lambda info: (info.kind, info.name, info.distribution, info.status),
-                )
-            ),
+            refused=tuple(self.refused),
             absent=tuple(self.absent),
             observers=observers_in(self.manager.hook, self.origins),
         )
@@ -243,7 +248,7 @@ class _Collection:
                 module = entry_point.load()
             if (wrong := version_error(module, distribution, version)) is not None:
                 # Once, however many entry points it has.
-                if not any((each.distribution, each.error) == (distribution, wrong) for each in self.infos):
+                if not any((each.distribution, each.error) == (distribution, wrong) for each in self.refused):
                     self.broken(entry_point.name, UNKNOWN_KIND, distribution, version, wrong)
                 self.missing(entry_point, wrong)
                 return
@@ -254,8 +259,8 @@ class _Collection:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - a plugin may fail in any way
-            self.broken(entry_point.name, UNKNOWN_KIND, distribution, version, _one_line(error))
-            self.missing(entry_point, _one_line(error))
+            self.broken(entry_point.name, UNKNOWN_KIND, distribution, version, one_line(error))
+            self.missing(entry_point, one_line(error))
             return
         for kind, why in self.add_offers(module, distribution, version, entry_point.name):
             self.missing(entry_point, f"{HOOKS[kind]}: {why}")
@@ -273,52 +278,36 @@ class _Collection:
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # noqa: BLE001 - a plugin may fail in any way
-                self.broken(name, kind, distribution, version, f"{hook}: {_one_line(error)}")
-                failed.append((kind, _one_line(error)))
+                self.broken(name, kind, distribution, version, f"{hook}: {one_line(error)}")
+                failed.append((kind, one_line(error)))
                 continue
             for plugin in offered:
                 self.add(kind, plugin, distribution, version, name)
         return failed
 
     def add(self, kind: str, plugin: Any, distribution: str, version: str, entry_point: str = "") -> None:
-        name = getattr(plugin, "name", None)
+        name: object = getattr(plugin, "name", None)
         shown = name if isinstance(name, str) and name else entry_point
-        wrong = contract_error(kind, plugin)
+        wrong = None if isinstance(plugin, Deferred) else contract_error(kind, plugin)
         # A name stays its owner's where a library is missing: else what it means would depend on what is installed.
-        taken = (each for each in self.infos if (each.kind, each.name) == (kind, name) and each.status in OWNING)
-        if wrong is None and (first := next(taken, None)) is not None:
+        if wrong is None and (first := self.offers[kind].get(shown)) is not None:
             owner = "built in" if first.distribution == BUILT_IN else f"offered by {first.distribution}"
-            wrong = f"the {kind.replace('_', ' ')} {name!r} is already {owner}; choose another name"
+            wrong = f"the {kind.replace('_', ' ')} {shown!r} is already {owner}; choose another name"
         if wrong is not None:
             self.broken(shown, kind, distribution, version, wrong)
             return
-        if (missing := what_is_missing(plugin)) is not None:
-            self.infos.append(PluginInfo(plugin.name, kind, distribution, version, "unavailable", missing))
-            return
-        self.offered[kind][plugin.name] = guarded(plugin, kind, distribution, version)
-        self.infos.append(PluginInfo(plugin.name, kind, distribution, version))
+        self.offers[kind][shown] = Offer(kind, plugin, distribution, version)
 
     def leave_out(self, entry_point: EntryPoint, why: str) -> None:
         distribution, version = _origin(entry_point)
-        self.infos.append(PluginInfo(entry_point.name, UNKNOWN_KIND, distribution, version, "not allowed", why))
+        self.refused.append(PluginInfo(entry_point.name, UNKNOWN_KIND, distribution, version, "not allowed", why))
         self.missing(entry_point, why)
 
     def missing(self, entry_point: EntryPoint, why: str) -> None:
         self.absent.append(AbsentPackage(*_origin(entry_point), entry_point.name, entry_point.value, why))
 
-    def with_conflict(self, info: PluginInfo) -> PluginInfo:
-        if info.kind not in ("source", "edit_reader", "rule_writer") or info.status != "ok":
-            return info
-        packages = {
-            each.name: each.distribution for each in self.infos if (each.kind, each.status) == (info.kind, "ok")
-        }
-        offered: list[Any] = list(self.offered[info.kind].values())
-        plugin: Any = self.offered[info.kind][info.name]
-        found = conflicts_of(plugin, offered, packages, BUILT_IN, info.kind)
-        return replace(info, conflict="; ".join(found) or None)
-
     def broken(self, name: str, kind: str, distribution: str, version: str, error: str) -> None:
-        self.infos.append(PluginInfo(name, kind, distribution, version, "broken", error))
+        self.refused.append(PluginInfo(name, kind, distribution, version, "broken", error))
 
 
 def _manager() -> pluggy.PluginManager:
@@ -356,19 +345,14 @@ def _origin(entry_point: EntryPoint) -> tuple[str, str]:
     return package_name(str(name or "unknown")), str(version or "unknown")
 
 
-def _one_line(error: BaseException) -> str:
-    said = " ".join(str(error).split())
-    text = f"{type(error).__name__}: {said}" if said else type(error).__name__
-    return text if len(text) <= 300 else text[:297] + "..."
-
-
 _NUMBERS = ("numpy", "numba", "scipy", "pyarrow", "pandas", "lxml")
 """What computes, reads and writes for Maskwright."""
 
 
 def needed_packages() -> dict[str, str]:
     """Version by distribution: Maskwright, what computes for it, and all packages whose plugins may be used."""
-    offering = {info.distribution for info in plugins().infos if info.status == "ok"}
+    registry = plugins()
+    offering = {name for kind in KINDS for name in registry.packages(kind).values()}
     found = {}
     for name in (BUILT_IN, *_NUMBERS, *sorted(offering - {BUILT_IN})):
         try:

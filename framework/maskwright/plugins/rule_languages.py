@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.plugins.hooks import hookimpl
-from maskwright.plugins.rules import EditReader, RulesFor, RuleWriter
+from maskwright.plugins.rules import RuleLanguage, RulesFor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,59 +18,44 @@ if TYPE_CHECKING:
     from maskwright.edits.languages.conversion.convert import Target
     from maskwright.edits.languages.conversion.converted import Converted
 
-CONTRACT = 1
+CONTRACT = 2
 
 
 @hookimpl
-def register_edit_readers() -> Sequence[EditReader]:
+def register_rule_languages() -> Sequence[RuleLanguage]:
     """Offer the built-in rule languages."""
     return (
-        EditReader(
+        RuleLanguage(
             name="schematron",
-            suffixes=(".sch",),
             read=_read_schematron,
-            summary="ISO Schematron: each assert or report is an edit.",
+            write=partial(_written, "schematron"),
+            suffixes=(".sch",),
+            written_suffixes=(".sch",),
             params=SchematronOptions,
             read_leveled=_read_schematron_of_levels,
+            summary="ISO Schematron: each assert or report is an edit; each edit is written as an assert in XPath 1.0.",
         ),
-        EditReader(
+        RuleLanguage(
             name="yaml",
-            suffixes=(".yaml", ".yml"),
             read=_read_edits_yaml,
+            write=partial(_written, "yaml"),
+            suffixes=(".yaml", ".yml"),
+            written_suffixes=(".yaml", ".yml"),
             summary="Rules as text, one to a line of a YAML list.",
         ),
-        EditReader(
+        RuleLanguage(
             name="validate",
-            suffixes=(),
             read=_read_validate,
-            summary="Rules of the R package validate, in YAML or as R text.",
+            write=partial(_written, "validate"),
+            summary="Rules of the R package validate, in YAML or as R text; written in YAML.",
         ),
-        EditReader(
+        RuleLanguage(
             name="banff",
-            suffixes=(".banff",),
             read=_read_banff,
+            suffixes=(".banff",),
             summary="Linear edits as Banff has them: x1 + x2 = x3; or a table.",
         ),
     )
-
-
-@hookimpl
-def register_rule_writers() -> Sequence[RuleWriter]:
-    """Offer the built-in languages that rules are written in."""
-    return (
-        RuleWriter(
-            name="schematron", write=partial(_written, "schematron"), suffixes=(".sch",),
-            summary="ISO Schematron: a pattern with one assert for each edit, in XPath 1.0.",
-        ),
-        RuleWriter(
-            name="yaml", write=partial(_written, "yaml"), suffixes=(".yaml", ".yml"),
-            summary="Rules as text, in a YAML list.",
-        ),
-        RuleWriter(
-            name="validate", write=partial(_written, "validate"),
-            summary="Rules of the R package validate, in YAML.",
-        ),
-    )  # fmt: skip
 
 
 # A language is imported when a file of it is read: whoever lists plugins reads none.

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from maskwright.data.written_batch import WrittenBatch
 from maskwright.foundation.errors import InputError
+from maskwright.foundation.no_params import NoParams
 from maskwright.foundation.progress import silent
 from maskwright.plugins.legal_values import frozen_sets
-from maskwright.plugins.partition import NoParams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -53,9 +53,165 @@ class Reading(Protocol):
         ...
 
 
+class NestedReading(Protocol):
+    """A file with records inside records, opened for reading."""
+
+    @property
+    def elements(self) -> NestedElements | None:
+        """Names of its elements; None: no record has records in it."""
+        ...
+
+    def documents(self, at_once: int | None = ...) -> Iterator[NestedDocument]:
+        """Yield the file in documents of so many records of the upper level; None: of all."""
+        ...
+
+
+@dataclass(frozen=True)
+class FormatFacts:
+    """What a file of a format holds, in a few words each; "" where it holds nothing of the kind.
+
+    Attributes
+    ----------
+    types : str
+        Of cells.
+    labels : str
+        What variables and their codes mean.
+    missing_codes : str
+        Missing codes, and what they mean.
+    dates : str
+    precision : str
+        Of numbers.
+    texts : str
+        How long they may be.
+    names : str
+        Which variables may have.
+    file_itself : str
+        What a file says of itself and not of a variable, and what becomes of it.
+    order : str
+        Of the records.
+
+    Examples
+    --------
+    >>> from maskwright import FormatFacts
+    >>> FormatFacts(types="texts", dates="ISO texts").told()["labels"]
+    'none'
+    """
+
+    types: str = ""
+    labels: str = ""
+    missing_codes: str = ""
+    dates: str = ""
+    precision: str = ""
+    texts: str = ""
+    names: str = ""
+    file_itself: str = ""
+    order: str = "kept"
+
+    def told(self) -> dict[str, str]:
+        """What is said of each, by its name in words."""
+        return {each.name.replace("_", " "): getattr(self, each.name) or "none" for each in fields(self)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """What files of a format can hold, and what has to be heeded when one is written.
+
+    Attributes
+    ----------
+    is_opened_in_spreadsheets : bool
+        Whether people open such files in a spreadsheet, which runs texts that begin like formulas: they are counted.
+    reads_folders : bool
+        Whether `open` also takes a folder, whose files are one data file together. What is written is one file.
+    has_letter_codes : bool
+        Whether a typed format has missing values among numbers that are none, as Stata's ``.a``: a column with such a
+        code is then given to `write` as texts.
+    not_written : str or None
+        Of a format that is only read: what to write in its place. A pipeline that would write it is refused.
+    missing_codes : callable or None
+        ``variable -> {code: code}``, of a format whose files say themselves which cells mean "no value": each declared
+        code of such a variable that can be held as missing, and what it is called there (``.a`` for ``-9`` in Stata).
+        None: a cell with such a code is a value like any other to those who read the file.
+    labels_codes : bool
+        Whether files of the format say what codes mean (of variables of numbers, at least): labels that are known of
+        codes in the released file have then to be there when it is read back.
+    holds : FormatFacts or None
+        What files of the format hold and what they cannot, for ``maskwright explain formats``.
+    refuse_unwritable : callable or None
+        ``(path, variables, layout) -> None``: raises `DataError` where `write` would, as far as the names and labels of
+        variables and the layout of the original tell; asked before anything is masked.
+    lost_when_replaced : callable or None
+        ``path -> str or None``: what else than one table is in a file that a release would replace, in a few words.
+    loses : set of {"blanks_at_end", "blanks_at_ends", "zeros_of_times"}
+        What of texts files of the format cannot hold: nothing else may differ when a written file is read back.
+    params_of_written : callable or None
+        ``params -> params``: options for a file that `write` has just written, where less has to be asked of it than
+        of a file of which nothing is known.
+
+    Examples
+    --------
+    >>> from maskwright import Format
+    >>> Format(loses={"blanks_at_end"}).reads_folders
+    False
+    """
+
+    is_opened_in_spreadsheets: bool = False
+    reads_folders: bool = False
+    has_letter_codes: bool = False
+    not_written: str | None = None
+    missing_codes: Callable[[Variable], Mapping[str, str]] | None = None
+    labels_codes: bool = False
+    holds: FormatFacts | None = None
+    refuse_unwritable: Callable[[Path, tuple[Variable, ...], Layout], None] | None = None
+    lost_when_replaced: Callable[[Path], str | None] | None = None
+    loses: AbstractSet[Unheld] = frozenset()
+    params_of_written: Callable[[Any], BaseModel] | None = None
+
+    def __post_init__(self) -> None:
+        """Freeze its set."""
+        frozen_sets(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NestedFormat:
+    """How a format reads and writes records inside each other.
+
+    The options of such a source for reading are `members` and `group`, which leave one level of the file.
+
+    Attributes
+    ----------
+    open : callable
+        ``(path, params, progress) -> NestedReading``: the file in documents of whole records of the upper level.
+    write : callable
+        ``(path, tables, variables, groups, layouts) -> None``: as `Source.write`, with a table, variables and a layout
+        of each level by its name, the upper level first; `groups` is an array of the position of each lower record's
+        group in the upper level, ascending.
+
+    Examples
+    --------
+    >>> from maskwright import NestedFormat
+    >>> nested = NestedFormat(
+    ...     open=lambda path, params, progress: None, write=lambda path, tables, variables, groups, layouts: None
+    ... )
+    >>> nested.write("file", {}, {}, [], {}) is None
+    True
+    """
+
+    open: Callable[[Path, Any, Progress], NestedReading]
+    write: Callable[
+        [
+            Path,
+            Mapping[str, Iterable[Any]],
+            Mapping[str, tuple[Variable, ...]],
+            NDArray[np.int64],
+            Mapping[str, Layout],
+        ],
+        None,
+    ]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A file format.
+    """A file format, or whatever else records are read from.
 
     Attributes
     ----------
@@ -74,55 +230,23 @@ class Source:
         The options of the pipeline's ``data:`` section that concern this format.
     writes_text : bool
         Whether `write` wants string columns (canonical number text) rather than typed ones.
-    summary : str
     open_once : callable or None
         As `open`, for those who read the records once and can start over: records may be handed on before the rest of
         the file has been looked at, and `ReadAgain` is raised where it turns out that `open` was needed.
-    params_of_written : callable or None
-        ``params -> params``: options for a file that `write` has just written, where less has to be asked of it than
-        of a file of which nothing is known.
-    is_opened_in_spreadsheets : bool
-        Whether people open such files in a spreadsheet, which runs texts that begin like formulas: they are counted.
+    content : callable or None
+        ``(path, params) -> Iterator of bytes``, of a source that is no file, such as a table of a server: all that its
+        records are, so that it can be told whether they are still the same. `path` is then what ``source:`` names.
     read_plainly : callable or None
         Of formats that Maskwright brings along only, for the second evaluation; of a package's own source it is
         refused, since a second reader by the same hand is no second opinion. ``(path, details, names) -> Iterator``:
         the file that `write` has written, read by other means than `open` does. `details` is ``layout.details``,
         `names` the columns in order; a block is a list of rows, a row a list of the texts of its cells in that order
         (None: no cell).
-    reads_folders : bool
-        Whether `open` also takes a folder, whose files are one data file together. What is written is one file.
-    has_letter_codes : bool
-        Whether a typed format has missing values among numbers that are none, as Stata's ``.a``: a column with such a
-        code is then given to `write` as texts.
-    not_written : str or None
-        Of a format that is only read: what to write in its place. A pipeline that would write it is refused.
-    content : callable or None
-        ``(path, params) -> Iterator of bytes``, of a source that is no file, such as a table of a server: all that its
-        records are, so that it can be told whether they are still the same. `path` is then what ``source:`` names.
-    missing_codes : callable or None
-        ``variable -> {code: code}``, of a format whose files say themselves which cells mean "no value": each declared
-        code of such a variable that can be held as missing, and what it is called there (``.a`` for ``-9`` in Stata).
-        None: a cell with such a code is a value like any other to those who read the file.
-    labels_codes : bool
-        Whether files of the format say what codes mean (of variables of numbers, at least): labels that are known of
-        codes in the released file have then to be there when it is read back.
-    holds : FormatFacts or None
-        What files of the format hold and what they cannot, for ``maskwright explain formats``.
-    refuse_unwritable : callable or None
-        ``(path, variables, layout) -> None``: raises `DataError` where `write` would, as far as the names and labels of
-        variables and the layout of the original tell; asked before anything is masked.
-    lost_when_replaced : callable or None
-        ``path -> str or None``: what else than one table is in a file that a release would replace, in a few words.
-    loses : set of {"blanks_at_end", "blanks_at_ends", "zeros_of_times"}
-        What of texts files of the format cannot hold: nothing else may differ when a written file is read back.
-    write_levels : callable or None
-        ``(path, tables, variables, groups, layouts) -> None``, of a format that can hold records inside each other:
-        as `write`, with a table, variables and a layout of each level by its name, the upper level first; `groups` is
-        an array of the position of each lower record's group in the upper level, ascending. Its options for reading
-        are `members` and `group`, which leave one level of the file.
-    open_nested : callable or None
-        ``(path, params, progress) -> NestedReading``, of such a format: the file in documents of whole records of the
-        upper level.
+    format : Format
+        What files of the format can hold.
+    nested : NestedFormat or None
+        Of a format that can hold records inside each other.
+    summary : str
 
     Examples
     --------
@@ -139,41 +263,14 @@ class Source:
     write: Callable[[Path, Iterable[Any], tuple[Variable, ...], Layout], None]
     params: type[BaseModel] = NoParams
     writes_text: bool = True
-    summary: str = ""
     open_once: Callable[[Path, Any, Progress], Reading] | None = None
-    params_of_written: Callable[[Any], BaseModel] | None = None
-    is_opened_in_spreadsheets: bool = False
+    content: Callable[[Path, Any], Iterator[bytes]] | None = None
     read_plainly: (
         Callable[[Path, Mapping[str, Any], Sequence[str]], Iterator[Sequence[Sequence[str | None]]]] | None
     ) = None
-    reads_folders: bool = False
-    has_letter_codes: bool = False
-    not_written: str | None = None
-    content: Callable[[Path, Any], Iterator[bytes]] | None = None
-    missing_codes: Callable[[Variable], Mapping[str, str]] | None = None
-    labels_codes: bool = False
-    holds: FormatFacts | None = None
-    refuse_unwritable: Callable[[Path, tuple[Variable, ...], Layout], None] | None = None
-    lost_when_replaced: Callable[[Path], str | None] | None = None
-    loses: AbstractSet[Unheld] = frozenset()
-    write_levels: (
-        Callable[
-            [
-                Path,
-                Mapping[str, Iterable[Any]],
-                Mapping[str, tuple[Variable, ...]],
-                NDArray[np.int64],
-                Mapping[str, Layout],
-            ],
-            None,
-        ]
-        | None
-    ) = None
-    open_nested: Callable[[Path, Any, Progress], NestedReading] | None = None
-
-    def __post_init__(self) -> None:
-        """Freeze its set."""
-        frozen_sets(self)
+    format: Format = Format()
+    nested: NestedFormat | None = None
+    summary: str = ""
 
 
 @contextmanager
@@ -231,62 +328,3 @@ def column_names(source: Source, path: Path, params: Any) -> tuple[str, ...] | N
     except (InputError, OSError):
         return None
     return None if first is None else tuple(first.schema.names)
-
-
-@dataclass(frozen=True)
-class FormatFacts:
-    """What a file of a format holds, in a few words each; "" where it holds nothing of the kind.
-
-    Attributes
-    ----------
-    types : str
-        Of cells.
-    labels : str
-        What variables and their codes mean.
-    missing_codes : str
-        Missing codes, and what they mean.
-    dates : str
-    precision : str
-        Of numbers.
-    texts : str
-        How long they may be.
-    names : str
-        Which variables may have.
-    file_itself : str
-        What a file says of itself and not of a variable, and what becomes of it.
-    order : str
-        Of the records.
-
-    Examples
-    --------
-    >>> from maskwright import FormatFacts
-    >>> FormatFacts(types="texts", dates="ISO texts").told()["labels"]
-    'none'
-    """
-
-    types: str = ""
-    labels: str = ""
-    missing_codes: str = ""
-    dates: str = ""
-    precision: str = ""
-    texts: str = ""
-    names: str = ""
-    file_itself: str = ""
-    order: str = "kept"
-
-    def told(self) -> dict[str, str]:
-        """What is said of each, by its name in words."""
-        return {each.name.replace("_", " "): getattr(self, each.name) or "none" for each in fields(self)}
-
-
-class NestedReading(Protocol):
-    """A file with records inside records, opened for reading."""
-
-    @property
-    def elements(self) -> NestedElements | None:
-        """Names of its elements; None: no record has records in it."""
-        ...
-
-    def documents(self, at_once: int | None = ...) -> Iterator[NestedDocument]:
-        """Yield the file in documents of so many records of the upper level; None: of all."""
-        ...

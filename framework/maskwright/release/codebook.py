@@ -224,7 +224,7 @@ def treatment(
         f"computed from masked values (step {number})" if number in computed else _named(number, step)
         for number, step in shaping
     ]
-    suppressing = [_named(number, step) for number, step in steps if "cells" in step.method.removes]
+    suppressing = [_named(number, step) for number, step in steps if "cells" in step.method.claims.removes]
     if suppressing:
         said.append(f"{_cells(emptied)} emptied by {' and '.join(suppressing)}")
     elif emptied:
@@ -232,7 +232,7 @@ def treatment(
     if reweighted:
         said.append("divided by the share of the records that was drawn")
     altered = bool(shaping or emptied or reweighted)
-    leaving = [_named(number, step) for number, step in steps if "records" in step.method.removes]
+    leaving = [_named(number, step) for number, step in steps if "records" in step.method.claims.removes]
     if not said and leaving:
         said.append(f"unchanged in the records that {' and '.join(leaving)} leaves")
     return Treatment("; ".join(said), altered) if said else UNCHANGED

@@ -63,12 +63,12 @@ def write_nested(
 
     `groups`: position of the group of each record of the lower level; ascending; shape (n,).
     """
-    assert source.write_levels is not None
+    assert source.nested is not None
     published = {
         name: _published(data, source, None if originals is None else originals[name], canonical=canonical)
         for name, data in levels.items()
     }
-    source.write_levels(
+    source.nested.write(
         path,
         {name: batches for name, (batches, _, _) in published.items()},
         {name: data.variables for name, data in levels.items()},
@@ -91,7 +91,7 @@ def _published(
     if canonical and untouched is not None:
         untouched = {name: cells for name, cells in untouched.items() if not data[name].variable.is_numeric}
     batches = published_batches(
-        data, source.writes_text, untouched=untouched, canonical=canonical, letter_codes=source.has_letter_codes
+        data, source.writes_text, untouched=untouched, canonical=canonical, letter_codes=source.format.has_letter_codes
     )
     gone = {} if original is None or untouched is None else missing_as_written(original, data, untouched)
     layout = replace(data.layout, as_written=frozenset(untouched or ()), missing_as_written=gone)
@@ -118,7 +118,7 @@ def written_data(path: Path, source: Source, params: BaseModel, variables: Seque
         )
         for variable in variables
     }
-    known = params if source.params_of_written is None else source.params_of_written(params)
+    known = params if source.format.params_of_written is None else source.format.params_of_written(params)
     return DataSource(path, source, known, declared)
 
 
@@ -147,7 +147,7 @@ def data_facts(data: DataSource, layout: Layout | None = None) -> FileFacts:
     if layout is not None and "parts" in layout.details:
         return _facts_of_parts(layout.details["parts"])
     place = address_of(str(data.path))
-    if data.source.content is None and data.source.reads_folders and is_several(place):
+    if data.source.content is None and data.source.format.reads_folders and is_several(place):
         return _facts_of_parts(find_parts(place))
     if data.source.content is None:
         return file_facts(data.path)

@@ -34,12 +34,12 @@ MOST_SHOWN = 20
 
 def in_codes_of(data: Dataset, source: Source) -> tuple[Dataset, Renamed]:
     """Dataset whose missing codes are those of the format that it is to be written in, and what became of which."""
-    if source.missing_codes is None or source.name == data.layout.format:
+    if source.format.missing_codes is None or source.name == data.layout.format:
         return data, {}
     changed: dict[str, Column] = {}
     renamed: dict[str, dict[str, str]] = {}
     for column in data:
-        held = source.missing_codes(column.variable)
+        held = source.format.missing_codes(column.variable)
         new = {old: code for old, code in held.items() if old != code}
         if new:
             renamed[column.name] = new
@@ -96,7 +96,7 @@ def missing_code_notices(data: Dataset, source: Source, *, has_codebook: bool = 
     letters, values, nothing = [], [], []
     for column in data:
         variable = column.variable
-        held = {} if source.missing_codes is None else source.missing_codes(variable)
+        held = {} if source.format.missing_codes is None else source.format.missing_codes(variable)
         meanings = dict(variable.empty_meanings)
         found = [(code, meanings[code], count) for code, count in code_counts(column) if count and code.strip()]
         letters += [
@@ -143,7 +143,7 @@ def _listed(said: Sequence[str]) -> str:
 
 def label_notices(data: Dataset, source: Source, *, has_codebook: bool = False) -> Iterator[str]:
     """A sentence about labels for which another format than that of the original has no place."""
-    if source.name == data.layout.format or has_codebook or source.holds is None or source.holds.labels:
+    if source.name == data.layout.format or has_codebook or source.format.holds is None or source.format.holds.labels:
         return
     of_variables = sum(each.label is not None for each in data.variables)
     of_values = sum(bool(each.labels) for each in data.variables)

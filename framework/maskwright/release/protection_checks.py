@@ -132,7 +132,7 @@ def _may_stay(seen: UnchangedCells, steps: Sequence[Step]) -> bool:
     """Whether the methods are expected to leave most values of a variable as they are."""
     may_be_code = seen.values <= FEW_VALUES and seen.variable.inferred_role
     promised = any(step.promised is not None for step in steps)
-    return (promised and not may_be_code) or all(step.method.changes_few for step in steps)
+    return (promised and not may_be_code) or all(step.method.claims.changes_few for step in steps)
 
 
 _HINT = "nothing was published; this is a mistake in Maskwright: please report it with the pipeline, without data"

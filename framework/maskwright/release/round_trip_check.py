@@ -68,13 +68,13 @@ def _differs_from_variable(column: Column, said: VariableDeclaration, source: So
     variable = column.variable
     wanted = {canonical_text(code): _plain(text) for code, text in (*variable.labels, *variable.empty_meanings) if text}
     told = _meanings(said)
-    holds_labels = source.holds is not None and bool(source.holds.labels)
-    held = {} if source.missing_codes is None else source.missing_codes(variable)
+    holds_labels = source.format.holds is not None and bool(source.format.holds.labels)
+    held = {} if source.format.missing_codes is None else source.format.missing_codes(variable)
     codes = {canonical_text(code) for code in held.values()}
     return {
         "label": _plain(said.label) != _plain(variable.label) and (holds_labels or bool(said.label)),
         "labels of codes": any(wanted.get(code) != meaning for code, meaning in told.items())
-        or (source.labels_codes and not _standing_categories(column) & wanted.keys() <= told.keys()),
+        or (source.format.labels_codes and not _standing_categories(column) & wanted.keys() <= told.keys()),
         "missing codes": not codes & _standing_codes(column) <= {canonical_text(code) for code, _ in said.missing},
     }
 
@@ -135,7 +135,7 @@ def refuse_difference(meant: Dataset, found: Dataset, source: Source, held: Mapp
     different = [
         _difference(
             meant[name], found[name], (held or {}).get(name),
-            frozenset() if same_format else _lost_codes(meant[name], source), source.loses,
+            frozenset() if same_format else _lost_codes(meant[name], source), source.format.loses,
         )
         for name in told
     ]  # fmt: skip
@@ -301,7 +301,7 @@ def _lost_codes(column: Column, source: Source) -> frozenset[str]:
     """Codes that a format of types cannot hold in this column, in whose place it has empty cells."""
     if source.writes_text:
         return frozenset()
-    held = {} if source.missing_codes is None else source.missing_codes(column.variable)
+    held = {} if source.format.missing_codes is None else source.format.missing_codes(column.variable)
     known = {*held, *held.values()}
     texts = {*(() if column.blank is None else column.blank.texts), column.variable.suppressed_as or ""}
     return frozenset(each for each in texts if each not in known and not keeps_code(column.variable, each))

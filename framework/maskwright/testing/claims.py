@@ -11,8 +11,7 @@ from pydantic import BaseModel
 
 from maskwright.foundation.errors import PluginError, PluginFailed
 from maskwright.masking.protecting.method_contract import checked_masked, checked_removed
-from maskwright.plugins.method import Masked
-from maskwright.plugins.remover import AnyMethod, Removed, Remover
+from maskwright.plugins.method import Masked, Method, Removed
 from maskwright.testing.checks import generator, require
 from maskwright.testing.sample_data import block_of, numbers, with_companions, with_holes
 
@@ -27,21 +26,22 @@ RELATIVE = 1e-9
 
 _DOMAIN_TYPES: tuple[VariableType, ...] = ("ordinal", "integer", "continuous", "nominal")
 
-ParamsOf = Callable[[AnyMethod, Any], BaseModel]
+ParamsOf = Callable[[Method, Any], BaseModel]
 """``(method, given) -> params``: parameters of a method from those a person gave for the kit."""
 
-Claim = Callable[[AnyMethod, ParamsOf, Any], None]
+Claim = Callable[[Method, ParamsOf, Any], None]
 """``(method, params_of, given) -> None``: raises AssertionError where what the method claims is not true."""
 
 
-def returned(method: AnyMethod, params: BaseModel, block: Block, rng: np.random.Generator) -> Masked | Removed:
+def returned(method: Method, params: BaseModel, block: Block, rng: np.random.Generator) -> Masked | Removed:
     """What a method or a remover returns, held to what the engine demands of it."""
     seen = with_companions(block, method.companion_variables(params))
     try:
-        if isinstance(method, Remover):
+        if method.remove is not None:
             removed = method.remove(seen, params, rng)
             checked_removed(method, seen, removed)
             return removed
+        assert method.protect is not None
         masked = method.protect(seen, params, rng)
         checked_masked(method.with_params(params), params, seen, masked)
     except (PluginError, PluginFailed) as error:
@@ -49,24 +49,24 @@ def returned(method: AnyMethod, params: BaseModel, block: Block, rng: np.random.
     return masked
 
 
-def protected(method: AnyMethod, params: BaseModel, block: Block, rng: np.random.Generator) -> Masked:
+def protected(method: Method, params: BaseModel, block: Block, rng: np.random.Generator) -> Masked:
     """What a method makes of a block, or what a remover leaves of it."""
     found = returned(method, params, block, rng)
     return Masked(*found.left(block)) if isinstance(found, Removed) else found
 
 
-def _masked(method: AnyMethod, params_of: ParamsOf, given: Any, block: Block) -> NDArray[np.float64]:
+def _masked(method: Method, params_of: ParamsOf, given: Any, block: Block) -> NDArray[np.float64]:
     params = params_of(method, given)
     values = protected(method, params, block, generator()).values
     require(np.isfinite(values).all(), "values must be finite where nothing is missing")
     return values
 
 
-def _several_variables(method: AnyMethod, claim: str) -> None:
+def _several_variables(method: Method, claim: str) -> None:
     require(method.scope != "variable", f"a method that sees one variable at a time cannot claim {claim!r}")
 
 
-def linear(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
+def linear(method: Method, params_of: ParamsOf, given: Any) -> None:
     """Require that a sum that holds in every record holds in every masked record."""
     _several_variables(method, "linear")
     parts = numbers(60, 2)
@@ -76,7 +76,7 @@ def linear(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
     require(gap.max() <= RELATIVE * np.abs(values).max(), "x1 + x2 == x3 holds in the input, not in the output")
 
 
-def product(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
+def product(method: Method, params_of: ParamsOf, given: Any) -> None:
     """Require that a product of positive factors that holds in every record holds in every masked record."""
     _several_variables(method, "product")
     factors = numbers(60, 2)
@@ -87,7 +87,7 @@ def product(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
     require(gap.max() <= RELATIVE, "x1 * x2 == x3 holds in the input, not in the output")
 
 
-def inequality(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
+def inequality(method: Method, params_of: ParamsOf, given: Any) -> None:
     """Require that an inequality that holds in every record holds in every masked record."""
     _several_variables(method, "inequality")
     parts = numbers(60, 2)
@@ -97,7 +97,7 @@ def inequality(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
     require(excess.max() <= RELATIVE * np.abs(values).max(), "x1 <= x2 holds in the input, not in the output")
 
 
-def in_range(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
+def in_range(method: Method, params_of: ParamsOf, given: Any) -> None:
     """Require that masked values stay between the smallest and the largest original value."""
     values = numbers(60, 1 if method.scope == "variable" else 3)
     masked = _masked(method, params_of, given, block_of(values))
@@ -106,14 +106,14 @@ def in_range(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
     require(inside.all(), "masked values leave the range of the original ones")
 
 
-def _domain_type(method: AnyMethod) -> VariableType:
+def _domain_type(method: Method) -> VariableType:
     for variable_type in _DOMAIN_TYPES:
-        if variable_type in method.variable_types:
+        if variable_type in method.claims.variable_types:
             return variable_type
     raise AssertionError("variable_types names no type of variable")
 
 
-def domain(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
+def domain(method: Method, params_of: ParamsOf, given: Any) -> None:
     """Require that every masked value is one that occurs in the original column."""
     variable_type = _domain_type(method)
     values = numbers(60, 1 if method.scope == "variable" else 3, variable_type)
@@ -123,7 +123,7 @@ def domain(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
         require(known.all(), "a masked value occurs nowhere in the original column")
 
 
-def mean(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
+def mean(method: Method, params_of: ParamsOf, given: Any) -> None:
     """Require that means of the masked variables are those of the original ones."""
     values = numbers(60, 1 if method.scope == "variable" else 3)
     masked = _masked(method, params_of, given, block_of(values))
@@ -131,7 +131,7 @@ def mean(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
     require(gap.max() <= RELATIVE, "the means of the masked variables are not those of the original ones")
 
 
-def covariance(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
+def covariance(method: Method, params_of: ParamsOf, given: Any) -> None:
     """Require that covariances of the masked variables are those of the original ones."""
     values = numbers(60, 1 if method.scope == "variable" else 3)
     masked = _masked(method, params_of, given, block_of(values))
@@ -140,7 +140,7 @@ def covariance(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
     require(gap.max() <= 1e3 * RELATIVE, "the covariances of the masked variables are not those of the original ones")
 
 
-def combinations(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
+def combinations(method: Method, params_of: ParamsOf, given: Any) -> None:
     """Require that each masked record has values that one original record had together, cells without one included."""
     _several_variables(method, "combinations")
     variable_type = _domain_type(method)
@@ -155,7 +155,7 @@ def combinations(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
     )
 
 
-def equals(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
+def equals(method: Method, params_of: ParamsOf, given: Any) -> None:
     """Require that records that are equal come out equal."""
     variable_type = _domain_type(method)
     values = np.repeat(numbers(12, 1 if method.scope == "variable" else 3, variable_type), 5, axis=0)
@@ -164,7 +164,7 @@ def equals(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
     require(alike, "records that are equal in the input are not in the output")
 
 
-def households(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
+def households(method: Method, params_of: ParamsOf, given: Any) -> None:
     """Require that what is the same within each household stays so."""
     variable_type = _domain_type(method)
     values = np.repeat(numbers(20, 1 if method.scope == "variable" else 3, variable_type), 3, axis=0)

@@ -134,9 +134,9 @@ def _checks(measure: Measure, given: Params) -> Iterator[tuple[str, Check]]:
     rows = np.arange(0, 60, 2)
     sampled = _Files(usual.original, usual.masked[rows], origin=rows.astype(np.int64), who_masked=rows.astype(np.int64))
     yield "sampled_records", partial(_answers_or_refuses, measure, given, sampled)
-    if measure.of_one_file:
+    if measure.claims.of_one_file:
         yield "of_one_file", partial(_of_one_file, measure, given)
-    if measure.compares_unpaired:
+    if measure.claims.compares_unpaired:
         yield "unpaired_records", partial(_unpaired, measure, given, sampled)
     for name, files in _more_files(usual):
         yield name, partial(_answers_or_refuses, measure, given, files)
@@ -149,9 +149,9 @@ def _checks(measure: Measure, given: Params) -> Iterator[tuple[str, Check]]:
     yield "notes", partial(_notes, measure, given)
     if measure.parts is not None:
         yield "declared_parts", partial(_declared_parts, measure, given)
-    if measure.deterministic:
+    if measure.claims.deterministic:
         yield "deterministic", partial(_deterministic, measure, given)
-    for claim in sorted(measure.invariant_to):
+    for claim in sorted(measure.claims.invariant_to):
         yield f"invariant_to_{claim}", partial(_invariant, measure, given, claim)
 
 
@@ -159,7 +159,7 @@ measure_checks = ChecksOf("measure", _checks)
 
 
 def _compute(measure: Measure, given: Params, files: _Files, seed: int = 20230) -> Measurement:
-    comparison = files.comparison(of_levels=measure.of_levels)
+    comparison = files.comparison(of_levels=measure.claims.of_levels)
     return measure.compute(comparison, params_of(measure, given), generator(seed))
 
 
@@ -216,7 +216,9 @@ def _unpaired(measure: Measure, given: Params, files: _Files) -> None:
     _check_measurement(measure, files, found)
     paired = _compute(measure, given, files).value
     same = math.isclose(found.value, paired, rel_tol=RELATIVE) or (math.isnan(found.value) and math.isnan(paired))
-    require(same or not measure.deterministic, "compares_unpaired is claimed, and pairing records changes the value")
+    require(
+        same or not measure.claims.deterministic, "compares_unpaired is claimed, and pairing records changes the value"
+    )
 
 
 def _of_one_file(measure: Measure, given: Params) -> None:
@@ -248,16 +250,16 @@ def _paired_by_origin(measure: Measure, given: Params) -> None:
     order = np.random.default_rng(6).permutation(len(usual.masked)).astype(np.int64)
     there = _compute(measure, given, usual)
     moved = _compute(measure, given, _Files(usual.original, usual.masked[order], origin=order))
-    if "records" in measure.invariant_to:
+    if "records" in measure.claims.invariant_to:
         same = math.isclose(there.value, moved.value, rel_tol=1e-6, abs_tol=1e-9)
         require(same, "masked records in another order, paired by origin, give another value")
-    if there.per_record is not None and moved.per_record is not None and measure.deterministic:
+    if there.per_record is not None and moved.per_record is not None and measure.claims.deterministic:
         same = np.allclose(there.per_record[order], moved.per_record, rtol=1e-6, atol=1e-9, equal_nan=True)
         require(same, "per_record must follow the order of the masked records")
 
 
 def _input_unmodified(measure: Measure, given: Params) -> None:
-    comparison = _usual().comparison(of_levels=measure.of_levels)
+    comparison = _usual().comparison(of_levels=measure.claims.of_levels)
     before = [column.values.copy() for data in (comparison.original, comparison.masked) for column in data]
     measure.compute(comparison, params_of(measure, given), generator())
     after = [column.values for data in (comparison.original, comparison.masked) for column in data]
@@ -307,7 +309,7 @@ def _declared_parts(measure: Measure, given: Params) -> None:
 
 
 def _deterministic(measure: Measure, given: Params) -> None:
-    params, comparison = params_of(measure, given), _usual().comparison(of_levels=measure.of_levels)
+    params, comparison = params_of(measure, given), _usual().comparison(of_levels=measure.claims.of_levels)
     untouched = leaves_alone(generator(), lambda rng: measure.compute(comparison, params, rng))
     require(untouched, "deterministic is claimed, and compute takes numbers from rng")
 

@@ -15,7 +15,6 @@ from maskwright.foundation.errors import InputError, MaskwrightError, PluginFail
 from maskwright.plugins.guarding.wrapping import guarded
 from maskwright.plugins.method import Masked
 from maskwright.plugins.parameter_markers import PromisesK
-from maskwright.plugins.remover import AnyMethod, Removed, Remover
 from maskwright.testing.checks import (
     Check,
     ChecksOf,
@@ -45,13 +44,13 @@ if TYPE_CHECKING:
 
     from maskwright.data.variable import VariableType
     from maskwright.plugins.block import Block
-    from maskwright.plugins.method import Masked
+    from maskwright.plugins.method import Masked, Method, Removed
 
 _Numbers = Callable[..., "NDArray[np.float64]"]
 """``(p, kind, seed=1) -> values``, shape (60, p)."""
 
 
-def _checks(method: AnyMethod, given: Params) -> Iterator[tuple[str, Check]]:
+def _checks(method: Method, given: Params) -> Iterator[tuple[str, Check]]:
     usual_numbers = _repeated_numbers if method.has_keys else partial(numbers, 60)
     yield "parameters", partial(params_of, method, given)
     yield "documented", partial(check_documented, method)
@@ -62,10 +61,10 @@ def _checks(method: AnyMethod, given: Params) -> Iterator[tuple[str, Check]]:
         partial(check_picklable, method, _function(method)),
     )
     p = 1 if method.scope == "variable" else 3
-    accepted: list[VariableType] = [each for each in TYPES if each in method.variable_types]
+    accepted: list[VariableType] = [each for each in TYPES if each in method.claims.variable_types]
     for name in accepted:
         yield f"shapes_{name}", partial(_shapes, method, given, block_of(usual_numbers(p, name), name))
-        if method.handles_missing:
+        if method.claims.handles_missing:
             block = block_of(with_holes(usual_numbers(p, name)), name)
             yield f"missing_cells_{name}", partial(_shapes, method, given, block)
         yield f"one_record_{name}", partial(_answers_or_refuses, method, given, block_of(numbers(1, p, name), name))
@@ -88,23 +87,23 @@ def _checks(method: AnyMethod, given: Params) -> Iterator[tuple[str, Check]]:
     yield "concurrent_calls", partial(_concurrent, method, given, usual_numbers, p, first)
     yield "prints_nothing", partial(_silent, method, given, usual)
     yield "notes", partial(_notes, method, given, usual_numbers, p, first)
-    if method.deterministic:
+    if method.claims.deterministic:
         yield "deterministic", partial(_deterministic, method, given, usual)
     if method.parameter(PromisesK) is not None and method.promised_k(params_of(method, given)) is not None:
         yield "k_respected", partial(_k_respected, method, given, usual)
     yield "any_cut", partial(_any_cut, method, given, usual)
     yield "gathering", partial(_gathering, method, given, usual)
-    for claim in sorted(method.preserves & set(CLAIMS)):
+    for claim in sorted(method.claims.preserves & set(CLAIMS)):
         yield f"preserves_{claim}", partial(CLAIMS[claim], method, params_of, given)
 
 
 method_checks = ChecksOf("method", _checks)
 
 
-def _planning(method: AnyMethod, given: Params) -> None:
+def _planning(method: Method, given: Params) -> None:
     """Require that what is asked before any data are read has an answer, and one of the right type."""
     params = params_of(method, given)
-    if isinstance(method, Remover):
+    if method.is_remover:
         return
     asked = guarded(method, "method", "", "")
     variables = tuple(Variable(f"x{number}") for number in (1, 2, 3))
@@ -113,7 +112,7 @@ def _planning(method: AnyMethod, given: Params) -> None:
         "publishes": (params, variables[0]),
     }  # fmt: skip
     for name, arguments in questions.items():
-        function = getattr(asked, name)
+        function = getattr(asked.claims, name)
         try:
             if function is not None:
                 function(*arguments)
@@ -123,8 +122,10 @@ def _planning(method: AnyMethod, given: Params) -> None:
             require(bool(str(error).strip()), "a refusal must say why")
 
 
-def _function(method: AnyMethod) -> Callable[..., Any]:
-    return method.remove if isinstance(method, Remover) else method.protect
+def _function(method: Method) -> Callable[..., Any]:
+    function = method.remove if method.is_remover else method.protect
+    assert function is not None
+    return function
 
 
 def _repeated_numbers(p: int, kind: VariableType, seed: int = 1) -> NDArray[np.float64]:
@@ -132,26 +133,26 @@ def _repeated_numbers(p: int, kind: VariableType, seed: int = 1) -> NDArray[np.f
     return np.repeat(numbers(12, p, kind, seed), 5, axis=0)
 
 
-def _returned(method: AnyMethod, given: Params, block: Block, seed: int = 20230) -> Masked | Removed:
+def _returned(method: Method, given: Params, block: Block, seed: int = 20230) -> Masked | Removed:
     return returned(method, params_of(method, given), block, generator(seed))
 
 
-def _protected(method: AnyMethod, given: Params, block: Block, seed: int = 20230) -> Masked:
+def _protected(method: Method, given: Params, block: Block, seed: int = 20230) -> Masked:
     return protected(method, params_of(method, given), block, generator(seed))
 
 
-def _example(method: AnyMethod) -> None:
+def _example(method: Method) -> None:
     params = example_params(method)
     require(params is not None, f"{method.name}: example is empty; write a YAML step that runs")
     method.params.model_validate(params)
 
 
-def _shapes(method: AnyMethod, given: Params, block: Block) -> None:
+def _shapes(method: Method, given: Params, block: Block) -> None:
     _check_shapes(method, block, _protected(method, given, block))
 
 
-def _check_shapes(method: AnyMethod, block: Block, masked: Masked) -> None:
-    m = len(masked.values) if "records" in method.removes else block.n
+def _check_shapes(method: Method, block: Block, masked: Masked) -> None:
+    m = len(masked.values) if "records" in method.claims.removes else block.n
     p = block.p if masked.variables is None else len(masked.variables)
     require(masked.values.shape == (m, p), f"values must have shape {(m, p)}, not {masked.values.shape}")
     require(masked.values.dtype == np.float64, f"values must be float64, not {masked.values.dtype}")
@@ -166,16 +167,16 @@ def _check_shapes(method: AnyMethod, block: Block, masked: Masked) -> None:
             require(known.all(), f"{variable.name} is {variable.type}: its values must be codes of its categories")
 
 
-def _concurrent(method: AnyMethod, given: Params, values_of: _Numbers, p: int, kind: VariableType) -> None:
+def _concurrent(method: Method, given: Params, values_of: _Numbers, p: int, kind: VariableType) -> None:
     blocks = [block_of(values_of(p, kind, seed), kind) for seed in (1, 2, 3, 4)]
     check_calls(_function(method), lambda block: _returned(method, given, block), blocks)
 
 
-def _silent(method: AnyMethod, given: Params, block: Block) -> None:
+def _silent(method: Method, given: Params, block: Block) -> None:
     prints_nothing(lambda: _protected(method, given, block))
 
 
-def _notes(method: AnyMethod, given: Params, values_of: _Numbers, p: int, kind: VariableType) -> None:
+def _notes(method: Method, given: Params, values_of: _Numbers, p: int, kind: VariableType) -> None:
     """Require that notes are plain data, and neither they nor a refusal hold a value of a record."""
     values = values_of(p, kind)
     if kind in ("continuous", "integer"):
@@ -193,7 +194,7 @@ def _notes(method: AnyMethod, given: Params, values_of: _Numbers, p: int, kind: 
     reveals_no_values([without_published(found.notes), found.doubts], telling, "notes and doubts")
 
 
-def _answers_or_refuses(method: AnyMethod, given: Params, block: Block) -> None:
+def _answers_or_refuses(method: Method, given: Params, block: Block) -> None:
     """Degenerate blocks are masked, or refused with a sentence for people."""
     try:
         masked = _protected(method, given, block)
@@ -203,20 +204,20 @@ def _answers_or_refuses(method: AnyMethod, given: Params, block: Block) -> None:
     _check_shapes(method, block, masked)
 
 
-def _input_unmodified(method: AnyMethod, given: Params, block: Block) -> None:
+def _input_unmodified(method: Method, given: Params, block: Block) -> None:
     values, missing = block.values.copy(), block.missing.copy()
     _protected(method, given, block)
     same = np.array_equal(values, block.values, equal_nan=True) and np.array_equal(missing, block.missing)
     require(same, "protect changed the block it was given")
 
 
-def _same_seed(method: AnyMethod, given: Params, block: Block) -> None:
+def _same_seed(method: Method, given: Params, block: Block) -> None:
     one, other = (_protected(method, given, block) for _ in range(2))
     same = np.array_equal(one.values, other.values, equal_nan=True)
     require(same, "two calls with the same seed gave different values: take all randomness from rng")
 
 
-def _deterministic(method: AnyMethod, given: Params, block: Block) -> None:
+def _deterministic(method: Method, given: Params, block: Block) -> None:
     params = params_of(method, given)
     untouched = leaves_alone(generator(), lambda rng: protected(method, params, block, rng))
     require(untouched, "deterministic is claimed, and protect takes numbers from rng")
@@ -224,7 +225,7 @@ def _deterministic(method: AnyMethod, given: Params, block: Block) -> None:
     require(np.array_equal(one, other, equal_nan=True), "deterministic is claimed, and two calls differ")
 
 
-def _progress(method: AnyMethod, given: Params, block: Block) -> None:
+def _progress(method: Method, given: Params, block: Block) -> None:
     from dataclasses import replace
 
     reporter: list[float] = []
@@ -233,7 +234,7 @@ def _progress(method: AnyMethod, given: Params, block: Block) -> None:
     require(reporter == sorted(reporter), "the share told to progress must not fall")
 
 
-def _clusters(method: AnyMethod, given: Params, block: Block) -> None:
+def _clusters(method: Method, given: Params, block: Block) -> None:
     masked = _protected(method, given, block)
     require((masked.labels is None) == (masked.representatives is None), "give labels and representatives, or neither")
     if masked.labels is None or masked.representatives is None:
@@ -247,10 +248,10 @@ def _clusters(method: AnyMethod, given: Params, block: Block) -> None:
     require(equal.all(), "values must be representatives[labels] where not missing")
 
 
-def _any_cut(method: AnyMethod, given: Params, block: Block) -> None:
+def _any_cut(method: Method, given: Params, block: Block) -> None:
     """Of a method that says that a file may be cut anyhow, mask a file in two cuts and compare."""
     params = params_of(method, given)
-    if method.with_params(params).cut != "any":
+    if method.with_params(params).claims.cut != "any":
         return
     records = np.arange(block.n)
     whole = protected(method, params, replace(block, file_n=block.n, records=records), generator())
@@ -268,10 +269,10 @@ def _any_cut(method: AnyMethod, given: Params, block: Block) -> None:
             )
 
 
-def _gathering(method: AnyMethod, given: Params, block: Block) -> None:
+def _gathering(method: Method, given: Params, block: Block) -> None:
     """Of a method that asks something of all records, mask a file in parts and compare with all of it."""
     params = params_of(method, given)
-    gathering = method.with_params(params).gathering
+    gathering = method.with_params(params).claims.gathering
     if gathering is None:
         return
     records = np.arange(block.n)
@@ -299,7 +300,7 @@ def _gathering(method: AnyMethod, given: Params, block: Block) -> None:
             )
 
 
-def _k_respected(method: AnyMethod, given: Params, block: Block) -> None:
+def _k_respected(method: Method, given: Params, block: Block) -> None:
     k = method.promised_k(params_of(method, given)) or 1
     masked = _protected(method, given, block)
     if masked.labels is not None:

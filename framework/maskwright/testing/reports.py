@@ -11,21 +11,16 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
-from maskwright.plugins.guarding.returned_values import checked_section
 from maskwright.release.record.measure_record import TableRecord
 from maskwright.release.record.record_parts import RecordPart
 from maskwright.release.record.run_record import InputFile, RunRecord, record_for_reports
 from maskwright.testing.checks import (
     NO_EXCUSES,
     Check,
-    ChecksOf,
     Excuses,
-    Params,
-    as_the_engine_takes_it,
     check_described,
     checks_of_all,
     collected,
-    params_of,
     require,
 )
 from maskwright.testing.conduct import check_calls, fingerprint, prints_nothing, without_network
@@ -35,7 +30,7 @@ if TYPE_CHECKING:
 
     from _pytest.mark.structures import ParameterSet
 
-    from maskwright.plugins.report import Report, ReportSection, SectionContent
+    from maskwright.plugins.report import Report
 
 
 SEED = 8_271_828_182_845_904
@@ -252,48 +247,3 @@ class _References(HTMLParser):
         found = text.lower().replace(" ", "").replace("'", "").replace('"', "")
         if "@import" in found or any(not part.startswith(("data:", "#")) for part in found.split("url(")[1:]):
             self.elsewhere.append(where)
-
-
-def _checks_of_section(section: ReportSection, given: Params) -> Iterator[tuple[str, Check]]:
-    minimal, maximal = minimal_record(), maximal_record()
-    yield "parameters", partial(params_of, section, given)
-    yield "documented", partial(check_described, section.name, section.summary, section.params)
-    yield "title", partial(_titled, section)
-    yield "minimal_record", partial(_composed, section, given, minimal)
-    yield "maximal_record", partial(_has_content, section, given, maximal)
-    yield "composed_alike", partial(_same_section, section, given, maximal)
-    yield "concurrent_calls", partial(_concurrent_section, section, given)
-    yield "prints_nothing", partial(_silent_section, section, given, maximal)
-
-
-report_section_checks = ChecksOf("report_section", _checks_of_section)
-
-
-def _titled(section: ReportSection) -> None:
-    require(bool(section.title.strip()), f"{section.name}: title is empty; it is the heading in every report")
-
-
-def _composed(section: ReportSection, given: Params, record: dict[str, Any]) -> SectionContent:
-    """Content, of the record as the engine hands it: read-only, without the seed and hashes of the input."""
-    with without_network():
-        found = section.compose(record_for_reports(RunRecord.model_validate(record)), params_of(section, given))
-    return as_the_engine_takes_it("report_section", section, checked_section, found)
-
-
-def _has_content(section: ReportSection, given: Params, record: dict[str, Any]) -> None:
-    found = _composed(section, given, record)
-    require(bool(found.paragraphs or found.rows or found.figures), "the section of a record with everything is empty")
-
-
-def _same_section(section: ReportSection, given: Params, record: dict[str, Any]) -> None:
-    one, other = (fingerprint(_composed(section, given, record)) for _ in range(2))
-    require(one == other, "the same record, composed twice, gives different content: no time, no random names")
-
-
-def _concurrent_section(section: ReportSection, given: Params) -> None:
-    records = [{**maximal_record(), "records": number} for number in (10, 20, 30, 40)]
-    check_calls(section.compose, lambda record: _composed(section, given, record), records)
-
-
-def _silent_section(section: ReportSection, given: Params, record: dict[str, Any]) -> None:
-    prints_nothing(lambda: _composed(section, given, record))

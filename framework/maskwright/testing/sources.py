@@ -107,7 +107,7 @@ class _Trial:
         yield "documented", partial(check_described, source.name, source.summary, source.params)
         if source.content is not None or not source.suffixes:
             return  # it reads no files
-        if source.not_written is not None and self._sample is None:
+        if source.format.not_written is not None and self._sample is None:
             yield "sample", self._needs_a_sample
         else:
             yield from self._of_files()
@@ -127,7 +127,7 @@ class _Trial:
             yield "written_alike", self._same_bytes_twice
         else:
             yield "records_of_the_sample", self._sample_counted
-        if self._source.not_written is None:
+        if self._source.format.not_written is None:
             yield "read_and_written_again", self._written_again
             yield "writes_one_file", self._writes_one_file
         yield "opens_twice", self._opens_twice
@@ -161,8 +161,8 @@ class _Trial:
                 yield copied
 
     def _write(self, data: Dataset, path: Path, original: Dataset | None = None) -> None:
-        if self._source.refuse_unwritable is not None:
-            self._source.refuse_unwritable(path, data.variables, data.layout)
+        if self._source.format.refuse_unwritable is not None:
+            self._source.format.refuse_unwritable(path, data.variables, data.layout)
         write_dataset(data, path, self._source, original)
 
     def _file_of(self, path: Path, data: Dataset) -> DataSource:

@@ -1,91 +1,87 @@
-"""Built-in measures."""
+"""Built-in measures, each imported when it is used."""
 
 from __future__ import annotations
 
-from maskwright_builtin.measures.attribute_disclosure.edit_knowledge_disclosure import EDIT_KNOWLEDGE_DISCLOSURE
-from maskwright_builtin.measures.attribute_disclosure.interval_disclosure import INTERVAL_DISCLOSURE
-from maskwright_builtin.measures.attribute_disclosure.order_statistics_attack import ORDER_STATISTICS_ATTACK
-from maskwright_builtin.measures.groups.household_linkage import HOUSEHOLD_LINKAGE
-from maskwright_builtin.measures.groups.household_risk import HOUSEHOLD_RISK, HOUSEHOLD_UNIQUENESS
-from maskwright_builtin.measures.information_loss.additive_losses import (
-    HIGHER_MOMENTS,
-    IL1S,
-    SQUARED_ERROR,
-    STRUCTURAL_ZEROS,
-)
-from maskwright_builtin.measures.information_loss.categorical.category_losses import (
-    CRAMERS_V,
-    DISTANCE_BASED_LOSS,
-    ENTROPY_BASED_LOSS,
-)
-from maskwright_builtin.measures.information_loss.categorical.contingency_tables import (
-    CONTINGENCY_TABLE_LOSS,
-    CONTINGENCY_TABLES,
-)
-from maskwright_builtin.measures.information_loss.discrepancy import DISCREPANCY
-from maskwright_builtin.measures.information_loss.distributions import HELLINGER, KOLMOGOROV_SMIRNOV
-from maskwright_builtin.measures.information_loss.microaggregation_gap import MICROAGGREGATION_GAP
-from maskwright_builtin.measures.information_loss.probabilistic_information_loss import PROBABILISTIC_INFORMATION_LOSS
-from maskwright_builtin.measures.information_loss.propensity import PROPENSITY
-from maskwright_builtin.measures.information_loss.regression_overlap import REGRESSION_OVERLAP
-from maskwright_builtin.measures.information_loss.subdomains import SUBDOMAINS
-from maskwright_builtin.measures.information_loss.thesis_information_loss import THESIS_INFORMATION_LOSS
-from maskwright_builtin.measures.key_variables.individual_risk import INDIVIDUAL_RISK
-from maskwright_builtin.measures.key_variables.k_anonymity import K_ANONYMITY, K_MAP, UNIQUENESS
-from maskwright_builtin.measures.key_variables.l_diversity_t_closeness import L_DIVERSITY, T_CLOSENESS
-from maskwright_builtin.measures.key_variables.population_uniques import POPULATION_UNIQUES
-from maskwright_builtin.measures.key_variables.suda import SUDA
-from maskwright_builtin.measures.record_linkage.distance_record_linkage import (
-    DISTANCE_RECORD_LINKAGE,
-    MAHALANOBIS_RECORD_LINKAGE,
-)
-from maskwright_builtin.measures.record_linkage.mixed.mixed_probabilistic_record_linkage import (
-    MIXED_PROBABILISTIC_RECORD_LINKAGE,
-)
-from maskwright_builtin.measures.record_linkage.mixed.mixed_record_linkage import MIXED_RECORD_LINKAGE
-from maskwright_builtin.measures.record_linkage.probabilistic_record_linkage import PROBABILISTIC_RECORD_LINKAGE
-from maskwright_builtin.measures.scores import SCORE, THESIS_SCORE
-from maskwright_builtin.measures.weighted_score import WEIGHTED_SCORE
+from maskwright import Deferred
 
 MEASURES = (
-    EDIT_KNOWLEDGE_DISCLOSURE,
-    INDIVIDUAL_RISK,
-    K_ANONYMITY,
-    K_MAP,
-    L_DIVERSITY,
-    POPULATION_UNIQUES,
-    SUDA,
-    T_CLOSENESS,
-    UNIQUENESS,
-    CONTINGENCY_TABLES,
-    CONTINGENCY_TABLE_LOSS,
-    CRAMERS_V,
-    DISCREPANCY,
-    DISTANCE_BASED_LOSS,
-    DISTANCE_RECORD_LINKAGE,
-    ENTROPY_BASED_LOSS,
-    HELLINGER,
-    HIGHER_MOMENTS,
-    HOUSEHOLD_LINKAGE,
-    HOUSEHOLD_RISK,
-    HOUSEHOLD_UNIQUENESS,
-    IL1S,
-    INTERVAL_DISCLOSURE,
-    KOLMOGOROV_SMIRNOV,
-    MAHALANOBIS_RECORD_LINKAGE,
-    ORDER_STATISTICS_ATTACK,
-    MICROAGGREGATION_GAP,
-    MIXED_PROBABILISTIC_RECORD_LINKAGE,
-    MIXED_RECORD_LINKAGE,
-    PROBABILISTIC_INFORMATION_LOSS,
-    PROBABILISTIC_RECORD_LINKAGE,
-    PROPENSITY,
-    REGRESSION_OVERLAP,
-    SCORE,
-    SQUARED_ERROR,
-    STRUCTURAL_ZEROS,
-    SUBDOMAINS,
-    THESIS_INFORMATION_LOSS,
-    THESIS_SCORE,
-    WEIGHTED_SCORE,
+    Deferred(
+        "contingency_table_loss",
+        f"{__name__}.information_loss.categorical.contingency_tables:CONTINGENCY_TABLE_LOSS",
+    ),
+    Deferred(
+        "contingency_tables",
+        f"{__name__}.information_loss.categorical.contingency_tables:CONTINGENCY_TABLES",
+    ),
+    Deferred("cramers_v", f"{__name__}.information_loss.categorical.category_losses:CRAMERS_V"),
+    Deferred("discrepancy", f"{__name__}.information_loss.discrepancy:DISCREPANCY"),
+    Deferred(
+        "distance_based_loss",
+        f"{__name__}.information_loss.categorical.category_losses:DISTANCE_BASED_LOSS",
+    ),
+    Deferred(
+        "distance_record_linkage",
+        f"{__name__}.record_linkage.distance_record_linkage:DISTANCE_RECORD_LINKAGE",
+    ),
+    Deferred(
+        "edit_knowledge_disclosure",
+        f"{__name__}.attribute_disclosure.edit_knowledge_disclosure:EDIT_KNOWLEDGE_DISCLOSURE",
+    ),
+    Deferred(
+        "entropy_based_loss",
+        f"{__name__}.information_loss.categorical.category_losses:ENTROPY_BASED_LOSS",
+    ),
+    Deferred("hellinger", f"{__name__}.information_loss.distributions:HELLINGER"),
+    Deferred("higher_moments", f"{__name__}.information_loss.additive_losses:HIGHER_MOMENTS"),
+    Deferred("household_linkage", f"{__name__}.groups.household_linkage:HOUSEHOLD_LINKAGE"),
+    Deferred("household_risk", f"{__name__}.groups.household_risk:HOUSEHOLD_RISK"),
+    Deferred("household_uniqueness", f"{__name__}.groups.household_risk:HOUSEHOLD_UNIQUENESS"),
+    Deferred("il1s", f"{__name__}.information_loss.additive_losses:IL1S"),
+    Deferred("individual_risk", f"{__name__}.key_variables.individual_risk:INDIVIDUAL_RISK"),
+    Deferred(
+        "interval_disclosure",
+        f"{__name__}.attribute_disclosure.interval_disclosure:INTERVAL_DISCLOSURE",
+    ),
+    Deferred("k_anonymity", f"{__name__}.key_variables.k_anonymity:K_ANONYMITY"),
+    Deferred("k_map", f"{__name__}.key_variables.k_anonymity:K_MAP"),
+    Deferred("kolmogorov_smirnov", f"{__name__}.information_loss.distributions:KOLMOGOROV_SMIRNOV"),
+    Deferred("l_diversity", f"{__name__}.key_variables.l_diversity_t_closeness:L_DIVERSITY"),
+    Deferred(
+        "mahalanobis_record_linkage",
+        f"{__name__}.record_linkage.distance_record_linkage:MAHALANOBIS_RECORD_LINKAGE",
+    ),
+    Deferred("mg", f"{__name__}.scores:THESIS_SCORE"),
+    Deferred("microaggregation_gap", f"{__name__}.information_loss.microaggregation_gap:MICROAGGREGATION_GAP"),
+    Deferred(
+        "mixed_probabilistic_record_linkage",
+        f"{__name__}.record_linkage.mixed.mixed_probabilistic_record_linkage:MIXED_PROBABILISTIC_RECORD_LINKAGE",
+    ),
+    Deferred(
+        "mixed_record_linkage",
+        f"{__name__}.record_linkage.mixed.mixed_record_linkage:MIXED_RECORD_LINKAGE",
+    ),
+    Deferred(
+        "order_statistics_attack",
+        f"{__name__}.attribute_disclosure.order_statistics_attack:ORDER_STATISTICS_ATTACK",
+    ),
+    Deferred("pi", f"{__name__}.information_loss.thesis_information_loss:THESIS_INFORMATION_LOSS"),
+    Deferred(
+        "pil",
+        f"{__name__}.information_loss.probabilistic_information_loss:PROBABILISTIC_INFORMATION_LOSS",
+    ),
+    Deferred("population_uniques", f"{__name__}.key_variables.population_uniques:POPULATION_UNIQUES"),
+    Deferred(
+        "probabilistic_record_linkage",
+        f"{__name__}.record_linkage.probabilistic_record_linkage:PROBABILISTIC_RECORD_LINKAGE",
+    ),
+    Deferred("propensity", f"{__name__}.information_loss.propensity:PROPENSITY"),
+    Deferred("regression_overlap", f"{__name__}.information_loss.regression_overlap:REGRESSION_OVERLAP"),
+    Deferred("score", f"{__name__}.scores:SCORE"),
+    Deferred("sse", f"{__name__}.information_loss.additive_losses:SQUARED_ERROR"),
+    Deferred("structural_zeros", f"{__name__}.information_loss.additive_losses:STRUCTURAL_ZEROS"),
+    Deferred("subdomains", f"{__name__}.information_loss.subdomains:SUBDOMAINS"),
+    Deferred("suda", f"{__name__}.key_variables.suda:SUDA"),
+    Deferred("t_closeness", f"{__name__}.key_variables.l_diversity_t_closeness:T_CLOSENESS"),
+    Deferred("uniqueness", f"{__name__}.key_variables.k_anonymity:UNIQUENESS"),
+    Deferred("weighted_score", f"{__name__}.weighted_score:WEIGHTED_SCORE"),
 )

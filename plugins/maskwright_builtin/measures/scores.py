@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Comparison, Measurable, Measure, Measurement
+from maskwright import Comparison, Measurable, Measure, MeasureClaims, Measurement
 from maskwright_builtin.measures.attribute_disclosure.interval_disclosure import INTERVAL_DISCLOSURE
 from maskwright_builtin.measures.information_loss.probabilistic_information_loss import PROBABILISTIC_INFORMATION_LOSS
 from maskwright_builtin.measures.information_loss.thesis_information_loss import MISSING_RULE, THESIS_INFORMATION_LOSS
@@ -154,10 +154,10 @@ def _with_declared_keys(measure: Measure) -> Measure:
         keys = _declared_keys(given)
         if keys and measure.name in ON_KEYS:
             return keys
-        own = tuple(given.compared if measure.uses is None else measure.uses(params, given))
+        own = tuple(given.compared if measure.claims.uses is None else measure.claims.uses(params, given))
         return (*own, *keys) if own else ()
 
-    return replace(measure, uses=used)
+    return replace(measure, claims=replace(measure.claims, uses=used))
 
 
 SCORE = Measure(
@@ -168,9 +168,7 @@ SCORE = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=ScoreParams,
-    components=_score_components,
-    invariant_to={"affine", "records"},
-    counts_households=True,
+    claims=MeasureClaims(components=_score_components, invariant_to={"affine", "records"}, counts_households=True),
     reference="Torra, Cano, Navarro-Arribas, edit constraints and microaggregation: score = 0.5 loss + 0.5 risk, with "
     "risk = 0.5 record linkage + 0.5 interval disclosure",
     summary="Half information loss (pil), half risk (record linkage and rank intervals).",
@@ -256,8 +254,7 @@ THESIS_SCORE = Measure(
     direction="lower",
     range=(0.0, None),
     params=ThesisScoreParams,
-    components=_thesis_score_components,
-    counts_households=True,
+    claims=MeasureClaims(components=_thesis_score_components, counts_households=True),
     reference="Mateo-Sanz, doctoral thesis (in Catalan), chapter 6, as its published tables compute it",
     summary="Half PI, a quarter record linkage, an eighth each of rank and standard-deviation intervals.",
 )

@@ -14,6 +14,7 @@ from maskwright import (
     InputError,
     MaskwrightError,
     Measure,
+    MeasureClaims,
     Measurement,
     Merging,
     PartOfFile,
@@ -51,7 +52,7 @@ def resolved(component: Component) -> tuple[Measure, BaseModel]:
         measure = find_measure(component.measure)
     except MaskwrightError as error:
         raise ValueError(str(error)) from None
-    if measure.of_levels:
+    if measure.claims.of_levels:
         raise ValueError(f"{measure.name} measures groups with all their members: it cannot be part of a score")
     if measure.direction == "higher" and measure.range[1] is None:
         raise ValueError(f"{measure.name} is better when higher and has no largest value: it cannot be part of a score")
@@ -214,7 +215,7 @@ def weighted_score(comparison: Comparison, params: WeightedScoreParams, rng: np.
             measure, chosen = resolved(component)
         except ValueError as error:
             raise InputError(f"weighted_score: {error}") from None
-        if not measure.compares_unpaired:
+        if not measure.claims.compares_unpaired:
             comparison.require_pairs(f"{component.name} compares each masked record with its own original")
         progress = _share(comparison.progress, position, len(params.components))
         one = measure.compute(replace(comparison, progress=progress), chosen, rng)
@@ -238,11 +239,8 @@ WEIGHTED_SCORE = Measure(
     direction="lower",
     range=(None, None),
     params=WeightedScoreParams,
-    components=_components,
+    claims=MeasureClaims(components=_components, deterministic=False, compares_unpaired=True, counts_households=True),
     merging=WEIGHTED_SCORE_OVER_PARTS,
-    deterministic=False,
-    compares_unpaired=True,
-    counts_households=True,
     reference="none: the weights are yours; on weighing loss and risk see Domingo-Ferrer and Torra (2001), A "
     "quantitative comparison of disclosure control methods for microdata",
     summary="Weighted sum of measures of your choice.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Block, InputError, Masked, Method
+from maskwright import Block, Claims, InputError, Masked, Method
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,13 +103,14 @@ LOSSY_COMPRESSION = Method(
     protect=protect,
     params=LossyCompressionParams,
     scope="all",
-    # The picture is of the whole file.
-    cut="none",
-    within_strata=False,
-    variable_types={"continuous", "integer"},
-    handles_missing=True,
-    preserves={"range"},
-    deterministic=True,
+    claims=Claims(
+        cut="none",
+        within_strata=False,
+        variable_types={"continuous", "integer"},
+        handles_missing=True,
+        preserves={"range"},
+        deterministic=True,
+    ),
     libraries={"PIL": "pip install 'maskwright[compression]'"},
     reference="Domingo-Ferrer and Torra (2001), Disclosure control methods and information loss for microdata, "
     "Confidentiality, Disclosure and Data Access, Elsevier, 91-110",

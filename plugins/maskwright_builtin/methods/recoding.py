@@ -15,6 +15,7 @@ import pyarrow as pa
 from maskwright import (
     Band,
     Block,
+    Claims,
     Gathering,
     InputError,
     Masked,
@@ -291,9 +292,9 @@ def _variant(params: RecodingParams) -> Method:
     With the periods of dates it has to know which occur; levels of hierarchies are made of all values.
     """
     if any(isinstance(how, Level) for how in params.recode.values()):
-        return replace(RECODING, gathering=None)
+        return RECODING.claiming(gathering=None)
     given = bool(params.recode) and not any(isinstance(how, str) for how in params.recode.values())
-    return replace(RECODING, cut="any", gathering=None) if given else RECODING
+    return RECODING.claiming(cut="any", gathering=None) if given else RECODING
 
 
 def publishes(params: RecodingParams, variable: Variable) -> Variable | None:
@@ -314,19 +315,21 @@ RECODING = Method(
     protect=protect,
     params=RecodingParams,
     scope="variable",
-    cut="none",
-    within_strata=False,
-    variable_types={"continuous", "integer", "date", "datetime", "ordinal", "nominal"},
-    handles_missing=True,
-    preserves={"equals"},
-    removes={"detail"},
-    deterministic=True,
-    publishes=publishes,
-    gathering=Gathering(
-        partial=occurring_periods, merged=all_periods, not_with="levels of hierarchies, or bands without bounds"
+    claims=Claims(
+        cut="none",
+        within_strata=False,
+        variable_types={"continuous", "integer", "date", "datetime", "ordinal", "nominal"},
+        handles_missing=True,
+        preserves={"equals"},
+        removes={"detail"},
+        deterministic=True,
+        publishes=publishes,
+        gathering=Gathering(
+            partial=occurring_periods, merged=all_periods, not_with="levels of hierarchies, or bands without bounds"
+        ),
+        changes_few=True,
     ),
     variant=_variant,
-    changes_few=True,
     reference="Hundepool et al. (2012), Statistical Disclosure Control, section 3.4.2; Willenborg and de Waal (2001), "
     "Elements of Statistical Disclosure Control, section 1.3",
     summary="Publishes bands instead of numbers, periods instead of dates, and joins categories, in all records alike "

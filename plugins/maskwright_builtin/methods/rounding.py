@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, field_validator
 
 from maskwright import (
     Block,
+    Claims,
     EditSet,
     InputError,
     Limit,
@@ -189,7 +190,7 @@ def declared_limits(params: RoundingParams, variables: tuple[Variable, ...]) -> 
 
 def _variant(params: RoundingParams) -> Method:
     """Records that are equal are rounded alike unless it is left to chance."""
-    return replace(ROUNDING, preserves={"equals"}) if params.kind == "deterministic" else ROUNDING
+    return ROUNDING.claiming(preserves={"equals"}) if params.kind == "deterministic" else ROUNDING
 
 
 def _bases(block: Block, params: RoundingParams) -> NDArray[np.float64]:
@@ -266,10 +267,12 @@ ROUNDING = Method(
     protect=protect,
     params=RoundingParams,
     scope="group",
-    cut="any",
-    variable_types={"continuous", "integer", "date", "datetime"},
-    handles_missing=True,
-    limits=declared_limits,
+    claims=Claims(
+        cut="any",
+        variable_types={"continuous", "integer", "date", "datetime"},
+        handles_missing=True,
+        limits=declared_limits,
+    ),
     variant=_variant,
     reference="Willenborg and de Waal (2001), Elements of statistical disclosure control, LNS 155, section 9.3",
     summary="Rounds to multiples of a base, to the nearest or at random, keeping edits between the multiples.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Block, CompanionVariables, Formerly, InputError, Removed, Remover
+from maskwright import Block, Claims, CompanionVariables, Formerly, InputError, Method, Removed
 from maskwright_builtin.numerics.ordering import numbered_together
 
 if TYPE_CHECKING:
@@ -100,12 +100,11 @@ def _strata(block: Block, names: tuple[str, ...], unit: NDArray[np.int64], total
     return found
 
 
-SAMPLING = Remover(
+SAMPLING = Method(
     name="sampling",
     remove=remove,
     params=SamplingParams,
-    takes_away="records",
-    preserves={"linear", "product", "inequality", "range", "domain"},
+    claims=Claims(removes={"records"}, preserves={"linear", "product", "inequality", "range", "domain"}),
     reference="Cochran (1977), Sampling Techniques, chapters 2 and 9; Hundepool et al. (2012), Statistical Disclosure "
     "Control, section 3.4.1",
     summary="Publishes a simple random sample of the records, or of whole households.",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from pydantic import BaseModel, Field, NaiveDatetime, model_validator
 
-from maskwright import Block, InputError, Limit, Masked, Method
+from maskwright import Block, Claims, InputError, Limit, Masked, Method
 from maskwright_builtin.methods.column_masking import mask_columns
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ def _variant(params: TopAndBottomCodingParams) -> Method:
     given = params.top is not None or params.bottom is not None
     shares = {"top_share", "bottom_share"} & params.model_fields_set
     by_record = given and not shares and params.replace_by == "limit"
-    return replace(TOP_AND_BOTTOM_CODING, cut="any") if by_record else TOP_AND_BOTTOM_CODING
+    return TOP_AND_BOTTOM_CODING.claiming(cut="any") if by_record else TOP_AND_BOTTOM_CODING
 
 
 def _declared(bound: Bound, variable: Variable) -> float | None:
@@ -179,16 +178,17 @@ TOP_AND_BOTTOM_CODING = Method(
     protect=protect,
     params=TopAndBottomCodingParams,
     scope="variable",
-    # Shares are of the whole file.
-    cut="none",
-    within_strata=False,
-    variable_types={"continuous", "integer", "date", "datetime", "ordinal"},
-    handles_missing=True,
-    preserves={"range", "equals"},
-    deterministic=True,
-    limits=declared_limits,
+    claims=Claims(
+        cut="none",
+        within_strata=False,
+        variable_types={"continuous", "integer", "date", "datetime", "ordinal"},
+        handles_missing=True,
+        preserves={"range", "equals"},
+        deterministic=True,
+        limits=declared_limits,
+        changes_few=True,
+    ),
     variant=_variant,
-    changes_few=True,
     reference="Hundepool et al. (2012), Statistical disclosure control, Wiley, section 3.3.3",
     summary="Values beyond a limit are replaced by the limit, or by their mean.",
     example="method: top_and_bottom_coding\nparams: {top_share: 0.05, bottom_share: 0.05, replace_by: mean}\n",

@@ -1,12 +1,14 @@
-"""Built-in partitions."""
+"""Built-in partitions, each imported when it is used."""
 
 from __future__ import annotations
 
-from maskwright_builtin.partitions.maximum_distance.partition import MAXIMUM_DISTANCE
-from maskwright_builtin.partitions.mdav.partition import MDAV
-from maskwright_builtin.partitions.projection import PROJECTION
-from maskwright_builtin.partitions.refine.partition import REFINE
-from maskwright_builtin.partitions.univariate.partition import UNIVARIATE
-from maskwright_builtin.partitions.variable_size_mdav.partition import VARIABLE_SIZE_MDAV
+from maskwright import Deferred
 
-PARTITIONS = (MDAV, REFINE, MAXIMUM_DISTANCE, VARIABLE_SIZE_MDAV, UNIVARIATE, PROJECTION)
+PARTITIONS = (
+    Deferred("maximum_distance", f"{__name__}.maximum_distance.partition:MAXIMUM_DISTANCE"),
+    Deferred("mdav", f"{__name__}.mdav.partition:MDAV"),
+    Deferred("projection", f"{__name__}.projection:PROJECTION"),
+    Deferred("refine", f"{__name__}.refine.partition:REFINE"),
+    Deferred("univariate", f"{__name__}.univariate.partition:UNIVARIATE"),
+    Deferred("variable_size_mdav", f"{__name__}.variable_size_mdav.partition:VARIABLE_SIZE_MDAV"),
+)

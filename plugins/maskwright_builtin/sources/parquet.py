@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from maskwright import (
     DataError,
+    Format,
     FormatFacts,
     Layout,
     NoParams,
@@ -306,15 +307,17 @@ PARQUET = Source(
     write=write_parquet,
     params=NoParams,
     writes_text=False,
-    holds=FormatFacts(
-        types="integers, floats, decimals, truth values, dates, times, texts, dictionaries; flat ones only; a column "
-        "whose masked categories are no values of its type becomes text",
-        missing_codes="codes stay as values, without what they mean; empty cells are null",
-        dates="dates and datetimes",
-        precision="that of the column's type",
-        texts="any",
-        names="any",
-        file_itself="pandas' description, without an index that has no name; other metadata stay behind",
+    format=Format(
+        holds=FormatFacts(
+            types="integers, floats, decimals, truth values, dates, times, texts, dictionaries; flat ones only; a "
+            "column whose masked categories are no values of its type becomes text",
+            missing_codes="codes stay as values, without what they mean; empty cells are null",
+            dates="dates and datetimes",
+            precision="that of the column's type",
+            texts="any",
+            names="any",
+            file_itself="pandas' description, without an index that has no name; other metadata stay behind",
+        )
     ),
     summary="Typed columns; null is a missing cell.",
 )

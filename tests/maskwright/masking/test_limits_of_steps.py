@@ -148,11 +148,11 @@ def test_a_plugin_states_limits_of_its_own() -> None:
         limits = tuple(mw.Limit(name, high=float(values[:, place].max())) for place, name in enumerate(block.names))
         return mw.Masked(values, block.missing.copy(), limits=limits, doubts=("it is only half",))
 
-    method = mw.Method(name="halving", protect=halve, scope="variable", deterministic=True)
+    method = mw.Method(name="halving", protect=halve, scope="variable", claims=mw.Claims(deterministic=True))
     from maskwright.plugins.contract import contract_error
 
     assert contract_error("method", method) is None
-    wrong = mw.Method(name="halving", protect=halve, limits=lambda params: ())
+    wrong = mw.Method(name="halving", protect=halve, claims=mw.Claims(limits=lambda params: ()))
     assert "limits" in (contract_error("method", wrong) or "")
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from pydantic import BaseModel
 
-from maskwright import Block, Limit, Masked, Method
+from maskwright import Block, Claims, Limit, Masked, Method
 from maskwright.testing import run_pipeline_in
 
 if TYPE_CHECKING:
@@ -34,10 +34,7 @@ def limits(params: Params, variables: Any) -> tuple[Limit, ...]:
     return tuple(Limit(each.name, multiple_of=params.base) for each in variables)
 
 
-DITHER = Method(
-    name="dither", protect=protect, params=Params, scope="variable", handles_missing=True, limits=limits,
-    summary="Random rounding.", reference="none",
-)  # fmt: skip
+DITHER = Method(name="dither", protect=protect, params=Params, scope="variable", claims=Claims(handles_missing=True, limits=limits), summary="Random rounding.", reference="none",)  # fmt: skip
 
 
 def dithered(folder: Path, edits: list[str], base: float = 5, decimals: int = 0) -> RanPipeline:

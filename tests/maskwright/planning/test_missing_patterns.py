@@ -76,7 +76,9 @@ def test_another_policy_than_own_pattern_is_refused() -> None:
 def test_groups_of_records_cannot_be_cut_by_pattern() -> None:
     """A method that promises k and takes no missing cells is refused by the plan."""
     method = plugins().methods["microaggregation"]
-    without = mw.Method(name="no_holes", protect=method.protect, params=method.params, variable_types={"continuous"})
+    without = mw.Method(
+        name="no_holes", protect=method.protect, params=method.params, claims=mw.Claims(variable_types={"continuous"})
+    )
     data = dataset_from_frame(_frame())
     with pytest.raises(mw.InputError, match="'no_holes' takes no missing cells; there are some in a: 1"):
         make_plan([Step(without, method.params())], data.variables, mw.EditSet(), data)
@@ -124,7 +126,7 @@ def test_a_rare_pattern_is_seen_with_a_bounded_number_of_others() -> None:
     assert (len(complete.seen), rare.records.tolist()) == (49_999, [7])
     assert len(rare.seen) == ENOUGH + 1
     _holds(rare, missing)
-    whole = replace(method, within_strata=False)
+    whole = method.claiming(within_strata=False)
     assert len(without_holes([np.arange(50_000)], missing, whole, _Params())[1].seen) == 50_000
 
 
@@ -188,9 +190,7 @@ def test_moments_that_are_told_are_those_of_all_records_with_the_cells() -> None
         told.append((block, block.moments))
         return mw.Masked(block.values + 1.0, block.missing.copy())
 
-    method = mw.Method(name="told", protect=protect, params=_Params, scope="all", cut="none", within_strata=False,
-                       others="moments", variable_types={"continuous"}, summary="Adds 1.",
-                       reference="none")  # fmt: skip
+    method = mw.Method(name="told", protect=protect, params=_Params, scope="all", claims=mw.Claims(cut="none", within_strata=False, others="moments", variable_types={"continuous"}), summary="Adds 1.", reference="none")  # fmt: skip
     frame = pd.DataFrame(values, columns=list("abcd"))
     with offered([method]):
         mw.protect(frame, "told", seed=1)

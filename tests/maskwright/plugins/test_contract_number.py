@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from maskwright import Method, Removed, Remover
+from maskwright import Claims, Method, Removed
 from maskwright.cli.main import main
 from maskwright.plugins.contract import contract_error
 from maskwright.plugins.legal_values import LEGAL_VALUES
@@ -114,11 +114,11 @@ def test_a_remover_says_what_it_takes_away() -> None:
     def remove(block: Any, params: Any, rng: Any) -> Removed:
         return Removed()
 
-    wrong = Remover(name="m", remove=remove, takes_away="record")  # type: ignore[arg-type]
+    wrong = Method(name="m", remove=remove, claims=Claims(removes={"record"}))  # type: ignore[arg-type]
     assert contract_error("method", wrong) == (
         "takes_away: 'record' unknown; did you mean 'records'? there are records, cells"
     )
-    assert contract_error("method", Remover(name="m", remove=remove, takes_away="cells")) is None
+    assert contract_error("method", Method(name="m", remove=remove, claims=Claims(removes={"cells"}))) is None
 
 
 TYPED = """
@@ -135,7 +135,7 @@ def compute(comparison: mw.Comparison, params: mw.NoParams, rng: np.random.Gener
     return mw.Measurement(0.0)
 
 RIGHT = mw.Method(name="a", protect=protect, scope="variable", preserves={"mean"}, variable_types={"integer"})
-ALSO = mw.Remover(name="b", remove=remove, takes_away="records", preserves={"linear"})
+ALSO = mw.Method(name="b", remove=remove, takes_away="records", preserves={"linear"})
 THIRD = mw.Measure(name="c", compute=compute, kind="risk", direction="higher", invariant_to={"affine"})
 """
 
@@ -146,7 +146,7 @@ TYPOS = [
     'mw.Method(name="a", protect=protect, removes={"records"})',
     'mw.Method(name="a", protect=protect, cut="close")',
     'mw.Method("a", protect)',
-    'mw.Remover(name="b", remove=remove, takes_away="rows")',
+    'mw.Method(name="b", remove=remove, takes_away="rows")',
     'mw.Measure(name="c", compute=compute, kind="gain")',
     'mw.Measure(name="c", compute=compute, direction="up")',
     'mw.Measure(name="c", compute=compute, invariant_to={"shift"})',

@@ -14,9 +14,11 @@ import pytest
 from pydantic import BaseModel
 
 from maskwright import (
+    Claims,
     EditReader,
     EditSet,
     Measure,
+    MeasureClaims,
     Measurement,
     Method,
     Partition,
@@ -139,11 +141,11 @@ class AsParams(BaseModel):
 AsParams.model_fields["as"] = next(iter(()), None) or __import__("pydantic").Field(default=1)
 
 WRONG = [
-    ("register_methods", ["noise"], "offered a str where a maskwright.Method or maskwright.Remover is expected"),
+    ("register_methods", ["noise"], "offered a str where a maskwright.Method or maskwright.Method is expected"),
     (
         "register_methods",
         [Measure(name="m", compute=compute)],
-        "offered a Measure where a maskwright.Method or maskwright.Remover is expected",
+        "offered a Measure where a maskwright.Method or maskwright.Method is expected",
     ),
     ("register_methods", [Method(name="", protect=protect)], "the name must be"),
     ("register_methods", [Method(name="two words", protect=protect)], "the name must be"),
@@ -159,13 +161,21 @@ WRONG = [
         "params must be a class derived from pydantic.BaseModel",
     ),
     ("register_methods", [Method(name="m", protect=protect, scope="block")], "scope: 'block' unknown"),
-    ("register_methods", [Method(name="m", protect=protect, preserves={"truth"})], "preserves: 'truth' unknown"),
     (
         "register_methods",
-        [Method(name="m", protect=protect, variable_types={"text"})],
+        [Method(name="m", protect=protect, claims=Claims(preserves={"truth"}))],
+        "preserves: 'truth' unknown",
+    ),
+    (
+        "register_methods",
+        [Method(name="m", protect=protect, claims=Claims(variable_types={"text"}))],
         "variable_types: 'text' unknown",
     ),
-    ("register_methods", [Method(name="m", protect=protect, preserves={"k"})], "PromisesK must mark the parameter"),
+    (
+        "register_methods",
+        [Method(name="m", protect=protect, claims=Claims(preserves={"k"}))],
+        "PromisesK must mark the parameter",
+    ),
     ("register_methods", 5, "TypeError"),
     ("register_methods", None, "TypeError"),
     ("register_methods", SystemExit("bye"), "SystemExit: bye"),
@@ -180,7 +190,11 @@ WRONG = [
         "direction: 'up' unknown; there are lower, higher",
     ),
     ("register_measures", [Measure(name="m", compute=compute, range=(1.0, 0.0))], "range must be"),
-    ("register_measures", [Measure(name="m", compute=compute, invariant_to={"x"})], "invariant_to: 'x' unknown"),
+    (
+        "register_measures",
+        [Measure(name="m", compute=compute, claims=MeasureClaims(invariant_to={"x"}))],
+        "invariant_to: 'x' unknown",
+    ),
     ("register_measures", [Measure(name="m", compute=compute, params=AsParams)], "cannot be called 'as'"),
     ("register_partitions", [Partition(name="p", cluster=lambda block, k: None)], "cannot be called as cluster("),
     (

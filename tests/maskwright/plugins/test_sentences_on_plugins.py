@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 import maskwright as mw
-from maskwright import Masked, Method
+from maskwright import Claims, Masked, Method
 from maskwright.cli.main import main
 from maskwright.release.record.run_record import RunRecord
 from maskwright.release.wording import verdict
@@ -35,10 +35,7 @@ def fails(block, params, rng):
 
 
 def method(protect, name: str) -> Method:
-    return Method(
-        name=name, protect=protect, scope="variable", preserves=CLAIMS, handles_missing=True, summary="Turns.",
-        reference="none",
-    )  # fmt: skip
+    return Method(name=name, protect=protect, scope="variable", claims=Claims(preserves=CLAIMS, handles_missing=True), summary="Turns.", reference="none",)  # fmt: skip
 
 
 def test_a_method_without_clusters_keeps_an_interval_without_averages() -> None:

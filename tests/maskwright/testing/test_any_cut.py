@@ -26,7 +26,7 @@ def _by_mean(block: mw.Block, params: mw.NoParams, rng: np.random.Generator) -> 
 
 
 def _check(function: object) -> None:
-    method = mw.Method(name="claiming", protect=function, cut="any")
+    method = mw.Method(name="claiming", protect=function, claims=mw.Claims(cut="any"))
     (found,) = [each for each in method_checks([method]) if "any_cut" in str(each.id)]
     found.values[0]()
 

@@ -9,6 +9,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from maskwright import (
+    Claims,
     EditReader,
     EditSet,
     KeyVariables,
@@ -66,7 +67,7 @@ class KeysOnOneParams(BaseModel):
 REFUSED: list[tuple[str, Any, Any]] = [
     ("method", method_checks, Method(name="two words", protect=protect)),
     ("method", method_checks, Method(name="m", protect=lambda block: None)),
-    ("method", method_checks, Method(name="m", protect=protect, preserves=frozenset({"meen"}))),
+    ("method", method_checks, Method(name="m", protect=protect, claims=Claims(preserves=frozenset({"meen"})))),
     ("method", method_checks, Method(name="m", protect=protect, scope="everything")),
     ("method", method_checks, Method(name="m", protect=protect, params=dict)),
     ("measure", measure_checks, Measure(name="m", compute=compute, direction="up")),
@@ -108,7 +109,12 @@ def failing(parameters: list[Any]) -> dict[str, str]:
 
 def method(function: Any) -> Method:
     return Method(
-        name="tried", protect=function, handles_missing=True, summary="s", reference="none", example="method: tried\n"
+        name="tried",
+        protect=function,
+        claims=Claims(handles_missing=True),
+        summary="s",
+        reference="none",
+        example="method: tried\n",
     )
 
 

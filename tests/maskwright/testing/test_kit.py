@@ -9,7 +9,18 @@ import numpy as np
 import pytest
 from pydantic import BaseModel, Field
 
-from maskwright import InputError, Masked, Measure, Measurement, Method, NoParams, Partition, PromisesK
+from maskwright import (
+    Claims,
+    InputError,
+    Masked,
+    Measure,
+    MeasureClaims,
+    Measurement,
+    Method,
+    NoParams,
+    Partition,
+    PromisesK,
+)
 from maskwright.testing import measure_checks, method_checks, partition_checks
 
 
@@ -45,9 +56,9 @@ MEANS = Method(
     name="means",
     protect=protect_by_mean,
     params=SizeParams,
-    variable_types={"continuous"},
-    preserves={"linear", "inequality", "range", "mean", "k"},
-    deterministic=True,
+    claims=Claims(
+        variable_types={"continuous"}, preserves={"linear", "inequality", "range", "mean", "k"}, deterministic=True
+    ),
     reference="none",
     summary="Means of records in file order.",
     example="method: means\nparams: {k: 4}\n",
@@ -56,7 +67,7 @@ ORDER = Partition(name="order", cluster=cluster_by_order, summary="File order.",
 DIFFERENCE = Measure(
     name="difference",
     compute=mean_difference,
-    invariant_to={"records", "columns"},
+    claims=MeasureClaims(invariant_to={"records", "columns"}),
     summary="Mean difference.",
     reference="none",
 )

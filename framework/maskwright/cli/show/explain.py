@@ -8,6 +8,7 @@ import textwrap
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from maskwright.cli.further_commands import commands
 from maskwright.cli.show.explained_pages import (
     CODEBOOKS,
     EXPERIMENT,
@@ -23,22 +24,25 @@ from maskwright.cli.show.explained_pages import (
     parameters,
     scale_page,
 )
+from maskwright.data.cluster_aggregation import AGGREGATIONS, Aggregation
+from maskwright.edits.constraint_kinds import CONSTRAINT_KINDS, ConstraintKind
 from maskwright.edits.languages.yaml.documents import EditsFile
 from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.foundation.doubts import DOUBT_KINDS, DoubtKind
 from maskwright.foundation.errors import PluginError
+from maskwright.pipeline.extras.actions import ACTIONS
+from maskwright.pipeline.extras.plan_checks import CHECKS
+from maskwright.pipeline.extras.report_sections import SECTIONS
 from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.waivers import kind_called
 from maskwright.planning.missing_patterns import splits_by_pattern
 from maskwright.planning.model import PlanningParams
+from maskwright.plugins.contract import KINDS
 from maskwright.plugins.measure import Measure
 from maskwright.plugins.method import Method
 from maskwright.plugins.parameter_markers import IndependentVariables
-from maskwright.plugins.partition import Aggregation
 from maskwright.plugins.registered import Registry
 from maskwright.plugins.registry import plugins
-from maskwright.plugins.remover import AnyMethod, Remover
-from maskwright.plugins.rules import ConstraintKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,7 +106,8 @@ def topic_names() -> list[str]:
 
 def explained_names() -> list[str]:
     """What there is to explain."""
-    return [*topic_names(), *DOUBT_KINDS, *(info.name for info in plugins().infos)]
+    named = (name for each in offered(plugins()).values() for name in each)
+    return [*topic_names(), *DOUBT_KINDS, *named]
 
 
 def _pages() -> dict[str, Callable[[], str]]:
@@ -194,24 +199,25 @@ def offered(registry: Registry) -> dict[str, dict[str, Any]]:
     return {
         "method": dict(registry.methods),
         "partition": dict(registry.partitions),
-        "aggregation": dict(registry.aggregations),
-        "constraint": dict(registry.constraints),
+        "aggregation": dict(AGGREGATIONS),
+        "constraint": dict(CONSTRAINT_KINDS),
         "measure": dict(registry.measures),
         "source": dict(registry.sources),
-        "edit_reader": dict(registry.edit_readers),
+        "rule_language": dict(registry.rule_languages),
         "report": dict(registry.reports),
-        "rule_writer": dict(registry.rule_writers),
-        "plan_check": dict(registry.plan_checks),
-        "report_section": dict(registry.report_sections),
-        "action": dict(registry.actions),
-        "command": dict(registry.commands),
         "engine": dict(registry.engines),
+        "plan_check": dict(CHECKS),
+        "report_section": dict(SECTIONS),
+        "action": dict(ACTIONS),
+        "command": dict(commands()),
     }
 
 
 def _text(registry: Registry, kind: str, plugin: Any) -> str:
-    info = registry.info(kind, plugin.name)
-    heading = f"{plugin.name}: {kind.replace('_', ' ')} of {info.distribution} {info.version}"
+    heading = f"{plugin.name}: {kind.replace('_', ' ')}"
+    if kind in KINDS:
+        info = registry.info(kind, plugin.name)
+        heading += f" of {info.distribution} {info.version}"
     lines = [heading, "", *_wrap(plugin.summary), *_wrapped_definition(plugin)]
     said = facts(plugin)
     if said:
@@ -219,7 +225,7 @@ def _text(registry: Registry, kind: str, plugin: Any) -> str:
     params: type[BaseModel] | None = getattr(plugin, "params", None)
     if params is not None and params.model_fields:
         lines += ["", "Parameters", *parameters(params)]
-    if isinstance(plugin, Method | Remover):
+    if isinstance(plugin, Method):
         common = f"Every method also takes {', '.join(PlanningParams.model_fields)}: see `maskwright explain {STEPS}`."
         lines += ["", *_wrap(common)]
     if getattr(plugin, "example", ""):
@@ -241,7 +247,7 @@ def definition(plugin: Any) -> str:
         (
             getattr(plugin, name)
             for name in ("compute", "protect", "remove", "cluster", "represent", "evaluate")
-            if hasattr(plugin, name)
+            if getattr(plugin, name, None) is not None
         ),
         None,
     )
@@ -254,10 +260,13 @@ def definition(plugin: Any) -> str:
 def facts(plugin: Any) -> list[tuple[str, str]]:
     """What holds of a plugin, and how: what it masks, its unit, whether it is random."""
     found: list[tuple[str, str]] = []
-    if isinstance(plugin, Method | Remover):
-        found.append(("Masks", ", ".join(sorted(plugin.variable_types))))
+    if isinstance(plugin, Method):
+        found.append(("Masks", ", ".join(sorted(plugin.claims.variable_types))))
         found.append(
-            ("Keeps by construction", ", ".join(sorted(plugin.preserves)) or "nothing; edits are kept by adjustment")
+            (
+                "Keeps by construction",
+                ", ".join(sorted(plugin.claims.preserves)) or "nothing; edits are kept by adjustment",
+            )
         )
         found.append(
             (
@@ -275,18 +284,21 @@ def facts(plugin: Any) -> list[tuple[str, str]]:
         found.append(("Better", plugin.direction))
         found.append(("Range", f"{'-inf' if low is None else f'{low:g}'} to {'inf' if high is None else f'{high:g}'}"))
     if isinstance(plugin, Measure):
-        found.append(("Records", "paired or not" if plugin.compares_unpaired else "paired, in order or by a key"))
-        if plugin.of_one_file:
+        found.append(
+            ("Records", "paired or not" if plugin.claims.compares_unpaired else "paired, in order or by a key")
+        )
+        if plugin.claims.of_one_file:
             found.append(("Uses", "the masked file; computed on the original too, for a before and after"))
         parts = _parts(plugin)
         if parts:
             found.append(("Thresholds", f"for the value, or as label.part for {', '.join(parts)}"))
-        if plugin.of_levels:
+        if plugin.claims.of_levels:
             found.append(("Data", "of several levels (data: levels:): groups with all their members, measured once"))
-        elif plugin.counts_households:
+        elif plugin.claims.counts_households:
             found.append(("Households", "counted instead of records where they are declared"))
-    if hasattr(plugin, "deterministic"):
-        found.append(("Random", "no" if plugin.deterministic else "yes, from the run's seed"))
+    claims = getattr(plugin, "claims", plugin)
+    if hasattr(claims, "deterministic"):
+        found.append(("Random", "no" if claims.deterministic else "yes, from the run's seed"))
     if hasattr(plugin, "suffixes"):
         found.append(("File endings", ", ".join(plugin.suffixes)))
     return found
@@ -297,7 +309,7 @@ def _facts_of_small_kinds(plugin: Any) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     if isinstance(plugin, Aggregation):
         found.append(("Keeps", ", ".join(sorted(plugin.keeps)) or "nothing; edits are kept by adjustment"))
-        found.append(("Weights", "used where a step asks for them" if plugin.uses_weights else "not used"))
+        found.append(("Weights", "not used"))
     if isinstance(plugin, ConstraintKind):
         given = ", ".join([*plugin.params.model_fields, "variable", *["variable"] * (plugin.fewest > 1), "..."])
         found.append(("In a rule", f"{plugin.name}({given})"))
@@ -313,10 +325,10 @@ def _parts(measure: Measure) -> list[str]:
     return [part.name for part in measure.parts(measure.params())]
 
 
-def _missing_cells(method: AnyMethod) -> str:
-    if method.handles_missing and method.draws_records:
+def _missing_cells(method: Method) -> str:
+    if method.claims.handles_missing and method.claims.draws_records:
         return "taken; which cells are missing is drawn too"
-    if method.handles_missing:
+    if method.claims.handles_missing:
         return "taken; they stay missing"
     if not splits_by_pattern(method):
         return "not taken: a step on variables with missing cells is refused"

@@ -9,7 +9,6 @@ from dataclasses import MISSING, Field, fields
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from maskwright.cli.show import explained_pages
 from maskwright.data.dataset import Column, Dataset, Layout
 from maskwright.data.missing import MissingCells
 from maskwright.data.variable import Band, Variable
@@ -19,12 +18,14 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.languages.conversion.converted import Converted
 from maskwright.foundation.errors import Place, Problem
 from maskwright.plugins.block import Block, Gathering, Moments
+from maskwright.plugins.claims import Claims
 from maskwright.plugins.contract import CONTRACT
 from maskwright.plugins.engine import Engine, EngineTerms, Receipt, Stage
+from maskwright.plugins.hooks import Deferred
 from maskwright.plugins.legal_values import MEANINGS, legal_values
-from maskwright.plugins.measure import Comparison, Measurable, Measure, MeasurePart
+from maskwright.plugins.measure import Comparison, Measurable, Measure, MeasureClaims, MeasurePart
 from maskwright.plugins.measurement import Further, Measurement, MeasureTable, Merging, PartOfFile
-from maskwright.plugins.method import Limit, Masked, Method
+from maskwright.plugins.method import Limit, Masked, Method, Removed
 from maskwright.plugins.parameter_markers import (
     CompanionVariables,
     DependentVariables,
@@ -36,25 +37,23 @@ from maskwright.plugins.parameter_markers import (
     PromisesK,
     UsesWeights,
 )
-from maskwright.plugins.partition import Aggregation, ChosenAggregation, ClusterCells, Partition
-from maskwright.plugins.remover import Removed, Remover
-from maskwright.plugins.report import Bars, Report, ReportSection, SectionContent
-from maskwright.plugins.rules import ConstraintKind, EditReader, MovableRows, RulesFor, RuleWriter
-from maskwright.plugins.run_extensions import Action, Command, PlanCheck, PlanFinding
-from maskwright.plugins.source import FormatFacts, Source
+from maskwright.plugins.partition import Partition
+from maskwright.plugins.report import Report
+from maskwright.plugins.rules import RuleLanguage, RulesFor
+from maskwright.plugins.source import Format, FormatFacts, NestedFormat, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 OFFERED = (
-    Method, Remover, Partition, Aggregation, ConstraintKind, Measure, Source, EditReader, Report, RuleWriter, PlanCheck,
-    ReportSection, Action, Command, Engine,
+    Method, Claims, Partition, Measure, MeasureClaims, Source, Format, NestedFormat, RuleLanguage, Report, Engine,
+    Deferred,
 )  # fmt: skip
 """What a hook offers, all by keyword."""
 
-HANDED = (Block, Gathering, Moments, Masked, Removed, Limit, ClusterCells, ChosenAggregation, MovableRows, Comparison,
+HANDED = (Block, Gathering, Moments, Masked, Removed, Limit, Comparison,
           Measurable, Measurement, MeasurePart, MeasureTable, Merging, Further, PartOfFile, FormatFacts, RulesFor,
-          Converted, PlanFinding, SectionContent, Bars, EngineTerms, Stage, Receipt)  # fmt: skip
+          Converted, EngineTerms, Stage, Receipt)  # fmt: skip
 """What functions of plugins get, and what they give."""
 
 INSIDE = (Dataset, Column, Variable, Band, MissingCells, Layout, WrittenBatch, EditSet, Edit,
@@ -91,9 +90,6 @@ def contract_page() -> str:
                 lines += _wrapped(f"Legal: {', '.join(legal)}.", "      ") if legal else []
             for call, form, text in _asked(record):
                 lines += [f"  {call} ({form})", *_wrapped(text, "      ")]
-    lines += ["", explained_pages.TITLE, *_wrapped(explained_pages.ABOUT, "  ")]
-    for key, form, text in explained_pages.plan_keys():
-        lines += [f"  {key} ({form})", *_wrapped(text, "      ")]
     return "\n".join(lines)
 
 
@@ -117,9 +113,6 @@ def contract_table() -> str:
                 lines.append(_line(cells))
             lines += [_line((f"`{call}`", form, "", _in_markdown(said))) for call, form, said in _asked(record)]
             lines.append("")
-    lines += [f"## {explained_pages.TITLE}", "", explained_pages.ABOUT, "", "| key | type | |", "|---|---|---|"]
-    lines += [_line((f"`{key}`", form, text)) for key, form, text in explained_pages.plan_keys()]
-    lines.append("")
     return "\n".join(lines)
 
 

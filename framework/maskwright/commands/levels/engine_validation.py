@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.foundation.progress import Progress, Reporter
     from maskwright.pipeline.resolved import DataSource, LevelSources
-    from maskwright.plugins.rules import EditReader
+    from maskwright.plugins.rules import RuleLanguage
     from maskwright.release.files import Release
 
 
@@ -78,8 +78,8 @@ def _elements(levels: LevelSources) -> NestedElements:
 
 
 def _path(source: DataSource) -> tuple[str, ...]:
-    assert source.source.open_nested is not None
-    elements = source.source.open_nested(source.path, source.params, silent).elements
+    assert source.source.nested is not None
+    elements = source.source.nested.open(source.path, source.params, silent).elements
     return ("records",) if elements is None else elements.path
 
 
@@ -204,8 +204,8 @@ def _by_engine(
 ) -> Outcome:
     top, bottom = _levels(described).sources
     file = written_file(release.temporary("data"), replace(described, data=_levels(described).sources[top]), ())
-    assert file.source.open_nested is not None
-    reading = file.source.open_nested(file.path, file.params, progress)
+    assert file.source.nested is not None
+    reading = file.source.nested.open(file.path, file.params, progress)
     return check_nested(file.path, reading, rules.edits, rules.limits, levels=(top, bottom), svrl=svrl, beside=beside)
 
 
@@ -279,7 +279,7 @@ def _for_engine(rules: RuleText | RuleFile) -> RuleText | RuleFile:
     def read(path: Path, params: SchematronOptions | None = None) -> EditSet:
         return read_schematron(path, params, for_engine=True)
 
-    reader: EditReader = replace(rules.reader, read=read, read_leveled=None)
+    reader: RuleLanguage = replace(rules.reader, read=read, read_leveled=None)
     return replace(rules, reader=reader)
 
 

@@ -95,11 +95,11 @@ def masks_as_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
         if step.planning.totals:
             message = f"step {number}: totals: a {top} is masked with its members, and its totals with them"
             problems.append(Problem(message, step.place, "Leave `totals` out, or `unit`."))
-        if step.keys or step.dependents or step.companions or step.method.removes:
+        if step.keys or step.dependents or step.companions or step.method.claims.removes:
             message = f"step {number}: {step.method.name} cannot mask a {top} with its members as one record"
             hint = "Take a method that changes the variables of the step, as microaggregation."
             problems.append(Problem(message, step.place, hint))
-        elif not step.method.within_strata:
+        elif not step.method.claims.within_strata:
             message = (
                 f"step {number}: {step.method.name} needs all records at once, and a {top} is masked with those of "
                 "its composition"
@@ -109,7 +109,7 @@ def masks_as_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
         number, other = next((number, step) for number, step in enumerate(steps, 1) if step.unit is None)
         message = f"step {number} masks each level by itself, and step {asked[0][0]} a {top} with its members"
         hint = f"Say `unit: {top}` in each step, or in none."
-        if other.method.removes or other.keys or other.dependents or other.companions:
+        if other.method.claims.removes or other.keys or other.dependents or other.companions:
             hint = (
                 f"{other.method.name} goes with no step with `unit`: run it on what a run with these steps released, "
                 "or leave `unit` out."

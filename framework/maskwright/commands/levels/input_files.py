@@ -22,7 +22,7 @@ from maskwright.foundation.progress import Progress, Reporter, silent
 from maskwright.pipeline.data_section import source_of
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.pipeline.variable_names import names_of_files, unknown_uses, wrong_level_names
-from maskwright.plugins.registry import find_edit_reader
+from maskwright.plugins.registry import find_rule_language
 from maskwright.release.file_validation import check_nested
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ class NestedFile:
 
     def check(self, svrl: IO[bytes] | None, fired: Fired, progress: Progress) -> Outcome:
         """Verdict of every rule on the records of its level, read as a stream."""
-        assert self.data.source.open_nested is not None
-        reading = self.data.source.open_nested(self.data.path, self.data.params, progress)
+        assert self.data.source.nested is not None
+        reading = self.data.source.nested.open(self.data.path, self.data.params, progress)
         levels: tuple[str, str] | None = None
         if self.declared is not None:
             unknown = _unknown_names(self.declared)
@@ -160,9 +160,9 @@ def file_of_levels(
     if declared is None and len(files) > 1:
         hint = "A file of each level: --pipeline FILE, whose `data: levels:` links them (maskwright explain levels)."
         raise InputError(Problem("more than one data file, and nothing says how they are linked", hint=hint))
-    readers = [find_edit_reader(path) for path in rules]
+    readers = [find_rule_language(path) for path in rules]
     source = source_of(str(data), file_format=options.file_format)
-    by_engine = all(reader.name == SCHEMATRON for reader in readers) and source.open_nested is not None
+    by_engine = all(reader.name == SCHEMATRON for reader in readers) and source.nested is not None
     if declared is not None and not (by_engine and declared.form == "nested"):
         _refuse_original(original, declared.form)
         before = None if original is None else pipeline_levels(options, (original,))
@@ -172,8 +172,8 @@ def file_of_levels(
     (checked,) = data_files((data,), options, rules)
     if declared is not None:
         checked = next(iter(declared.sources.values()))
-    assert source.open_nested is not None
-    if source.open_nested(data, checked.params, silent).elements is None:
+    assert source.nested is not None
+    if source.nested.open(data, checked.params, silent).elements is None:
         return None
     _refuse_original(original, "nested")
     found = EditSet()

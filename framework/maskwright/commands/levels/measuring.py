@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def named_variables(measure: Measure, params: BaseModel) -> Iterator[str]:
     """Names of variables that the parameters of a measure give, or those of its parts."""
     yield from variables_named(params)
-    for part, own in () if measure.components is None else measure.components(params):
+    for part, own in () if measure.claims.components is None else measure.claims.components(params):
         yield from named_variables(part, own)
 
 
@@ -119,7 +119,7 @@ class LevelMeasures:
 
 def measures_of_levels(described: Pipeline, arrived: LoadedLevels, planned: PlannedLevels) -> LevelMeasures:
     """Find on which levels each measure runs; one that names variables runs on the level that has them."""
-    of_groups = tuple(each for each in described.measures if each.measure.of_levels)
+    of_groups = tuple(each for each in described.measures if each.measure.claims.of_levels)
     given = {
         name: to_be_measured(ready.plan) for name, ready in planned.ready.items()
         if any(each in arrived.linked[name].data for each in ready.plan.altered)
@@ -155,7 +155,7 @@ def requests_by_level(
     notices: list[str] = []
     problems: list[Problem] = []
     for each in requests:
-        if each.measure.of_levels:
+        if each.measure.claims.of_levels:
             continue
         levels, wrong = _levels_for(each, linked, given)
         wrongs = {name: measure_problems([each], _given_to(each, name, linked, given)) for name in levels}

@@ -48,7 +48,9 @@ def with_exact_sums(
     for step, chosen in zip(steps, variables_of_steps(steps, every), strict=True):
         if step.only_removes:
             continue  # What is left stays in its steps.
-        averaged = averaged | set(chosen.names) if "linear" in step.method.preserves else averaged - set(chosen.names)
+        averaged = (
+            averaged | set(chosen.names) if "linear" in step.method.claims.preserves else averaged - set(chosen.names)
+        )
     numeric = {
         level.name: [each.name for each in level.data.variables if each.name in averaged and each.decimals]
         for level in arrived.linked

@@ -140,7 +140,7 @@ def refuse_two_removals(steps: Mapping[str, LevelSteps]) -> None:
 
 def _draws_records(step: Step) -> bool:
     """Whether a step takes records away at random."""
-    return takes_records(step) and not step.method.deterministic
+    return takes_records(step) and not step.method.claims.deterministic
 
 
 def takes_records(step: Step) -> bool:

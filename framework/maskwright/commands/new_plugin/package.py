@@ -16,8 +16,7 @@ from maskwright import __version__
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.files import masked_mode
 from maskwright.foundation.nearest_names import unknown_name
-from maskwright.plugins.contract import COMMANDS, CONTRACT, KINDS
-from maskwright.plugins.guarding.origin import BUILT_IN
+from maskwright.plugins.contract import CONTRACT, KINDS
 from maskwright.plugins.hooks import HOOKS
 from maskwright.plugins.registry import plugins
 
@@ -25,10 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-TEMPLATE_KINDS = (
-    "method", "measure", "partition", "aggregation", "constraint", "source", "edit_reader", "report",
-    "rule_writer", "plan_check", "report_section", "action", "command",
-)  # fmt: skip
+TEMPLATE_KINDS = ("method", "measure", "partition", "source", "rule_language", "report")
 PREFIX = "maskwright_"
 _DISTRIBUTION = re.compile(r"[A-Z0-9]|[A-Z0-9][A-Z0-9._-]*[A-Z0-9]", re.IGNORECASE)
 
@@ -77,9 +73,8 @@ def plugin_names(name: str, kind: str) -> PluginNames:
 def _refuse_taken(kind: str, plugin: str) -> None:
     registry = plugins()
     offered: Iterable[str] = getattr(registry, f"{kind}s")
-    own = COMMANDS if kind == "command" else frozenset[str]()
-    if plugin in offered or plugin in own:
-        of = BUILT_IN if plugin in own else registry.info(kind, plugin).distribution
+    if plugin in offered:
+        of = registry.info(kind, plugin).distribution
         message = f"there is a {kind.replace('_', ' ')} {plugin!r} already, offered by {of}: choose another name"
         raise InputError(Problem(message, hint=f"Try 'maskwright-my-{plugin.replace('_', '-')}'."))
 
@@ -95,36 +90,20 @@ SUMMARIES = {
     "method": "Independent normal noise on every value.",
     "measure": "How far the means have moved, in percent of a standard deviation.",
     "partition": "Neighbours on the sum of the standardised variables.",
-    "aggregation": "The middle between the smallest and the largest value of each cluster.",
-    "constraint": "Every value is a multiple of a number.",
     "source": "A JSON object in each line.",
-    "edit_reader": "One rule a line, with comments.",
+    "rule_language": "One rule a line, with comments; read and written.",
     "report": "The outcome in a few lines of plain text.",
-    "rule_writer": "One edit a line, with its name.",
-    "plan_check": "Asks for files beside the masked data.",
-    "report_section": "How many records and edits there are, and what was measured.",
-    "action": "Lists the files that may be passed on.",
-    "command": "Counts the lines of a text file.",
 }
 NEEDS = {
     "method": ("numpy>=1.26", "pydantic>=2.9"),
     "measure": ("numpy>=1.26",),
     "partition": ("numpy>=1.26",),
-    "aggregation": ("numpy>=1.26",),
-    "constraint": ("numpy>=1.26", "pydantic>=2.9"),
     "source": ("pyarrow>=24", "pydantic>=2.9"),
-    "edit_reader": (),
+    "rule_language": (),
     "report": (),
-    "rule_writer": (),
-    "plan_check": ("pydantic>=2.9",),
-    "report_section": (),
-    "action": ("pydantic>=2.9",),
-    "command": ("pydantic>=2.9",),
 }
 TESTING = {
-    "edit_reader": "RightRules, RunPipeline, WrongRules, edit_reader_checks",
-    "command": "command_checks",
-    "constraint": "RunPipeline, Verdicts, constraint_checks",
+    "rule_language": "RightRules, RunPipeline, WrongRules, rule_language_checks",
 }
 _FOLDER_MODE = 0o777
 """Before the user's mask."""
@@ -183,7 +162,7 @@ def _filled(template: str, names: PluginNames) -> str:
         "plugin": names.plugin,
         "constant": names.plugin.upper(),
         "kind": names.kind.replace("_", " "),
-        "record": KINDS[names.kind][0].__name__,
+        "record": KINDS[names.kind].__name__,
         "hook": names.hook,
         "title": title[:1].upper() + title[1:],
         "suffix": f".{names.plugin}",
@@ -203,15 +182,8 @@ def _usage(names: PluginNames) -> str:
         "method": f"protect:\n  - method: {names.plugin}",
         "measure": f"measure: [{names.plugin}]",
         "partition": f"protect:\n  - method: microaggregation\n    params: {{k: 5, partition: {names.plugin}}}",
-        "aggregation": f"protect:\n  - method: microaggregation\n    params: {{k: 5, aggregation: {names.plugin}}}",
-        "constraint": f"edits:\n  - {names.plugin}(12, rent, water, heat)",
         "source": f"data: {{source: people.{names.plugin}}}\n"
         "waive: [{doubt: written-file-not-read-twice, because: the kit tests that it is read as written}]",
-        "edit_reader": f"edits:\n  - {names.plugin}: people.{names.plugin}",
+        "rule_language": f"edits:\n  - {names.plugin}: people.{names.plugin}",
         "report": f"output: {{data: masked.csv, {names.plugin}: outcome.txt}}",
-        "rule_writer": f"output: {{data: masked.csv, edits: published.{names.plugin}}}",
-        "plan_check": f"checks: [{names.plugin}]",
-        "report_section": f"sections: [{names.plugin}]\noutput: {{data: masked.csv, report: report.html}}",
-        "action": f"after: [{names.plugin}]",
-        "command": f"# maskwright {names.plugin} --file FILE",
     }[names.kind]

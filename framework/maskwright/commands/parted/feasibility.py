@@ -124,7 +124,7 @@ def _of_categories(plan: Plan) -> Iterator[Problem]:
     for group in plan.groups:
         step = plan.steps[group.step - 1]
         if is_by_record(step.method):
-            coarse |= set(group.variables) if "detail" in step.method.removes else set()
+            coarse |= set(group.variables) if "detail" in step.method.claims.removes else set()
             continue
         for name in group.variables:
             if name in coarse or not plan.variables[name].is_numeric:

@@ -141,7 +141,7 @@ def finish(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, 
     )
     Stored.of(found, folder / FOUND)
     facts |= {"records": len(masked), "written": written_files(published, sheet.pipeline)}
-    if sheet.pipeline.output.source.is_opened_in_spreadsheets:
+    if sheet.pipeline.output.source.format.is_opened_in_spreadsheets:
         facts["formulas"] = formula_cells(published)
     facts |= {"formed": formed, "as_they_were": [name for name in formed if name in held]}
     released = in_file_terms(released, task.published)

@@ -117,7 +117,7 @@ def _by_part(
     name, number = f"local-{at}", group.step
     task = PartMasking(masking, at, conditions, stratum_of, before.groups)
     notes: dict[str, Any] = {}
-    if masking.plan.steps[number - 1].method.gathering is not None:
+    if masking.plan.steps[number - 1].method.claims.gathering is not None:
         asking = f"ask-{at}"
         about = run.store(asking, task)
         run.run(asking, f"Looking at all records, step {number}", gather_part, run.part_keys, told, about)
@@ -205,5 +205,5 @@ def _needed(masking: Masking, at: int, units: Sequence[int], found: ScannedFile)
     tied = [name for edit in group.edits for name in plan.edits[edit].variables]
     weights = [name for name, each in found.variables.items() if each.variable.role == "weight"]
     wanted = {*group.variables, *step.companions, *read, *weights}
-    wanted |= set(tied) if step.method.companions_of_edits else set()
+    wanted |= set(tied) if step.method.claims.companions_of_edits else set()
     return tuple(name for name in found.variables if name in wanted)

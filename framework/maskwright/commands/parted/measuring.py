@@ -84,7 +84,7 @@ def _comparison(original: Dataset, released: Dataset, plan: Plan) -> Comparison:
 
 def of_both_files(requests: Sequence[MeasureRequest]) -> list[MeasureRequest]:
     """Measures, and those that look at one file once more, of the original."""
-    again = [replace(each, label=each.label + BEFORE) for each in requests if each.measure.of_one_file]
+    again = [replace(each, label=each.label + BEFORE) for each in requests if each.measure.claims.of_one_file]
     return [*requests, *again]
 
 

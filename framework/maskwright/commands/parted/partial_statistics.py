@@ -186,7 +186,7 @@ def unchanged_doubts(plan: Plan, group: int, told: Iterable[Mapping[str, list[An
             known[2] += extremes or []
     number = plan.groups[group].step
     step = plan.steps[number - 1]
-    least = 1.0 if step.method.changes_few else NEARLY_ALL
+    least = 1.0 if step.method.claims.changes_few else NEARLY_ALL
     for name, (total, same, extremes) in counted.items():
         if total and min(extremes) < max(extremes) and same >= least * total:
             how = "as it was" if same == total else f"nearly as it was: {same} of {total} values are the same"

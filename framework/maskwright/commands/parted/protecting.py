@@ -225,10 +225,10 @@ def _numbers(data: Dataset, name: str) -> NDArray[np.float64]:
 
 def _refuse_changes(result: GroupResult, data: Dataset, step: Step, names: Sequence[str]) -> None:
     """What only a run in memory can do: records drawn or dropped, other variables, limits found in the data."""
-    coarser = "detail" in step.method.removes
+    coarser = "detail" in step.method.claims.removes
     same = coarser or all(data[name].variable == each for name, each in zip(names, result.variables, strict=True))
     # Limits that parameters promise are among the edits already.
-    promised = () if step.method.limits is None else step.method.limits(step.params, result.variables)
+    promised = () if step.method.claims.limits is None else step.method.claims.limits(step.params, result.variables)
     found = not coarser and not {limit.variable for limit in result.limits} <= {limit.variable for limit in promised}
     if not same or result.kept_rows is not None or result.missing_codes is not None or found:
         raise InputError(

@@ -251,7 +251,7 @@ def _read(path: str, sha256: str) -> Any:
     return _Reading(io.BytesIO(written)).load()
 
 
-KINDS = ("sources", "methods", "partitions", "measures", "edit_readers", "reports")
+KINDS = ("sources", "methods", "partitions", "measures", "rule_languages", "reports")
 """Of plugins that tasks take by name: their functions may be no functions of a module."""
 
 

@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
     from maskwright.masking.masking_result import MaskingResult
+    from maskwright.pipeline.extras.plan_checks import PlanFinding
     from maskwright.pipeline.resolved import MaskingRequest
     from maskwright.planning.model import Step
     from maskwright.planning.plan import Plan
-    from maskwright.plugins.run_extensions import PlanFinding
 
 
 def refuse_steps(request: MaskingRequest) -> None:
@@ -88,7 +88,7 @@ def _refuse_methods_that_count_records(request: MaskingRequest) -> None:
             hint,
         )
         for number, step in enumerate(request.steps, 1)
-        if step.promised is not None and not step.method.counts_households
+        if step.promised is not None and not step.method.claims.counts_households
     ]
     if problems:
         raise InputError(problems)
@@ -300,12 +300,12 @@ def _notices_of_format(request: MaskingRequest, original: Dataset, recoded: Coll
 
 def _refuse_unwritable(request: MaskingRequest, arrived: CheckedInput) -> None:
     """Refuse what the format of the masked file cannot hold, before anything is masked."""
-    if not isinstance(request, Pipeline) or request.output.source.refuse_unwritable is None:
+    if not isinstance(request, Pipeline) or request.output.source.format.refuse_unwritable is None:
         return
     original = arrived.original
     variables = {each.name: each for each in (*original.variables, *arrived.keys.old.variables)}
     names = arrived.keys.order or original.names
-    request.output.source.refuse_unwritable(
+    request.output.source.format.refuse_unwritable(
         request.output.data, tuple(variables[name] for name in names), original.layout
     )
 
@@ -345,5 +345,5 @@ def _findings(described: Pipeline, plan: Mapping[str, Any]) -> Iterator[tuple[st
         return
     shown = plan_for_checks(described, plan)
     for each in described.checks:
-        for finding in each.plugin.check(shown, each.params):
-            yield each.plugin.name, finding
+        for finding in each.extra.work(shown, each.params):
+            yield each.extra.name, finding

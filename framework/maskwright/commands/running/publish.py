@@ -42,13 +42,13 @@ def with_sections(pipeline: Pipeline, record: RunRecord) -> RunRecord:
 def _composed(pipeline: Pipeline, record: RunRecord) -> Iterator[SectionRecord]:
     shown = record_for_reports(record)
     for each in pipeline.sections:
-        content = each.plugin.compose(shown, each.params)
+        content = each.extra.work(shown, each.params)
         figures = tuple(
             FigureRecord(caption=figure.caption, values=dict(figure.values), unit=figure.unit)
             for figure in content.figures
         )
         yield SectionRecord(
-            name=each.plugin.name, title=each.plugin.title, paragraphs=content.paragraphs, head=content.head,
+            name=each.extra.name, title=each.extra.title, paragraphs=content.paragraphs, head=content.head,
             rows=content.rows, figures=figures,
         )  # fmt: skip
 

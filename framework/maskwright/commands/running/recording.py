@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from maskwright.edits.expression import KindCondition, nodes
 from maskwright.foundation.progress import Caution
 from maskwright.pipeline.resolved import RuleFile
 from maskwright.plugins.guarding.origin import origin_of
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
     from maskwright.commands.running.preparation import ReadyRun
     from maskwright.data.dataset import Layout
     from maskwright.edits.edit import Edit, EditKind
-    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
@@ -90,7 +88,7 @@ def run_record(run: MeasuredRun) -> RunRecord:
         pipeline=PipelineRecord(file=described.name, text=described.text, settings=dict(described.settings)),
         inputs=tuple(_inputs(described, prepared.original.layout)),
         outputs={},
-        plugins=_plugins(described, prepared.edits),
+        plugins=_plugins(described),
         seed=run.seed,
         mode="exact" if block is None else f"blocks of at most {block} records",
         variables=tuple(_variables(run)),
@@ -143,24 +141,14 @@ def _inputs(described: Pipeline, layout: Layout) -> Iterator[InputFile]:
         yield InputFile(role="measure", file=path.name, **file_facts(path))
 
 
-def _plugins(described: Pipeline, edits: EditSet) -> dict[str, PluginRecord]:
+def _plugins(described: Pipeline) -> dict[str, PluginRecord]:
     registry = plugins()
     used = {("source", described.data.source.name), ("source", described.output.source.name)}
     used |= {("method", step.method.name) for step in described.steps}
     used |= {("partition", step.partition.partition.name) for step in described.steps if step.partition is not None}
-    used |= {("aggregation", str(step.aggregation)) for step in described.steps if step.aggregation is not None}
-    used |= {
-        ("constraint", node.name)
-        for edit in edits
-        for node in nodes(edit.expression)
-        if isinstance(node, KindCondition)
-    }
     used |= {("measure", request.measure.name) for request in described.measures}
-    used |= {("edit_reader", each.reader.name) for each in described.edits if isinstance(each, RuleFile)}
+    used |= {("rule_language", each.reader.name) for each in described.edits if isinstance(each, RuleFile)}
     used |= {("report", report.name) for report, _ in described.output.reports}
-    used |= {("plan_check", each.plugin.name) for each in described.checks}
-    used |= {("report_section", each.plugin.name) for each in described.sections}
-    used |= {("action", each.plugin.name) for each in described.after}
     infos = {f"{kind} {name}": registry.info(kind, name) for kind, name in sorted(used)}
     found = {key: PluginRecord(distribution=info.distribution, version=info.version) for key, info in infos.items()}
     return found | observer_records(registry.observers)

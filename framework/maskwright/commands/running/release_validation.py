@@ -45,9 +45,9 @@ def check_round_trip(file: DataSource, meant: Dataset, held: Mapping[str, Any], 
     except InputError as error:
         said = "; ".join(dict.fromkeys(problem.message for problem in error.problems))
         refuse_written(file.source, f"the written file cannot be read back ({said})")
-    if file.source.write_levels is not None:
+    if file.source.nested is not None:
         read = _as_shown(_with_traceless(read, meant), meant)
-    if file.source.reads_folders and set(read.names) == set(meant.names):
+    if file.source.format.reads_folders and set(read.names) == set(meant.names):
         # What folders say stands behind the columns of the files, wherever it stood before.
         read = replace(read, columns=tuple(read[name] for name in meant.names))
     refuse_difference(meant, read, file.source, held)

@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.plugins.block import Block
     from maskwright.plugins.measurement import Measurement
-    from maskwright.plugins.method import Masked
-    from maskwright.plugins.remover import Removed
+    from maskwright.plugins.method import Masked, Removed
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +91,7 @@ class PipelineRun:
             if output.key_map is not None:
                 with writing(self.release.temporary("key_map")):
                     released.write_map(self.release.temporary("key_map"))
-            if output.source.is_opened_in_spreadsheets:
+            if output.source.format.is_opened_in_spreadsheets:
                 said += formula_notices(data, result.edits, escapes=output.escapes_formulas)
                 data = escaped(data, result.edits) if output.escapes_formulas else data
             others = [name for name in data.names if name not in self.ready.plan.recoded]
@@ -123,7 +122,7 @@ class PipelineRun:
             released = check_round_trip(file, masked, held, progress)
         released = _with_bands(replace(released, origin=masked.origin), masked.variables)
         output = self.pipeline.output
-        escapes = output.source.is_opened_in_spreadsheets and output.escapes_formulas
+        escapes = output.source.format.is_opened_in_spreadsheets and output.escapes_formulas
         return unescaped(released, result.edits, self.ready.original) if escapes else released
 
     def validate(self, result: MaskingResult, progress: Progress) -> tuple[Outcome, list[str]]:

@@ -9,7 +9,7 @@ from lark import Token, Transformer, v_args
 
 from maskwright.data.date_texts import iso_day
 from maskwright.data.dates import FUNCTIONS_OF_DATES
-from maskwright.edits.constraint_kinds import known_kinds, wrong_numbers
+from maskwright.edits.constraint_kinds import CONSTRAINT_KINDS, wrong_numbers
 from maskwright.edits.expression import (
     And,
     Arithmetic,
@@ -157,7 +157,7 @@ class TreeBuilder(Transformer[Token, Typed]):
     @staticmethod
     def _of_kind(name: Token, given: list[Typed]) -> Typed:
         """Condition of a kind that a plugin brings: its numbers, then its columns."""
-        kinds = known_kinds()
+        kinds = CONSTRAINT_KINDS
         if str(name) not in kinds:
             raise Mistake(start_of(name), unknown_name("function", str(name), {*FUNCTIONS, *GROUP_FUNCTIONS, *kinds}))
         kind = kinds[str(name)]

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.edits.constraint_kinds import known_kinds, params_of, verdicts_of
+from maskwright.edits.constraint_kinds import CONSTRAINT_KINDS, MovableRows, params_of, verdicts_of
 from maskwright.edits.edit import RangePart
 from maskwright.edits.expression import VariableReference
 from maskwright.masking.adjusting.constraint_system import RELATIVE, fetcher
 from maskwright.masking.adjusting.constraints import closed_on_grid, constraint_of
 from maskwright.planning.keepers import projected_condition
-from maskwright.plugins.guarding.call import broke_contract
-from maskwright.plugins.guarding.origin import origin_of
-from maskwright.plugins.rules import MovableRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -175,7 +172,7 @@ def _move(
         step=np.array([_step(system, name) for name in names]),
         scale=np.array([system.scale[place[name]] if name in place else 1.0 for name in names]),
     )
-    kind = known_kinds()[condition.name]
+    kind = CONSTRAINT_KINDS[condition.name]
     assert kind.project is not None
     found = np.asarray(kind.project(rows, params_of(kind, condition.numbers)), dtype=np.float64)
     given = np.logical_not(np.isnan(found).any(axis=1))
@@ -183,10 +180,7 @@ def _move(
     published = found[given].copy()
     published[:, grid] = np.rint(published[:, grid] / rows.step[grid]) * rows.step[grid]
     if (verdicts_of(condition, published) == 0).any():
-        raise broke_contract(
-            origin_of(kind.project, "constraint", condition.name),
-            "moved rows to points that its own evaluation refuses, once they are on the published grid",
-        )
+        raise AssertionError(f"{condition.name} moved rows to points of the published grid that it refuses itself")
     for column in np.flatnonzero(movable):
         points[index[given], place[names[column]]] = published[:, column]
 

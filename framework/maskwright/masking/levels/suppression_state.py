@@ -222,7 +222,7 @@ class _Level:
         keys: dict[str, None] = {}
         for number, step in enumerate(() if plan is None else plan.steps, 1):
             assert plan is not None
-            if "cells" in step.method.removes:
+            if "cells" in step.method.claims.removes:
                 own = [each for group in plan.groups if group.step == number for each in group.variables]
                 keys |= dict.fromkeys(key_names(step, [plan.variables[each] for each in own]))
         weights = tuple(each.name for each in shown.variables if each.role == "weight")

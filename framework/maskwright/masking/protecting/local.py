@@ -39,8 +39,6 @@ from maskwright.plugins.block import Block
 from maskwright.plugins.guarding.call import in_this_context
 from maskwright.plugins.guarding.frozen import FrozenDict, read_only
 from maskwright.plugins.guarding.origin import in_step
-from maskwright.plugins.method import Method
-from maskwright.plugins.remover import Remover
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +50,7 @@ if TYPE_CHECKING:
     from maskwright.masking.protecting.variable_group import GroupWork
     from maskwright.planning.missing_patterns import Pool
     from maskwright.plugins.block import Gathered, Moments
-    from maskwright.plugins.method import Masked
+    from maskwright.plugins.method import Masked, Method
 
 
 def protect_group(
@@ -64,12 +62,12 @@ def protect_group(
 ) -> GroupResult:
     """Run a method on every stratum and block of a variable group."""
     source = GroupSource.of(data, work, standardisation)
-    if isinstance(work.method, Remover):
+    if work.method.is_remover:
         return _remove(work.method, work, source, context, progress)
     calls = _method_calls(work, source, context.execution.block_size)
     gathered = _gathered(work, source, context)
-    sees_moments = isinstance(work.method, Method) and work.method.with_params(work.params).others == "moments"
-    if sees_moments and not work.method.within_strata:
+    sees_moments = work.method.with_params(work.params).claims.others == "moments"
+    if sees_moments and not work.method.claims.within_strata:
         calls, moments = _calls_on_separate(calls, source)
     else:
         moments = [None] * len(calls)
@@ -81,7 +79,7 @@ def protect_group(
         if gathered is not None:
             block = replace(block, gathered=gathered[int(work.strata[calls[number].records[0]])])
         # Where any cut gives the same values, blocks draw from the same numbers, each record its own of them.
-        part = () if work.method.cut == "any" or gathered is not None else (number,)
+        part = () if work.method.claims.cut == "any" or gathered is not None else (number,)
         rng = generator(context.seed, "protect", work.step, *work.variables, *part)
         masked = _protect_block(block, work, rng, context, alone=len(calls) == 1)
         return widened(masked, calls[number], len(source.variables))
@@ -89,7 +87,7 @@ def protect_group(
     results = _in_order(protect, len(calls), context.execution.workers)
     progress(1.0)
     result = assemble([call.records for call in calls], results, source.values.shape, source.variables)
-    if work.method.draws_records and result.missing_codes is None:
+    if work.method.claims.draws_records and result.missing_codes is None:
         result = replace(result, missing_codes=np.full(result.missing.shape, HAD_VALUE, dtype=np.int64))
     if gathered is not None and context.gathered is None:
         notes = dict(result.notes)
@@ -143,9 +141,10 @@ def whole_block(
 
 
 def _remove(
-    remover: Remover, work: GroupWork, source: GroupSource, context: MaskingContext, progress: Progress
+    remover: Method, work: GroupWork, source: GroupSource, context: MaskingContext, progress: Progress
 ) -> GroupResult:
     """Ask a remover what it takes away of all records, and take it away."""
+    assert remover.remove is not None
     block = _block(MethodCall.whole(np.arange(len(source.values)), len(source.variables)), work, source, progress)
     rng = generator(context.seed, "protect", work.step, *work.variables, 0)
     with in_step(work.step):
@@ -190,14 +189,14 @@ def _blocks(work: GroupWork, source: GroupSource, block_size: int | None) -> lis
     order = np.argsort(work.strata, kind="stable")
     bounds = np.searchsorted(work.strata[order], np.arange(int(work.strata.max(initial=0)) + 2))
     strata = [order[start:stop] for start, stop in itertools.pairwise(bounds) if stop > start]
-    if block_size is None or work.method.cut == "none":
+    if block_size is None or work.method.claims.cut == "none":
         return strata
     blocks: list[NDArray[np.int64]] = []
     for records in strata:
         if len(records) <= block_size:
             blocks.append(records)
             continue
-        if work.method.cut == "any":
+        if work.method.claims.cut == "any":
             blocks.extend(np.split(records, range(block_size, len(records), block_size)))
             continue
         standardised = np.nan_to_num((source.values[records] - source.center) / source.scale)
@@ -236,7 +235,7 @@ def _protect_block(
 ) -> Masked:
     """Call the method and hold it to its contract; whoever observes is told before and after."""
     observe, method = context.observe, work.method
-    assert isinstance(method, Method)
+    assert method.protect is not None
     # A block that is alone has nothing to be masked beside.
     workers = None if alone else context.workers
     protect = method.protect if workers is None else in_worker(workers, work.step, method)
@@ -266,7 +265,7 @@ def _with_guaranteed_counts(result: GroupResult, work: GroupWork, source: GroupS
         return result
     counted = replace(
         source,
-        households=source.households if work.method.counts_households else None,
+        households=source.households if work.method.claims.counts_households else None,
         weights=source.weights if work.method.uses_weights(work.params) else None,
     )
     return with_enough_values(result, work, counted, k)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.cluster_aggregation import ChosenAggregation
 from maskwright.edits.edit import DomainPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, Problem
@@ -15,7 +16,6 @@ from maskwright.masking.adjusting.targets import Targets
 from maskwright.masking.aggregation import aggregate
 from maskwright.planning.model import Keeper
 from maskwright.planning.variable_groups import keeps
-from maskwright.plugins.partition import ChosenAggregation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ def broken_claims(method: Method, params: BaseModel, block: Block, masked: Maske
     Means are those that the method makes: weighted ones where it says that it uses weights. Looked at are numeric
     variables whose representatives are means; covariances only of records without missing cells.
     """
-    claims = method.preserves & {"mean", "covariance"}
+    claims = method.claims.preserves & {"mean", "covariance"}
     if not claims or masked.variables is not None or not block.n:
         return
     clustered = masked.labels is not None

@@ -13,8 +13,7 @@ from maskwright.plugins.guarding.call import broke_contract
 from maskwright.plugins.guarding.frozen import frozen, read_only
 from maskwright.plugins.guarding.origin import origin_of
 from maskwright.plugins.guarding.wrapping import checked_limits
-from maskwright.plugins.method import Masked, Method
-from maskwright.plugins.remover import Removed, Remover
+from maskwright.plugins.method import Masked, Method, Removed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,9 +115,9 @@ def _wrong(method: Method, params: BaseModel, block: Block, masked: Any) -> Iter
     if not np.all(np.isfinite(masked.values[~masked.missing])):
         yield "returned NaN or infinite values in cells that are not missing"
     had = block.missing
-    if "cells" not in method.removes and not method.draws_records and (masked.missing & ~had).any():
+    if "cells" not in method.claims.removes and not method.claims.draws_records and (masked.missing & ~had).any():
         yield "left cells empty, and does not say that it removes cells"
-    if not method.draws_records and (had & ~masked.missing).any():
+    if not method.claims.draws_records and (had & ~masked.missing).any():
         yield f"put values into {int((had & ~masked.missing).sum())} cells that have none"
     yield from _wrong_suppressed(method, masked)
     yield from _wrong_codes(masked, shape)
@@ -165,7 +164,7 @@ def _wrong_clusters(
     k = method.smallest_cluster(params)
     if k is None:
         return
-    by_household = block.households is not None and method.counts_households
+    by_household = block.households is not None and method.claims.counts_households
     smallest, most = _smallest(labels, block.households if by_household else None, clusters)
     if smallest < min(k, most):
         what = block.groups_said if by_household else "records"
@@ -186,7 +185,7 @@ def _wrong_suppressed(method: Method, masked: Any) -> Iterator[str]:
     if gone is None:
         return
     yield from _wrong_array("suppressed", gone, masked.missing.shape, np.bool_)
-    if "cells" not in method.removes or (gone & ~masked.missing).any():
+    if "cells" not in method.claims.removes or (gone & ~masked.missing).any():
         yield "took codes away: only missing cells, of a method that removes cells, can lose theirs"
 
 
@@ -198,7 +197,7 @@ def _wrong_codes(masked: Any, shape: tuple[int, ...]) -> Iterator[str]:
         yield f"returned missing codes that are not whole numbers of shape {shape}"
 
 
-def checked_removed(remover: Remover, block: Block, removed: object) -> Removed:
+def checked_removed(remover: Method, block: Block, removed: object) -> Removed:
     """What a remover returned, held to its contract: it takes away what it says, and rows, cells and weights fit."""
     origin = origin_of(remover.remove, "method", remover.name)
     if not isinstance(removed, Removed):
@@ -212,12 +211,12 @@ def checked_removed(remover: Remover, block: Block, removed: object) -> Removed:
     )  # fmt: skip
 
 
-def _wrongly_removed(remover: Remover, block: Block, removed: Any) -> Iterator[str]:
+def _wrongly_removed(remover: Method, block: Block, removed: Any) -> Iterator[str]:
     rows, cells, weights = removed.kept_rows, removed.cells, removed.weights
-    wanted, other = (rows, cells) if remover.takes_away == "records" else (cells, rows)
+    wanted, other = (rows, cells) if "records" in remover.claims.removes else (cells, rows)
     if wanted is None or other is not None:
-        field = "kept_rows" if remover.takes_away == "records" else "cells"
-        yield f"takes away {remover.takes_away}, so it has to give {field}, and no other"
+        field, what = ("kept_rows", "records") if "records" in remover.claims.removes else ("cells", "cells")
+        yield f"takes away {what}, so it has to give {field}, and no other"
     if cells is not None:
         yield from _wrong_array("cells", cells, block.values.shape, np.bool_)
     if rows is None and weights is not None:
@@ -238,7 +237,7 @@ def _wrongly_removed(remover: Remover, block: Block, removed: Any) -> Iterator[s
 
 def _wrong_detail(method: Method, block: Block, masked: Any) -> Iterator[str]:
     """Variables that a method changes: as many, of the same names, and categories unless it leaves one as it was."""
-    coarser = "detail" in method.removes
+    coarser = "detail" in method.claims.removes
     if masked.variables is None:
         if coarser:
             yield "publishes categories, and does not say which: give variables"

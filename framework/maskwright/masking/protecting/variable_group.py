@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import BaseModel
 
+    from maskwright.data.cluster_aggregation import ChosenAggregation
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
     from maskwright.masking.context import Standardisation
     from maskwright.planning.missing_patterns import Pool
-    from maskwright.plugins.partition import ChosenAggregation
-    from maskwright.plugins.remover import AnyMethod
+    from maskwright.plugins.method import Method
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class GroupWork:
     """
 
     step: int
-    method: AnyMethod
+    method: Method
     params: BaseModel
     variables: tuple[str, ...]
     operators: tuple[str | ChosenAggregation, ...]
@@ -85,7 +85,7 @@ class GroupSource:
             missing_kinds=_missing_kinds(data, work.variables),
             companions={name: data.matrix([name])[:, 0] for name in work.companions},
             companion_variables={name: data[name].variable for name in work.companions},
-            missing_codes=_missing_codes(data, work.variables) if work.method.draws_records else None,
+            missing_codes=_missing_codes(data, work.variables) if work.method.claims.draws_records else None,
         )
 
 

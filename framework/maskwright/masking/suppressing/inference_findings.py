@@ -124,7 +124,7 @@ def complementary_cells(plan: Plan, hidden: Mapping[str, NDArray[np.bool_]]) -> 
 def primary_suppressions(plan: Plan) -> tuple[str, ...]:
     """Variables of which steps suppress cells for reasons of their own."""
     named = {
-        name for group in plan.groups if "cells" in plan.steps[group.step - 1].method.removes
+        name for group in plan.groups if "cells" in plan.steps[group.step - 1].method.claims.removes
         for name in group.variables
     }  # fmt: skip
     return tuple(name for name in plan.variables if name in named)

@@ -32,7 +32,7 @@ from maskwright.plugins.registry import find_rule_writer
 from maskwright.plugins.rules import RulesFor
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Column
     from maskwright.edits.edit import Edit
     from maskwright.edits.expression import Expression
-    from maskwright.plugins.rules import RuleWriter
+    from maskwright.edits.languages.conversion.converted import Converted
 
 
 def not_applicable(edits: EditSet, cells: Mapping[str, NDArray[np.bool_]]) -> dict[str, int]:
@@ -123,35 +123,37 @@ def rule_file(path: Path, edits: EditSet, columns: Iterable[Column], record: str
     Tests that only an engine understands cannot be written in another language: they are left out, and counted.
     """
     writer = find_rule_writer(path)
+    write = writer.write
+    assert write is not None
     masked = tuple(columns)
     decimals = {each.name: each.variable.decimals for each in masked if each.variable.is_numeric}
     dates = {each.name: each.variable.date_text for each in masked if each.variable.is_date}
     empty = {each.name: each.variable.empty_texts for each in masked}
     about = RulesFor(record=record or RECORD, decimals=decimals, dates=dates, empty=empty)
 
-    nothing = _of_no_edits(writer, about)
+    nothing = _of_no_edits(write, about)
     sayable, unsaid = [], []
     for edit in edits:
         try:
-            alone = writer.write(EditSet((edit,)), about)
+            alone = write(EditSet((edit,)), about)
         except EditError as error:
             unsaid.append((edit, error))
             continue
         if alone.text == nothing and not alone.notes:
-            origin = origin_of(writer.write, "rule_writer", writer.name)
+            origin = origin_of(write, "rule_language", writer.name)
             raise broke_contract(origin, f"left out the edit {edit.name!r}, and does not say so")
         sayable.append(edit)
     if unsaid and not sayable:
         raise EditError([problem for _, error in unsaid for problem in error.problems])
-    return writer.write(EditSet(tuple(sayable)), about).text, tuple(
+    return write(EditSet(tuple(sayable)), about).text, tuple(
         f"{path.name} has no edit {edit.name!r}, which holds as well: {error.problems[0].message}"
         for edit, error in unsaid
     )
 
 
-def _of_no_edits(writer: RuleWriter, about: RulesFor) -> str | None:
+def _of_no_edits(write: Callable[[EditSet, RulesFor], Converted], about: RulesFor) -> str | None:
     """Text of a file without edits; None: the language has none."""
     try:
-        return writer.write(EditSet(), about).text
+        return write(EditSet(), about).text
     except EditError:
         return None

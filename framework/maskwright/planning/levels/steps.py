@@ -54,7 +54,7 @@ def treatment(steps: Sequence[Step], numbers: Sequence[int], variables: Sequence
     recoded: dict[str, int] = {}
     droppable: set[str] = set()
     for step, number, found in zip(steps, numbers, variables_of_steps(steps, variables), strict=True):
-        removes = step.method.removes
+        removes = step.method.claims.removes
         if not step.only_removes:
             shaped.update(found.names)
         if "cells" in removes:

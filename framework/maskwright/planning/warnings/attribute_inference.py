@@ -275,7 +275,7 @@ def attribute_inference_doubts(
         column = some[name]
         if column.variable.as_is:
             continue
-        coarser = any("detail" in step.method.removes for step in own)
+        coarser = any("detail" in step.method.claims.removes for step in own)
         suppressed = not coarser and all(step.only_removes for step in own)
         tied = [set(edit.variables) for edit in edits] if suppressed else []
         found = _relation(column, numbers, tied)
@@ -292,7 +292,7 @@ def sorted_file_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dat
     said: set[str] = set()
     for group in groups:
         step = steps[group.step - 1]
-        if step.only_removes or "detail" in step.method.removes or step.method.draws_records:
+        if step.only_removes or "detail" in step.method.claims.removes or step.method.claims.draws_records:
             continue
         for name in group.variables:
             variable = data[name].variable

@@ -30,7 +30,7 @@ LARGEST = 2**62
 def refuse_missing(number: int, step: Step, group: Sequence[str], strata: Strata, data: Dataset) -> None:
     """Refuse missing cells that the step's policy or its method cannot take."""
     method, policy = step.method, step.planning.missing
-    holes = [] if method.handles_missing else [name for name in step.independents if data[name].missing.any()]
+    holes = [] if method.claims.handles_missing else [name for name in step.independents if data[name].missing.any()]
     if holes:
         raise InputError(
             f"step {number}: {method.name} reads {_counted(holes, data)} and takes no missing cells there: leave "
@@ -43,7 +43,7 @@ def refuse_missing(number: int, step: Step, group: Sequence[str], strata: Strata
     if policy == "refuse":
         raise InputError(f"step {number}: cells are missing and 'missing: refuse' is set ({_counted(holes, data)})")
     _refuse_scarce(number, step, holes, data)
-    if method.handles_missing:
+    if method.claims.handles_missing:
         return
     wanted = "" if policy == "own_pattern" else f", so 'missing: {policy}' cannot be done"
     if not splits_by_pattern(method):
@@ -67,7 +67,7 @@ def _refuse_scarce(number: int, step: Step, names: Sequence[str], data: Dataset)
     """Refuse variables with values, but of fewer records than the step promises to average."""
     if step.k is None or step.planning.k_guarantee == "report":
         return
-    households = data.households if step.method.counts_households else None
+    households = data.households if step.method.claims.counts_households else None
     scarce: dict[str, int] = {}
     for name in names:
         rows = np.flatnonzero(~data[name].missing)
@@ -117,7 +117,7 @@ def missing_pattern_notices(groups: Sequence[Group], steps: Sequence[Step], data
             f"step {group.step} ({step.method.name}) takes no missing cells: it masks {patterns} patterns of missing "
             "cells apart, each on the cells that are there"
         )
-        if not step.method.within_strata:
+        if not step.method.claims.within_strata:
             said += ", together with all records that have them"
         elif helped:
             said += (

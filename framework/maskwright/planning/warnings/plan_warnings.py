@@ -200,16 +200,16 @@ def random_change_notices(groups: Sequence[Group], steps: Sequence[Step]) -> Ite
         for number, before in enumerate(steps[: later.step - 1], 1):
             own = {name for group in groups if group.step == number for name in group.variables}
             shared = ", ".join(name for name in later.variables if name in own)
-            if not shared or before.method.removes:
+            if not shared or before.method.claims.removes:
                 continue
-            drawn = not before.method.deterministic and not before.makes_groups
+            drawn = not before.method.claims.deterministic and not before.makes_groups
             if after.method.has_keys and after.promised is not None and drawn:
                 yield (
                     f"step {later.step} ({after.method.name}) counts values of {shared} that step {number} "
                     f"({before.method.name}) has changed at random: k equal records among these are no protection "
                     "against who knows the true values"
                 )
-            elif "combinations" in before.method.preserves and not after.method.removes:
+            elif "combinations" in before.method.claims.preserves and not after.method.claims.removes:
                 yield (
                     f"step {later.step} ({after.method.name}) changes {shared} after step {number} "
                     f"({before.method.name}): the combinations and counts that step {number} keeps are those before it"
@@ -219,7 +219,7 @@ def random_change_notices(groups: Sequence[Group], steps: Sequence[Step]) -> Ite
 def _keeps(later: Step, changed: set[str], promised: set[str], k: int) -> bool:
     """Whether a step leaves at least k records equal in the `promised` variables when it masks `changed` together."""
     method = later.method
-    if "equals" in method.preserves:
+    if "equals" in method.claims.preserves:
         return changed <= promised
     return later.k is not None and later.k >= k and promised <= changed
 
@@ -267,9 +267,11 @@ def agreeing_households(homes: NDArray[np.int64], values: NDArray[np.int64]) -> 
 def _member_by_member(step: Step) -> bool:
     """Whether its masked values differ where the original ones are equal: it makes clusters, or draws numbers."""
     method = step.method
-    if "households" in method.preserves:
+    if "households" in method.claims.preserves:
         return False
-    return not method.removes and (step.makes_groups or not (method.deterministic or method.scope == "group"))
+    return not method.claims.removes and (
+        step.makes_groups or not (method.claims.deterministic or method.scope == "group")
+    )
 
 
 def sign_notices(
@@ -287,7 +289,8 @@ def sign_notices(
     free = {
         name: steps[group.step - 1].method.name
         for group in groups
-        if "range" not in steps[group.step - 1].method.preserves and not steps[group.step - 1].method.removes
+        if "range" not in steps[group.step - 1].method.claims.preserves
+        and not steps[group.step - 1].method.claims.removes
         for name in group.variables
         if data is not None and (group.step, name) not in multiples and never_negative(data[name])
     }

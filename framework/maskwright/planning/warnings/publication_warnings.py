@@ -38,7 +38,7 @@ def labels_of_suppressed(
     if data is None:
         return {}
     keys = dict.fromkeys(
-        key for group in groups if "cells" in steps[group.step - 1].method.removes
+        key for group in groups if "cells" in steps[group.step - 1].method.claims.removes
         for key in key_names(steps[group.step - 1], [known[name] for name in group.variables]) if key in data
     )  # fmt: skip
     codes = ValueCodes(data)
@@ -147,7 +147,7 @@ def publication_notices(
 
 def _unmasked_violation_notices(plan: Plan, broken: Mapping[str, int]) -> Iterator[str]:
     """Edits that the original violates on variables that no step touches: the run is bound to end without a release."""
-    if any(step.method.removes for step in plan.steps):
+    if any(step.method.claims.removes for step in plan.steps):
         return
     masked = set(plan.masked)
     for edit in plan.edits:

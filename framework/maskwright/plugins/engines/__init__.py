@@ -9,7 +9,7 @@ from maskwright.plugins.hooks import hookimpl
 if TYPE_CHECKING:
     from maskwright.plugins.engine import Engine
 
-CONTRACT = 1
+CONTRACT = 2
 
 
 @hookimpl

@@ -20,9 +20,9 @@ from maskwright.plugins.task import in_order, not_enough_memory, perform, severa
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from maskwright.foundation.no_params import NoParams
     from maskwright.foundation.progress import Progress
     from maskwright.plugins.engine import EngineTerms, Receipt, Stage
-    from maskwright.plugins.partition import NoParams
 
 
 class _Threads:

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from maskwright.plugins.block import Block
-    from maskwright.plugins.method import Masked
-    from maskwright.plugins.remover import Removed
+    from maskwright.plugins.method import Masked, Removed
 
 OBSERVERS = ("before_step", "after_step")
 

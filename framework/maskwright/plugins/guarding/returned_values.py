@@ -13,15 +13,11 @@ import numpy as np
 from maskwright.edits.languages.conversion.converted import Converted
 from maskwright.foundation.errors import MaskwrightError
 from maskwright.plugins.engine import Receipt
-from maskwright.plugins.guarding.call import broke_contract, engine_iterator, guarded_call, guarded_iterator, time_limit
-from maskwright.plugins.guarding.frozen import read_only
+from maskwright.plugins.guarding.call import broke_contract, engine_iterator, guarded_call, time_limit
 from maskwright.plugins.measurement import Measurement, MeasureTable
-from maskwright.plugins.report import Bars, SectionContent
-from maskwright.plugins.run_extensions import PlanFinding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from collections.abc import Set as AbstractSet
 
     from numpy.typing import NDArray
 
@@ -30,72 +26,8 @@ if TYPE_CHECKING:
     from maskwright.plugins.measure import Comparison, Measure
 
 
-def checked_representatives(
-    origin: Origin, keeps: AbstractSet[str], arguments: tuple[Any, ...], found: Any
-) -> NDArray[np.float64]:
-    """Return what an aggregation gave: a finite number for each cluster, and what it claims of a single variable."""
-    cells = arguments[0]
-    wanted = (len(cells.starts),)
-    if not _is_array(found, wanted, np.float64):
-        raise broke_contract(
-            origin, f"returned {_described(found)}; it has to return float64 numbers of shape {wanted}"
-        )
-    if not np.isfinite(found).all():
-        raise broke_contract(origin, "returned representatives that are no finite numbers")
-    if "range" in keeps:
-        low, high = (each.reduceat(cells.values, cells.starts) for each in (np.minimum, np.maximum))
-        slack = 1e-9 * np.maximum(np.abs(low), np.abs(high))
-        if ((found < low - slack) | (found > high + slack)).any():
-            raise broke_contract(origin, "claims to keep ranges, and returned values outside those of their clusters")
-    if "domain" in keeps and not np.logical_or.reduceat(cells.values == found[cells.clusters], cells.starts).all():
-        raise broke_contract(origin, "claims to keep domains, and returned values that their clusters do not have")
-    return read_only(found.copy())
-
-
-def checked_verdicts(origin: Origin, arguments: tuple[Any, ...], found: Any) -> NDArray[np.int8]:
-    """Return what a constraint said of rows: 1, 0 or -1 for each."""
-    wanted = (len(arguments[0]),)
-    if not _is_array(found, wanted, np.int8):
-        raise broke_contract(origin, f"returned {_described(found)}; it has to return int8 verdicts of shape {wanted}")
-    if not ((found >= -1) & (found <= 1)).all():
-        raise broke_contract(origin, "returned verdicts other than 1, 0 and -1")
-    return read_only(found.copy())
-
-
-def checked_points(origin: Origin, arguments: tuple[Any, ...], found: Any) -> NDArray[np.float64]:
-    """Return where a constraint put rows: within their bounds, what may not move left alone; NaN where nowhere."""
-    rows = arguments[0]
-    if not _is_array(found, rows.values.shape, np.float64):
-        wanted = rows.values.shape
-        raise broke_contract(origin, f"returned {_described(found)}; it has to return float64 points of shape {wanted}")
-    missing = np.isnan(found)
-    given = ~missing.any(axis=1)
-    if not missing[~given].all():
-        raise broke_contract(origin, "returned points of which some cells are missing: all of a row are, or none")
-    points = found[given]
-    if not np.isfinite(points).all():
-        raise broke_contract(origin, "returned points that are no finite numbers")
-    if (points != rows.values[given])[:, ~rows.movable].any():
-        raise broke_contract(origin, "moved values that are published as they are: only movable columns may change")
-    slack = 1e-9 * np.maximum(np.abs(points), rows.scale)
-    outside = (points < rows.low - slack) | (points > rows.high + slack)
-    if outside[:, rows.movable].any():
-        raise broke_contract(origin, "returned points outside of the bounds it was given, which other edits set")
-    return read_only(found.copy())
-
-
-def _is_array(found: Any, shape: tuple[int, ...], dtype: type[np.generic]) -> bool:
-    return isinstance(found, np.ndarray) and found.shape == shape and found.dtype == dtype
-
-
-def _described(found: Any) -> str:
-    return f"{found.dtype} of shape {found.shape}" if isinstance(found, np.ndarray) else f"a {type(found).__name__}"
-
-
 def checked_labels(origin: Origin, arguments: tuple[Any, ...], labels: Any) -> NDArray[Any]:
     """Labels of a partition that keep its contract, as an array of their own."""
-    import numpy as np
-
     block, k = arguments[0], int(arguments[1])
     if not isinstance(labels, np.ndarray):
         raise broke_contract(origin, f"returned a {type(labels).__name__}; labels are an array of whole numbers")
@@ -157,7 +89,6 @@ def _wrong(measure: Measure, comparison: Comparison, params: Any, found: Any) ->
 
 
 def _wrong_number(what: str, value: object, bounds: _Range) -> Iterator[str]:
-    import numpy as np
 
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         yield f"returned {what} that is a {type(value).__name__}, not a number"
@@ -191,7 +122,6 @@ def _wrong_interval(interval: object) -> Iterator[str]:
 
 
 def _wrong_contributions(comparison: Comparison, values: object) -> Iterator[str]:
-    import numpy as np
 
     if values is None:
         return
@@ -288,60 +218,5 @@ def checked_rules(origin: Origin, found: Any) -> Converted:
     return found
 
 
-def checked_findings(origin: Origin, found: Any) -> tuple[PlanFinding, ...]:
-    """Return what a check said of a plan."""
-    is_listed = isinstance(found, Iterable) and not isinstance(found, str)
-    items = tuple(guarded_iterator(origin, found)) if is_listed else ()
-    if not is_listed or not all(isinstance(each, PlanFinding) for each in items):
-        raise broke_contract(origin, "returned something else than a sequence of maskwright.PlanFinding")
-    if not all(_is_sentence(each.message) and isinstance(each.refuses, bool) for each in items):
-        raise broke_contract(origin, "returned findings that are not a sentence, and whether it refuses")
-    if not all(each.hint is None or isinstance(each.hint, str) for each in items):
-        raise broke_contract(origin, "returned findings with hints that are no texts")
-    return items
-
-
-def checked_section(origin: Origin, found: Any) -> SectionContent:
-    """Return the content of a section: texts, a table whose rows are as long as its head, numbers for bars."""
-    if not isinstance(found, SectionContent):
-        raise broke_contract(origin, f"returned a {type(found).__name__}; it has to return maskwright.SectionContent")
-    wrong = next(_wrong_in_section(found), None)
-    if wrong is not None:
-        raise broke_contract(origin, wrong)
-    return found
-
-
-def checked_text(origin: Origin, found: Any) -> str:
-    """Return what an action or a command has to say; nothing is an empty text."""
-    if found is not None and not isinstance(found, str):
-        raise broke_contract(origin, f"returned a {type(found).__name__}; it has to return a text or nothing")
-    return found or ""
-
-
-def _wrong_in_section(found: SectionContent) -> Iterator[str]:
-    if not _are_texts(found.paragraphs) or not _are_texts(found.head):
-        yield "returned paragraphs or heads that are not texts"
-    if not all(_are_texts(row) and len(row) == len(found.head) for row in found.rows):
-        yield "returned rows that are not texts, one for each column"
-    for figure in found.figures:
-        if (
-            not isinstance(figure, Bars)
-            or not _are_texts((figure.caption, figure.unit))
-            or not _are_lengths(figure.values)
-        ):
-            yield "returned figures that are not maskwright.Bars with finite numbers, 0 or more"
-
-
-def _is_sentence(item: Any) -> bool:
-    return isinstance(item, str) and bool(item.strip())
-
-
 def _are_texts(items: Any) -> bool:
     return isinstance(items, (tuple, list)) and all(isinstance(each, str) for each in items)
-
-
-def _are_lengths(values: Mapping[str, Any]) -> bool:
-    return all(
-        isinstance(name, str) and isinstance(each, (int, float)) and math.isfinite(each) and each >= 0
-        for name, each in values.items()
-    )

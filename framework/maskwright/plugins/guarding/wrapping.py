@@ -9,38 +9,27 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from maskwright.plugins.engine import Engine
 from maskwright.plugins.guarding.call import Guarded, broke_contract, engine_iterator, guarded_call, guarded_iterator
-from maskwright.plugins.guarding.frozen import frozen
 from maskwright.plugins.guarding.origin import Origin
 from maskwright.plugins.guarding.returned_values import (
-    checked_findings,
     checked_labels,
     checked_measurement,
-    checked_points,
-    checked_representatives,
     checked_rules,
-    checked_section,
-    checked_text,
-    checked_verdicts,
     checked_workers,
 )
 from maskwright.plugins.measure import Measure, MeasurePart
 from maskwright.plugins.method import Limit, Method
 from maskwright.plugins.partition import Partition
-from maskwright.plugins.remover import Remover
 from maskwright.plugins.report import Report
-from maskwright.plugins.rules import EditReader
-from maskwright.plugins.source import Source
+from maskwright.plugins.rules import RuleLanguage
+from maskwright.plugins.source import NestedFormat, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from maskwright.data.variable import Variable
     from maskwright.plugins.block import Gathering
-    from maskwright.plugins.partition import Aggregation
-    from maskwright.plugins.remover import AnyMethod
-    from maskwright.plugins.rules import ConstraintKind
 
-AnyPlugin = TypeVar("AnyPlugin", Source, EditReader, Partition, Method, Remover, Measure, Report, Engine)
+AnyPlugin = TypeVar("AnyPlugin", Source, RuleLanguage, Partition, Method, Measure, Report, Engine)
 
 _YIELD = ("batches", "written_batches", "documents")
 """Functions of an opened file that yield its records."""
@@ -90,15 +79,25 @@ def _source(source: Source, origin: Origin) -> dict[str, Any]:
     def records(_: tuple[Any, ...], items: Any) -> Any:
         return guarded_iterator(origin, items)
 
-    opening = ("open", "open_once", "open_nested")
+    def nested(format_: NestedFormat) -> NestedFormat:
+        functions: dict[str, Any] = {
+            "open": _of(format_, origin, "open", check=opened),
+            "write": _of(format_, origin, "write", passes=(OSError,), given=_written_levels),
+        }
+        return replace(format_, **functions)
+
+    opening = ("open", "open_once")
     yielding = ("read_plainly", "content")
-    asking = ("params_of_written", "missing_codes", "refuse_unwritable", "lost_when_replaced")
+    asking: dict[str, Any] = {
+        name: _of(source.format, origin, name)
+        for name in ("params_of_written", "missing_codes", "refuse_unwritable", "lost_when_replaced")
+    }
     return {
         **{name: _of(source, origin, name, check=opened) for name in opening},
         **{name: _of(source, origin, name, check=records) for name in yielding},
-        **{name: _of(source, origin, name) for name in asking},
+        "format": replace(source.format, **asking),
         "write": _of(source, origin, "write", passes=(OSError,), given=_written),
-        "write_levels": _of(source, origin, "write_levels", passes=(OSError,), given=_written_levels),
+        "nested": None if source.nested is None else nested(source.nested),
     }
 
 
@@ -113,7 +112,7 @@ def _written_levels(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     return path, {level: engine_iterator(batches) for level, batches in tables.items()}, *others
 
 
-def _edit_reader(reader: EditReader, origin: Origin) -> dict[str, Any]:
+def _rule_language(language: RuleLanguage, origin: Origin) -> dict[str, Any]:
     def edits(_: tuple[Any, ...], found: Any) -> Any:
         from maskwright.edits.edit_set import EditSet
 
@@ -121,14 +120,17 @@ def _edit_reader(reader: EditReader, origin: Origin) -> dict[str, Any]:
             raise broke_contract(origin, f"returned a {type(found).__name__}, not an EditSet")
         return found
 
-    return {name: _of(reader, origin, name, check=edits) for name in ("read", "read_leveled")}
+    return {
+        **{name: _of(language, origin, name, check=edits) for name in ("read", "read_leveled")},
+        "write": _of(language, origin, "write", check=partial(_second, checked_rules, origin)),
+    }
 
 
 def _partition(partition: Partition, origin: Origin) -> dict[str, Any]:
     return {"cluster": _of(partition, origin, "cluster", check=partial(checked_labels, origin))}
 
 
-def _method(method: AnyMethod, origin: Origin) -> dict[str, Any]:
+def _method(method: Method, origin: Origin) -> dict[str, Any]:
     def whole(what: str) -> Callable[[tuple[Any, ...], Any], Any]:
         def check(_: tuple[Any, ...], found: Any) -> Any:
             if isinstance(found, bool) or not isinstance(found, int):
@@ -147,24 +149,23 @@ def _method(method: AnyMethod, origin: Origin) -> dict[str, Any]:
             raise broke_contract(origin, f"publishes a {type(found).__name__} in the place of a variable")
         return found
 
-    def variant(_: tuple[Any, ...], found: Any) -> AnyMethod:
+    def variant(_: tuple[Any, ...], found: Any) -> Method:
         if not isinstance(found, type(method)) or found.name != method.name:
             raise broke_contract(origin, "returned no method of its own name as its variant")
         return replace(found, **_method(found, origin))
 
-    if isinstance(method, Remover):
-        return {
-            "remove": _of(method, origin, "remove"),
-            "variant": _of(method, origin, "variant", check=variant),
-        }
+    claims = method.claims
+    claimed: dict[str, Any] = {
+        "mean_cluster_size": _of(claims, origin, "mean_cluster_size", check=whole("how large its clusters are")),
+        "fewest_records": _of(claims, origin, "fewest_records", check=whole("how many records it needs")),
+        "limits": _of(claims, origin, "limits", check=limits),
+        "publishes": _of(claims, origin, "publishes", check=publishes),
+        "gathering": None if claims.gathering is None else _gathering(claims.gathering, origin),
+    }
     return {
-        "protect": _of(method, origin, "protect"),
-        "mean_cluster_size": _of(method, origin, "mean_cluster_size", check=whole("how large its clusters are")),
-        "fewest_records": _of(method, origin, "fewest_records", check=whole("how many records it needs")),
-        "limits": _of(method, origin, "limits", check=limits),
-        "publishes": _of(method, origin, "publishes", check=publishes),
+        **{name: _of(method, origin, name) for name in ("protect", "remove")},
+        "claims": replace(claims, **claimed),
         "iterations": _of(method, origin, "iterations", check=partial(_one_by_one, origin)),
-        "gathering": None if method.gathering is None else _gathering(method.gathering, origin),
         "variant": _of(method, origin, "variant", check=variant),
     }
 
@@ -198,12 +199,16 @@ def checked_limits(origin: Origin, variables: tuple[Variable, ...], found: Any) 
 
 
 def _measure(measure: Measure, origin: Origin) -> dict[str, Any]:
+    claims = measure.claims
+    claimed: dict[str, Any] = {
+        "uses": _of(claims, origin, "uses", check=partial(_each, origin, str, "names of variables")),
+        "components": _of(claims, origin, "components"),
+        "check": _of(claims, origin, "check", check=partial(_gone_through, origin)),
+    }
     return {
         "compute": _of(measure, origin, "compute", check=partial(checked_measurement, origin, measure)),
-        "uses": _of(measure, origin, "uses", check=partial(_each, origin, str, "names of variables")),
         "parts": _of(measure, origin, "parts", check=partial(_each, origin, MeasurePart, "parts")),
-        "components": _of(measure, origin, "components"),
-        "check": _of(measure, origin, "check", check=partial(_gone_through, origin)),
+        "claims": replace(claims, **claimed),
     }
 
 
@@ -231,45 +236,16 @@ def _second(checked: Callable[[Origin, Any], Any], origin: Origin, _: tuple[Any,
     return checked(origin, found)
 
 
-def _with(name: str, checked: Callable[[Origin, Any], Any]) -> Callable[[Any, Origin], dict[str, Any]]:
-    """Wrapping of a kind that has one function, whose result is checked."""
-
-    def wrapped(plugin: Any, origin: Origin) -> dict[str, Any]:
-        return {name: _of(plugin, origin, name, check=partial(_second, checked, origin))}
-
-    return wrapped
-
-
-def _first_frozen(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    first, *others = arguments
-    return frozen(first), *others
-
-
-def _aggregation(aggregation: Aggregation, origin: Origin) -> dict[str, Any]:
-    check = partial(checked_representatives, origin, aggregation.keeps)
-    return {"represent": _of(aggregation, origin, "represent", given=_first_frozen, check=check)}
-
-
-def _constraint(kind: ConstraintKind, origin: Origin) -> dict[str, Any]:
-    return {
-        "evaluate": _of(kind, origin, "evaluate", given=_first_frozen, check=partial(checked_verdicts, origin)),
-        "project": _of(kind, origin, "project", given=_first_frozen, check=partial(checked_points, origin)),
-    }
+def _engine(engine: Engine, origin: Origin) -> dict[str, Any]:
+    return {"start": _of(engine, origin, "start", check=partial(_second, checked_workers, origin))}
 
 
 _WRAPPED: dict[str, Callable[[Any, Origin], dict[str, Any]]] = {
     "source": _source,
-    "edit_reader": _edit_reader,
+    "rule_language": _rule_language,
     "partition": _partition,
     "method": _method,
     "measure": _measure,
     "report": _report,
-    "aggregation": _aggregation,
-    "constraint": _constraint,
-    "rule_writer": _with("write", checked_rules),
-    "plan_check": _with("check", checked_findings),
-    "report_section": _with("compose", checked_section),
-    "action": _with("act", checked_text),
-    "command": _with("work", checked_text),
-    "engine": _with("start", checked_workers),
+    "engine": _engine,
 }

@@ -60,7 +60,7 @@ def compute_measures(
 
     Files of different length, without `origin`, are given to the measures that compare files as files.
     """
-    if needing := [needs_levels(each.label, each.place) for each in requests if each.measure.of_levels]:
+    if needing := [needs_levels(each.label, each.place) for each in requests if each.measure.claims.of_levels]:
         raise InputError(needing)
     original, masked = frozen(original), frozen(masked)
     hidden = changed_variables(original, masked) if changed is None else changed
@@ -101,9 +101,9 @@ def compute_measures(
 
 def _has_nothing_to_compare(measure: Measure, params: BaseModel, given: Measurable) -> bool:
     """Whether a measure, or a part of a score, needs numbers to compare, and there are none."""
-    if measure.components is not None:
-        return any(_has_nothing_to_compare(part, own, given) for part, own in measure.components(params))
-    return measure.uses is None and not given.compared
+    if measure.claims.components is not None:
+        return any(_has_nothing_to_compare(part, own, given) for part, own in measure.claims.components(params))
+    return measure.claims.uses is None and not given.compared
 
 
 def computed(
@@ -112,7 +112,7 @@ def computed(
     """What a measure finds; that it needs pairs is added to `unpaired`. One nobody asked for says why it cannot."""
     measure, comparison = request.measure, frozen(comparison)
     try:
-        if not measure.compares_unpaired:
+        if not measure.claims.compares_unpaired:
             comparison.require_pairs("each masked record is compared with its own original")
         found = measure.compute(comparison, request.params, generator(seed, "measure", request.label))
     except UnpairedRecords as error:
@@ -124,7 +124,7 @@ def computed(
         if request.asked:
             raise
         return Measurement(math.nan, notes=(f"not computed: {error.problems[0].message}",))
-    if before and measure.of_one_file:
+    if before and measure.claims.of_one_file:
         found = replace(
             found, before=_of_original(request, comparison, generator(seed, "measure before", request.label))
         )
@@ -173,7 +173,7 @@ def record_weights(original: Dataset) -> tuple[NDArray[np.float64] | None, tuple
 
 
 def _household_notices(measure: Measure, original: Dataset) -> tuple[str, ...]:
-    if original.households is None or measure.counts_households or measure.kind == "loss":
+    if original.households is None or measure.claims.counts_households or measure.kind == "loss":
         return ()
     return (f"this counts single records, although {original.groups_said} are declared",)
 

@@ -56,16 +56,16 @@ class ExcludedVariables:
 
 def names_used(measure: Measure, params: BaseModel, given: Measurable) -> frozenset[str]:
     """Names of the variables that a measure, or any part of a score, looks at."""
-    if measure.components is not None:
-        parts = (names_used(part, own, given) for part, own in measure.components(params))
+    if measure.claims.components is not None:
+        parts = (names_used(part, own, given) for part, own in measure.claims.components(params))
         return frozenset().union(*parts)
-    return frozenset(given.compared if measure.uses is None else measure.uses(params, given))
+    return frozenset(given.compared if measure.claims.uses is None else measure.claims.uses(params, given))
 
 
 def left_out(measure: Measure, params: BaseModel, given: Measurable, masked: Collection[str]) -> ExcludedVariables:
     """What a measure leaves out; a score leaves out what any part of it does."""
-    if measure.components is not None:
-        parts = [left_out(part, own, given, masked) for part, own in measure.components(params)]
+    if measure.claims.components is not None:
+        parts = [left_out(part, own, given, masked) for part, own in measure.claims.components(params)]
         known = {name for part in parts for name in part.quasi_identifiers}
         hidden = {name for part in parts for name in part.masked}
         blind = tuple(dict.fromkeys(name for part in parts for name in part.blind))
@@ -137,12 +137,12 @@ def measure_problems(requests: Sequence[MeasureRequest], given: Measurable) -> l
 
 
 def _mistakes(measure: Measure, params: BaseModel, given: Measurable) -> Iterator[tuple[str, str]]:
-    found = list(() if measure.check is None else measure.check(params, given))
+    found = list(() if measure.claims.check is None else measure.claims.check(params, given))
     if not found and measure.kind == "risk" and not names_used(measure, params, given):
         instead = OF_CATEGORIES if given.categorical else ""
         found = [("", f"there is nothing to measure: no numeric variable is published{instead}")]
     yield from found
-    for part, own in () if measure.components is None else measure.components(params):
+    for part, own in () if measure.claims.components is None else measure.claims.components(params):
         yield from (("", f"{part.name}: {said}") for _, said in _mistakes(part, own, given))
 
 

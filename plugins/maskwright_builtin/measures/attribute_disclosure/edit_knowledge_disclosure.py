@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import Field
 
-from maskwright import Column, Comparison, InputError, Measure, Measurement, NamesVariables
+from maskwright import Column, Comparison, InputError, Measure, MeasureClaims, Measurement, NamesVariables
 from maskwright_builtin.measures.attribute_disclosure.edit_bounds import EditBounds
 from maskwright_builtin.measures.pairing import largest_of_household, listed, spread
 from maskwright_builtin.measures.record_linkage.distance_record_linkage import (
@@ -253,9 +253,7 @@ EDIT_KNOWLEDGE_DISCLOSURE = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=EditKnowledgeDisclosureParams,
-    counts_households=True,
-    check=known_mistakes,
-    invariant_to={"records"},
+    claims=MeasureClaims(counts_households=True, check=known_mistakes, invariant_to={"records"}),
     reference="Torra, Cano and Navarro-Arribas, edit constraints and microaggregation, for the edits; the attack is "
     "interval propagation, Moore, Kearfott and Cloud (2009), Introduction to Interval Analysis, SIAM",
     summary="Percent of masked values that edits and unmasked values pin down, and what that adds to linkage.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Comparison, Measure, Measurement
+from maskwright import Comparison, Measure, MeasureClaims, Measurement
 from maskwright_builtin.measures.pairing import (
     households_of,
     largest_of_household,
@@ -161,8 +161,7 @@ INTERVAL_DISCLOSURE = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=IntervalDisclosureParams,
-    counts_households=True,
-    invariant_to={"affine", "records", "columns"},
+    claims=MeasureClaims(counts_households=True, invariant_to={"affine", "records", "columns"}),
     reference="Mateo-Sanz, doctoral thesis (in Catalan), chapter 6: ICN (rank) and ICD (standard deviation), as its "
     "published tables compute them; with `pairing: nearest` also in their pairing",
     summary="Percent of original values inside narrow intervals (1 to 10 percent) around their masked value.",

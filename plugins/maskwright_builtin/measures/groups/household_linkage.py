@@ -14,6 +14,7 @@ from maskwright import (
     Dataset,
     InputError,
     Measure,
+    MeasureClaims,
     Measurement,
     MeasurePart,
     MeasureTable,
@@ -375,12 +376,14 @@ HOUSEHOLD_LINKAGE = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=HouseholdLinkageParams,
-    uses=_uses,
-    check=_mistakes,
+    claims=MeasureClaims(
+        uses=_uses,
+        check=_mistakes,
+        of_levels=True,
+        counts_households=True,
+        invariant_to={"affine", "records", "columns"},
+    ),
     parts=_parts,
-    of_levels=True,
-    counts_households=True,
-    invariant_to={"affine", "records", "columns"},
     reference="Domingo-Ferrer and Torra (2001), A quantitative comparison of disclosure control methods for microdata, "
     "in Confidentiality, Disclosure and Data Access, Elsevier, chapter 6, of records; assignments by dynamic "
     "programming: Held and Karp (1962), Journal of the Society for Industrial and Applied Mathematics 10(1), 196-210",

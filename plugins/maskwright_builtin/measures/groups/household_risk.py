@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, Measure, Measurement, MeasurePart, MeasureTable
+from maskwright import Comparison, Measure, MeasureClaims, Measurement, MeasurePart, MeasureTable
 from maskwright_builtin.key_counts.frequencies import (
     MissingKeys,
     approximate_risk,
@@ -196,14 +196,16 @@ HOUSEHOLD_RISK = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=HouseholdRiskParams,
-    uses=group_key_names,
-    check=group_key_mistakes,
+    claims=MeasureClaims(
+        uses=group_key_names,
+        check=group_key_mistakes,
+        compares_unpaired=True,
+        of_one_file=True,
+        of_levels=True,
+        counts_households=True,
+        invariant_to={"affine", "records", "columns"},
+    ),
     parts=_risk_parts,
-    compares_unpaired=True,
-    of_one_file=True,
-    of_levels=True,
-    counts_households=True,
-    invariant_to={"affine", "records", "columns"},
     reference="Franconi and Polettini (2004), Individual risk estimation in mu-Argus: a review, Privacy in Statistical "
     "Databases, LNCS 3050, 262-272",
     summary="Percent of households of which a member is expected to be recognised by the keys of both levels.",
@@ -306,14 +308,16 @@ HOUSEHOLD_UNIQUENESS = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=HouseholdUniquenessParams,
-    uses=group_key_names,
-    check=group_key_mistakes,
+    claims=MeasureClaims(
+        uses=group_key_names,
+        check=group_key_mistakes,
+        compares_unpaired=True,
+        of_one_file=True,
+        of_levels=True,
+        counts_households=True,
+        invariant_to={"affine", "records", "columns"},
+    ),
     parts=_uniqueness_parts,
-    compares_unpaired=True,
-    of_one_file=True,
-    of_levels=True,
-    counts_households=True,
-    invariant_to={"affine", "records", "columns"},
     reference="Benedetti and Franconi (1998), Statistical and technological solutions for controlled data "
     "dissemination, New Techniques and Technologies for Statistics",
     summary="Percent of households alone with their keys and the set of their members' keys; with weights also in the "

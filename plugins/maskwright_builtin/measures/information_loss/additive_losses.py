@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright import Comparison, Measure, Measurement
+from maskwright import Comparison, Measure, MeasureClaims, Measurement
 from maskwright_builtin.measures.information_loss.partition_losses import (
     HIGHER_MOMENTS_OVER_PARTS,
     IL1S_OVER_PARTS,
@@ -111,7 +111,7 @@ IL1S = Measure(
     range=(0.0, None),
     params=WeightedParams,
     merging=IL1S_OVER_PARTS,
-    invariant_to={"affine", "records", "columns"},
+    claims=MeasureClaims(invariant_to={"affine", "records", "columns"}),
     reference="Yancey, Winkler, Creecy (2002), Disclosure risk assessment in perturbative microdata protection; "
     "Mateo-Sanz, Sebé, Domingo-Ferrer (2004), Outlier protection in continuous microdata masking, LNCS 3050",
     summary="Mean absolute change of the values, in standard deviations times the square root of 2.",
@@ -206,7 +206,7 @@ SQUARED_ERROR = Measure(
     range=(0.0, None),
     params=WeightedParams,
     merging=SQUARED_ERROR_OVER_PARTS,
-    invariant_to={"affine", "records", "columns"},
+    claims=MeasureClaims(invariant_to={"affine", "records", "columns"}),
     reference="Domingo-Ferrer and Mateo-Sanz (2002), Practical data-oriented microaggregation for statistical "
     "disclosure control, IEEE TKDE 14(1), section 2 (SSE/SST)",
     summary="Squared change of the standardised values, in percent of replacing every value by the mean.",
@@ -272,7 +272,7 @@ STRUCTURAL_ZEROS = Measure(
     range=(0.0, 100.0),
     params=WeightedParams,
     merging=STRUCTURAL_ZEROS_OVER_PARTS,
-    invariant_to={"records", "columns"},
+    claims=MeasureClaims(invariant_to={"records", "columns"}),
     reference="Hundepool et al. (2012), Statistical Disclosure Control, Wiley, section 3.5: zeros and other special "
     "values; the share is the Jaccard distance of the two sets of zero cells",
     summary="Percent of the zeros that masking lost or made.",
@@ -377,8 +377,7 @@ HIGHER_MOMENTS = Measure(
     range=(0.0, None),
     params=WeightedParams,
     merging=HIGHER_MOMENTS_OVER_PARTS,
-    compares_unpaired=True,
-    invariant_to={"affine", "records", "columns"},
+    claims=MeasureClaims(compares_unpaired=True, invariant_to={"affine", "records", "columns"}),
     reference="Domingo-Ferrer and González-Nicolás (2010), Hybrid microdata using microaggregation, Information "
     "Sciences 180(15), section 4: third and fourth central moments",
     summary="Change of the central moments of order 3 and 4 (skewness and tails) of each variable.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, Further, Measure, Measurement, Merging
+from maskwright import Comparison, Further, Measure, MeasureClaims, Measurement, Merging
 from maskwright_builtin.measures.information_loss.moments import ERRORS, Error, file_statistics, terms
 from maskwright_builtin.measures.information_loss.partition_losses import missing_notes, moments_of_part
 from maskwright_builtin.measures.information_loss.partition_moments import StandardUnits, pair_sums, statistics_of_sums
@@ -321,9 +321,8 @@ DISCREPANCY = Measure(
     direction="lower",
     range=(0.0, None),
     params=DiscrepancyParams,
-    compares_unpaired=True,
+    claims=MeasureClaims(compares_unpaired=True, invariant_to={"records", "columns"}),
     merging=DISCREPANCY_OVER_PARTS,
-    invariant_to={"records", "columns"},
     reference="Mateo-Sanz, doctoral thesis (in Catalan), chapter 5: discrepancies X, V, R, RF, C, F; Domingo-Ferrer "
     "and Torra (2001), Disclosure control methods and information loss for microdata, table 5.1",
     summary="Error of a matrix of the file: values, means, covariances, correlations, principal components.",

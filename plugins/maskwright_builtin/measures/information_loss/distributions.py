@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import Field, field_validator
 
-from maskwright import Comparison, InputError, Measure, Measurement, NamesVariables
+from maskwright import Comparison, InputError, Measure, MeasureClaims, Measurement, NamesVariables
 from maskwright_builtin.measures.information_loss.distribution_distances import (
     HELLINGER_OVER_PARTS,
     KOLMOGOROV_SMIRNOV_OVER_PARTS,
@@ -214,9 +214,8 @@ KOLMOGOROV_SMIRNOV = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=WeightedParams,
-    compares_unpaired=True,
+    claims=MeasureClaims(compares_unpaired=True, invariant_to={"affine", "records", "columns"}),
     merging=KOLMOGOROV_SMIRNOV_OVER_PARTS,
-    invariant_to={"affine", "records", "columns"},
     reference="Kolmogorov (1933), Smirnov (1948); as a utility measure: Woo, Reiter, Oganian, Karr (2009), Global "
     "measures of data utility for microdata masked for disclosure limitation, J. Privacy and Confidentiality 1(1)",
     summary="Largest difference between the distribution functions of each variable.",
@@ -229,11 +228,13 @@ HELLINGER = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=HellingerParams,
-    uses=_hellinger_uses,
-    check=_hellinger_mistakes,
-    compares_unpaired=True,
+    claims=MeasureClaims(
+        uses=_hellinger_uses,
+        check=_hellinger_mistakes,
+        compares_unpaired=True,
+        invariant_to={"affine", "records", "columns"},
+    ),
     merging=HELLINGER_OVER_PARTS,
-    invariant_to={"affine", "records", "columns"},
     reference="Hellinger (1909); as a utility measure: Gomatam, Karr, Sanil (2005), Data swapping as a decision "
     "problem, Journal of Official Statistics 21(4)",
     summary="Hellinger distance between the distributions of each variable.",

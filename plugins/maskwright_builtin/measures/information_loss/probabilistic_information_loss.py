@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, Further, Measure, Measurement, Merging, Progress
+from maskwright import Comparison, Further, Measure, MeasureClaims, Measurement, Merging, Progress
 from maskwright_builtin.measures.information_loss.moments import Moments, center_and_scale, moments
 from maskwright_builtin.measures.information_loss.partition_moments import (
     PartMoments,
@@ -387,9 +387,8 @@ PROBABILISTIC_INFORMATION_LOSS = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=ProbabilisticInformationLossParams,
-    compares_unpaired=True,
+    claims=MeasureClaims(compares_unpaired=True, invariant_to={"affine", "records", "columns"}),
     merging=PIL_OVER_PARTS,
-    invariant_to={"affine", "records", "columns"},
     reference="Mateo-Sanz, Domingo-Ferrer, Sebé (2005), Probabilistic information loss measures in confidentiality "
     "protection of continuous microdata, Data Mining and Knowledge Discovery 11(2), 181-193",
     summary="Whether quantiles, means, variances, covariances and correlations moved more than sampling error.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, Measure, Measurement
+from maskwright import Comparison, Measure, MeasureClaims, Measurement
 from maskwright_builtin.measures.information_loss.categorical.category_codes import (
     CategoricalParams,
     Categories,
@@ -335,11 +335,13 @@ PROPENSITY = Measure(
     direction="lower",
     range=(0.0, 1.0),
     params=PropensityParams,
-    uses=_used,
-    check=variable_mistakes,
-    deterministic=False,
-    compares_unpaired=True,
-    invariant_to={"affine", "records", "columns"},
+    claims=MeasureClaims(
+        uses=_used,
+        check=variable_mistakes,
+        deterministic=False,
+        compares_unpaired=True,
+        invariant_to={"affine", "records", "columns"},
+    ),
     reference="Woo, Reiter, Oganian, Karr (2009), Global measures of data utility; Snoke, Raab, Nowok, Dibben, "
     "Slavkovic (2018), General and specific utility measures for synthetic data, J. Royal Statistical Society A 181(3)",
     summary="How well a logistic model or a tree distinguishes masked records from original ones (pMSE, with its ratio "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field, field_validator
 
-from maskwright import Comparison, Further, Measure, Measurement, Merging
+from maskwright import Comparison, Further, Measure, MeasureClaims, Measurement, Merging
 from maskwright_builtin.measures.information_loss.partition_losses import missing_notes, moments_of_part
 from maskwright_builtin.measures.information_loss.partition_moments import StandardUnits
 from maskwright_builtin.measures.information_loss.regression_models import (
@@ -200,11 +200,8 @@ REGRESSION_OVERLAP = Measure(
     direction="higher",
     range=(0.0, 100.0),
     params=RegressionOverlapParams,
-    uses=_names_used,
-    check=_mistakes,
-    compares_unpaired=True,
+    claims=MeasureClaims(uses=_names_used, check=_mistakes, compares_unpaired=True, invariant_to={"affine", "records"}),
     merging=REGRESSION_OVER_PARTS,
-    invariant_to={"affine", "records"},
     reference="Karr, Kohnen, Oganian, Reiter, Sanil (2006), A framework for evaluating the utility of data altered to "
     "protect confidentiality, The American Statistician 60(3)",
     summary="Overlap of the confidence intervals of regression coefficients fitted on both files.",

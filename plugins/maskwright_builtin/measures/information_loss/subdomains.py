@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from pydantic import Field, field_validator
 
-from maskwright import Comparison, Further, InputError, Measure, Measurement, Merging, NamesVariables, Problem
+from maskwright import (
+    Comparison,
+    Further,
+    InputError,
+    Measure,
+    MeasureClaims,
+    Measurement,
+    Merging,
+    NamesVariables,
+    Problem,
+)
 from maskwright_builtin.measures.information_loss.moments import file_statistics
 from maskwright_builtin.measures.information_loss.partition_losses import missing_notes, moments_of_part
 from maskwright_builtin.measures.information_loss.partition_moments import StandardUnits, pair_sums, statistics_of_sums
@@ -274,11 +284,10 @@ SUBDOMAINS = Measure(
     direction="lower",
     range=(0.0, None),
     params=SubdomainParams,
-    uses=_names_used,
-    deterministic=False,
-    compares_unpaired=True,
+    claims=MeasureClaims(
+        uses=_names_used, deterministic=False, compares_unpaired=True, invariant_to={"affine", "columns"}
+    ),
     merging=SUBDOMAINS_OVER_PARTS,
-    invariant_to={"affine", "columns"},
     reference="Domingo-Ferrer and González-Nicolás (2010), Hybrid microdata using microaggregation, Information "
     "Sciences 180(15): means and covariances on random subsets; MS hybrid data of Muralidhar and Sarathy (2008)",
     summary="Change of means and covariances on random subsets and on the categories of declared variables.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, Further, Measure, Measurement, Merging
+from maskwright import Comparison, Further, Measure, MeasureClaims, Measurement, Merging
 from maskwright_builtin.measures.information_loss.moments import file_statistics, terms
 from maskwright_builtin.measures.information_loss.partition_losses import missing_notes, moments_of_part
 from maskwright_builtin.measures.information_loss.partition_moments import StandardUnits, pair_sums, statistics_of_sums
@@ -218,7 +218,7 @@ THESIS_INFORMATION_LOSS = Measure(
     range=(0.0, None),
     params=ThesisInformationLossParams,
     merging=PI_OVER_PARTS,
-    invariant_to={"records", "columns"},
+    claims=MeasureClaims(invariant_to={"records", "columns"}),
     reference="Mateo-Sanz, doctoral thesis (in Catalan), chapters 5 and 6, as its published tables compute it",
     summary="Mean relative change of values, means, variances, covariances, and change of correlations (PI1 to PI5).",
 )

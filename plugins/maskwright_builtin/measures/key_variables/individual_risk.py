@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, Measure, Measurement, MeasurePart
+from maskwright import Comparison, Measure, MeasureClaims, Measurement, MeasurePart
 from maskwright_builtin.key_counts.frequencies import (
     MissingKeys,
     approximate_risk,
@@ -219,13 +219,15 @@ INDIVIDUAL_RISK = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=IndividualRiskParams,
-    uses=key_set_names,
-    check=key_set_mistakes,
+    claims=MeasureClaims(
+        uses=key_set_names,
+        check=key_set_mistakes,
+        compares_unpaired=True,
+        of_one_file=True,
+        invariant_to={"affine", "records", "columns"},
+    ),
     parts=_parts,
-    compares_unpaired=True,
-    of_one_file=True,
     merging=INDIVIDUAL_RISK_OVER_PARTS,
-    invariant_to={"affine", "records", "columns"},
     reference="Benedetti and Franconi (1998), Statistical and technological solutions for controlled data "
     "dissemination, New Techniques and Technologies for Statistics; Franconi and Polettini (2004), Privacy in "
     "Statistical Databases, LNCS 3050, 262-272",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, InputError, Measure, Measurement, MeasurePart, NamesFile, read
+from maskwright import Comparison, InputError, Measure, MeasureClaims, Measurement, MeasurePart, NamesFile, read
 from maskwright_builtin.key_counts.frequencies import count_keys, individual_risk, positive_weights, sampling_fraction
 from maskwright_builtin.measures.key_variables.key_classes import (
     KeySetsParams,
@@ -118,14 +118,16 @@ K_ANONYMITY = Measure(
     direction="higher",
     range=(1.0, None),
     params=KAnonymityParams,
-    uses=key_set_names,
-    check=key_set_mistakes,
+    claims=MeasureClaims(
+        uses=key_set_names,
+        check=key_set_mistakes,
+        compares_unpaired=True,
+        of_one_file=True,
+        counts_households=True,
+        invariant_to={"affine", "records", "columns"},
+    ),
     parts=_k_anonymity_parts,
-    compares_unpaired=True,
-    of_one_file=True,
     merging=K_ANONYMITY_OVER_PARTS,
-    counts_households=True,
-    invariant_to={"affine", "records", "columns"},
     reference="Samarati (2001), IEEE Transactions on Knowledge and Data Engineering 13(6), 1010-1027",
     summary="Size of the smallest class of masked records with equal key variables.",
 )
@@ -242,13 +244,15 @@ K_MAP = Measure(
     direction="higher",
     range=(0.0, None),
     params=KMapParams,
-    uses=key_set_names,
-    check=key_set_mistakes,
+    claims=MeasureClaims(
+        uses=key_set_names,
+        check=key_set_mistakes,
+        compares_unpaired=True,
+        of_one_file=True,
+        invariant_to={"affine", "records", "columns"},
+    ),
     parts=_k_map_parts,
-    compares_unpaired=True,
-    of_one_file=True,
     merging=K_MAP_OVER_PARTS,
-    invariant_to={"affine", "records", "columns"},
     reference="Sweeney (2002), k-anonymity: a model for protecting privacy, International Journal on Uncertainty, "
     "Fuzziness and Knowledge-Based Systems 10(5), 557-570; El Emam and Dankar (2008), Journal of the American Medical "
     "Informatics Association 15(5), 627-637",
@@ -335,14 +339,16 @@ UNIQUENESS = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=KeySetsParams,
-    uses=key_set_names,
-    check=key_set_mistakes,
+    claims=MeasureClaims(
+        uses=key_set_names,
+        check=key_set_mistakes,
+        compares_unpaired=True,
+        of_one_file=True,
+        counts_households=True,
+        invariant_to={"affine", "records", "columns"},
+    ),
     parts=_uniqueness_parts,
-    compares_unpaired=True,
-    of_one_file=True,
     merging=UNIQUENESS_OVER_PARTS,
-    counts_households=True,
-    invariant_to={"affine", "records", "columns"},
     reference="Benedetti and Franconi (1998), Statistical and technological solutions for controlled data "
     "dissemination, New Techniques and Technologies for Statistics",
     summary="Percent of masked records alone with their key variables; with weights also in the population.",

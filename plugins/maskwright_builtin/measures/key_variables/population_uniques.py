@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, InputError, Measure, Measurement, MeasurePart, Problem
+from maskwright import Comparison, InputError, Measure, MeasureClaims, Measurement, MeasurePart, Problem
 from maskwright_builtin.key_counts.frequencies import classes_of
 from maskwright_builtin.measures.key_variables.key_classes import (
     FractionParams,
@@ -267,12 +267,14 @@ POPULATION_UNIQUES = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=PopulationUniquesParams,
-    uses=key_set_names,
-    check=key_set_mistakes,
+    claims=MeasureClaims(
+        uses=key_set_names,
+        check=key_set_mistakes,
+        compares_unpaired=True,
+        of_one_file=True,
+        invariant_to={"affine", "records", "columns"},
+    ),
     parts=_parts,
-    compares_unpaired=True,
-    of_one_file=True,
-    invariant_to={"affine", "records", "columns"},
     reference="Skinner and Shlomo (2008), Assessing identification risk in survey microdata using log-linear models, "
     "Journal of the American Statistical Association 103, 989-1001",
     summary="Percent of masked records expected to be alone on their keys in the population (log-linear models).",

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, InputError, Measurable, Measure, Measurement, MeasurePart, MeasureTable, Problem
+from maskwright import (
+    Comparison,
+    InputError,
+    Measurable,
+    Measure,
+    MeasureClaims,
+    Measurement,
+    MeasurePart,
+    MeasureTable,
+    Problem,
+)
 from maskwright_builtin.measures.key_variables.key_classes import (
     FractionParams,
     KeySetsParams,
@@ -271,12 +281,14 @@ SUDA = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=SudaParams,
-    uses=key_set_names,
-    check=suda_mistakes,
+    claims=MeasureClaims(
+        uses=key_set_names,
+        check=suda_mistakes,
+        compares_unpaired=True,
+        of_one_file=True,
+        invariant_to={"affine", "records", "columns"},
+    ),
     parts=_parts,
-    compares_unpaired=True,
-    of_one_file=True,
-    invariant_to={"affine", "records", "columns"},
     reference="Elliot, Manning, Mayes, Gurd and Bane (2005), SUDA: a program for detecting special uniques, Joint "
     "UNECE/Eurostat work session on statistical data confidentiality, Geneva",
     summary="Percent of masked records that few keys single out with a probability above a bound (SUDA2, DIS-SUDA).",

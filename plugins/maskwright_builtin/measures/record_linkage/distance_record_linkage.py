@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, Further, Measure, Measurement, Merging, PartOfFile, record_hashes, sampled
+from maskwright import (
+    Comparison,
+    Further,
+    Measure,
+    MeasureClaims,
+    Measurement,
+    Merging,
+    PartOfFile,
+    record_hashes,
+    sampled,
+)
 from maskwright_builtin.measures.information_loss.partition_losses import missing_notes
 from maskwright_builtin.measures.information_loss.partition_moments import PartMoments
 from maskwright_builtin.measures.pairing import listed, pair_records
@@ -277,11 +287,10 @@ DISTANCE_RECORD_LINKAGE = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=DistanceRecordLinkageParams,
-    uses=known_names,
-    check=known_mistakes,
-    counts_households=True,
+    claims=MeasureClaims(
+        uses=known_names, check=known_mistakes, counts_households=True, invariant_to={"affine", "records"}
+    ),
     merging=LINKAGE_OVER_PARTS,
-    invariant_to={"affine", "records"},
     reference="Domingo-Ferrer and Torra (2001), A quantitative comparison of disclosure control methods for microdata, "
     "in Confidentiality, Disclosure and Data Access, Elsevier, chapter 6; scenarios of Mateo-Sanz, doctoral thesis (in "
     "Catalan), chapter 6",
@@ -390,10 +399,9 @@ MAHALANOBIS_RECORD_LINKAGE = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=MahalanobisRecordLinkageParams,
-    uses=known_names,
-    check=known_mistakes,
-    counts_households=True,
-    invariant_to={"affine", "records"},
+    claims=MeasureClaims(
+        uses=known_names, check=known_mistakes, counts_households=True, invariant_to={"affine", "records"}
+    ),
     reference="Torra, Abowd and Domingo-Ferrer (2006), Using Mahalanobis distance-based record linkage for disclosure "
     "risk assessment, Privacy in Statistical Databases, LNCS 4302, 233-242",
     summary="Percent of records whose nearest record by Mahalanobis distance is their own, over what is known.",

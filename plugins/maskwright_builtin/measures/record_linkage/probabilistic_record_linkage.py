@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Comparison, InputError, Measure, Measurement, NamesVariables
+from maskwright import Comparison, InputError, Measure, MeasureClaims, Measurement, NamesVariables
 from maskwright_builtin.measures.pairing import households_of, listed, pair_records, present_values, spread
 from maskwright_builtin.measures.record_linkage.fellegi_sunter import (
     Classes,
@@ -382,10 +382,9 @@ PROBABILISTIC_RECORD_LINKAGE = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=ProbabilisticRecordLinkageParams,
-    counts_households=True,
-    uses=_known_names,
-    check=_mistakes,
-    invariant_to={"affine", "records"},
+    claims=MeasureClaims(
+        counts_households=True, uses=_known_names, check=_mistakes, invariant_to={"affine", "records"}
+    ),
     reference="Fellegi and Sunter (1969), Journal of the American Statistical Association 64, 1183-1210; Jaro (1989), "
     "same journal 84, 414-420; as a disclosure risk: Domingo-Ferrer and Torra (2001), chapter 6 of Confidentiality, "
     "Disclosure and Data Access, Elsevier",

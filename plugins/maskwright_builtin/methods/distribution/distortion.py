@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Block, InputError, Masked, Method
+from maskwright import Block, Claims, InputError, Masked, Method
 from maskwright_builtin.methods.column_masking import mask_columns, spread, unchanged
 from maskwright_builtin.numerics.ordering import matched_by_rank
 
@@ -99,11 +99,7 @@ PROBABILITY_DISTRIBUTION = Method(
     protect=protect_by_distribution,
     params=ProbabilityDistributionParams,
     scope="variable",
-    # The distribution is that of the whole file.
-    cut="none",
-    within_strata=False,
-    variable_types={"continuous", "integer"},
-    handles_missing=True,
+    claims=Claims(cut="none", within_strata=False, variable_types={"continuous", "integer"}, handles_missing=True),
     reference="Liew, Choi and Liew (1985), ACM Trans. Database Systems 10(3), 395-411",
     summary="Replaces each variable by a sample from the best-fitting distribution, matched by rank.",
     example="method: probability_distribution\nparams: {families: [lognormal, weibull, gamma, normal]}\n",
@@ -163,12 +159,13 @@ RESAMPLING = Method(
     protect=protect_by_resampling,
     params=ResamplingParams,
     scope="variable",
-    # Ranks are those of the whole file.
-    cut="none",
-    within_strata=False,
-    variable_types={"continuous", "integer", "date", "datetime"},
-    handles_missing=True,
-    preserves={"range"},
+    claims=Claims(
+        cut="none",
+        within_strata=False,
+        variable_types={"continuous", "integer", "date", "datetime"},
+        handles_missing=True,
+        preserves={"range"},
+    ),
     reference="Heer (1993), Proc. Int. Seminar on Statistical Confidentiality, Eurostat, 261-271",
     summary="Replaces each variable by sorted averages of samples drawn from its own values.",
     example="method: resampling\nparams: {t: 3}\n",

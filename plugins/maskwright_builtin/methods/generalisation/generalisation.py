@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Block, InputError, Masked, Method, NamesFile, NamesVariables
+from maskwright import Block, Claims, InputError, Masked, Method, NamesFile, NamesVariables
 from maskwright_builtin.key_counts.frequencies import positive_weights
 from maskwright_builtin.methods.class_criteria import Criteria, bounds_of
 from maskwright_builtin.methods.generalisation.hierarchy_levels import Key, LossName, Rows, keys_and_rows, loss_of
@@ -344,15 +344,17 @@ GENERALISATION = Method(
     protect=protect,
     params=GeneralisationParams,
     scope="all",
-    cut="none",
-    within_strata=False,
-    variable_types={"continuous", "integer", "date", "ordinal", "nominal"},
-    handles_missing=True,
-    preserves={"k"},
-    removes={"detail", "cells"},
-    deterministic=True,
-    counts_households=True,
-    changes_few=True,
+    claims=Claims(
+        cut="none",
+        within_strata=False,
+        variable_types={"continuous", "integer", "date", "ordinal", "nominal"},
+        handles_missing=True,
+        preserves={"k"},
+        removes={"detail", "cells"},
+        deterministic=True,
+        counts_households=True,
+        changes_few=True,
+    ),
     reference="Samarati (2001), IEEE TKDE 13(6), 1010-1027; Kohlmayer et al. (2012), Flash, IEEE SocialCom, 708-717; "
     "Machanavajjhala et al. (2007), ACM TKDD 1(1), article 3",
     summary="Publishes each key on the level of its hierarchy that costs least, so that every combination of keys has "

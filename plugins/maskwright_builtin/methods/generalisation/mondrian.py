@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Band, Block, InputError, Masked, Method, PromisesK, Variable, write_dates
+from maskwright import Band, Block, Claims, InputError, Masked, Method, PromisesK, Variable, write_dates
 from maskwright_builtin.methods.key_classes import KeyNames, key_positions
 
 if TYPE_CHECKING:
@@ -126,13 +126,15 @@ MONDRIAN = Method(
     protect=protect,
     params=MondrianParams,
     scope="all",
-    cut="none",
-    within_strata=False,
-    variable_types={"continuous", "integer", "date", "ordinal"},
-    preserves={"k"},
-    removes={"detail"},
-    deterministic=True,
-    changes_few=True,
+    claims=Claims(
+        cut="none",
+        within_strata=False,
+        variable_types={"continuous", "integer", "date", "ordinal"},
+        preserves={"k"},
+        removes={"detail"},
+        deterministic=True,
+        changes_few=True,
+    ),
     reference="LeFevre, DeWitt and Ramakrishnan (2006), Mondrian multidimensional k-anonymity, ICDE, 25",
     summary="Publishes bands of the keys that are cut class by class, so that each class of equal keys has at least k "
     "records (local recoding).",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Block, EditSet, InputError, Iteration, Masked, Method, PromisesK, Variable
+from maskwright import Block, Claims, EditSet, InputError, Iteration, Masked, Method, PromisesK, Variable
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering import (
     FuzzyClusters,
     clustering_iterations,
@@ -358,12 +358,13 @@ FUZZY_MICROAGGREGATION = Method(
     protect=protect,
     params=FuzzyMicroaggregationParams,
     scope="group",
-    cut="near",
-    variable_types={"continuous", "integer", "date", "datetime"},
-    handles_missing=True,
-    # Centroids are averages with weights above 0, whichever record takes which.
-    preserves={"linear", "inequality", "range"},
-    mean_cluster_size=mean_cluster_size,
+    claims=Claims(
+        cut="near",
+        variable_types={"continuous", "integer", "date", "datetime"},
+        handles_missing=True,
+        preserves={"linear", "inequality", "range"},
+        mean_cluster_size=mean_cluster_size,
+    ),
     iterations=iterations,
     reference="Torra (2020), Journal of Intelligent & Fuzzy Systems 39(5), 5999-6008, algorithm 1",
     summary="Replaces records by centroids of fuzzy clusters that satisfy the edits, drawn by membership.",

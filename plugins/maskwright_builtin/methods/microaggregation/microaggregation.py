@@ -10,6 +10,7 @@ from pydantic import ValidationError as InvalidParams
 
 from maskwright import (
     Block,
+    Claims,
     InputError,
     Masked,
     Method,
@@ -191,13 +192,14 @@ MICROAGGREGATION = Method(
     protect=protect_by_microaggregation,
     params=MicroaggregationParams,
     scope="group",
-    cut="near",
-    variable_types={"continuous", "integer", "date", "datetime", "ordinal", "nominal"},
-    handles_missing=True,
-    # Each under the operator that the plan chooses for it; means under "mean".
-    preserves={"linear", "product", "inequality", "range", "domain", "mean", "k"},
-    deterministic=True,
-    counts_households=True,
+    claims=Claims(
+        cut="near",
+        variable_types={"continuous", "integer", "date", "datetime", "ordinal", "nominal"},
+        handles_missing=True,
+        preserves={"linear", "product", "inequality", "range", "domain", "mean", "k"},
+        deterministic=True,
+        counts_households=True,
+    ),
     reference="Domingo-Ferrer and Mateo-Sanz (2002), IEEE Trans. Knowl. Data Eng. 14(1), 189-201",
     summary="Replaces records by the mean, median or mode of clusters of at least k similar records.",
     example="method: microaggregation\nparams: {k: 5, partition: refine}\n",
@@ -287,12 +289,13 @@ INDIVIDUAL_RANKING = Method(
     protect=protect_by_individual_ranking,
     params=IndividualRankingParams,
     scope="variable",
-    cut="near",
-    variable_types={"continuous", "integer", "date", "datetime", "ordinal"},
-    handles_missing=True,
-    # Under the operator that the plan chooses: domain under the lower median, means under "mean".
-    preserves={"range", "domain", "mean", "k"},
-    deterministic=True,
+    claims=Claims(
+        cut="near",
+        variable_types={"continuous", "integer", "date", "datetime", "ordinal"},
+        handles_missing=True,
+        preserves={"range", "domain", "mean", "k"},
+        deterministic=True,
+    ),
     reference="Defays and Nanopoulos (1993), Panels of enterprises and confidentiality: the small aggregates method, "
     "Statistics Canada, 195-204; Hansen and Mukherjee (2003), IEEE Trans. Knowl. Data Eng. 15(4), 1043-1044",
     summary="Replaces the values of each variable on its own by the means of clusters of at least k neighbours.",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright import Block, ExactMoments, Gathering, Masked, Method, uniform_by_record
+from maskwright import Block, Claims, ExactMoments, Gathering, Masked, Method, uniform_by_record
 from maskwright_builtin.methods.column_masking import spread, spreads_of, unchanged
 from maskwright_builtin.methods.noise.independent_noise import NoiseParams
 
@@ -154,7 +153,7 @@ COVARIANCES = Gathering(partial=moments_of_some, merged=moments_of_all, not_with
 
 def _variant(params: CorrelatedNoiseParams) -> Method:
     # Corrected noise depends on that of the other records.
-    return CORRELATED_NOISE if params.correction == "none" else replace(CORRELATED_NOISE, gathering=None)
+    return CORRELATED_NOISE if params.correction == "none" else CORRELATED_NOISE.claiming(gathering=None)
 
 
 CORRELATED_NOISE = Method(
@@ -162,11 +161,7 @@ CORRELATED_NOISE = Method(
     protect=protect,
     params=CorrelatedNoiseParams,
     scope="all",
-    # Covariances are those of the whole file.
-    cut="none",
-    within_strata=False,
-    preserves={"linear"},
-    gathering=COVARIANCES,
+    claims=Claims(cut="none", within_strata=False, preserves={"linear"}, gathering=COVARIANCES),
     variant=_variant,
     reference="Brand (2002), Inference Control in Statistical Databases, LNCS 2316, 97-116; Kim (1986), Proc. ASA "
     "Section on Survey Research Methods, 303-308",

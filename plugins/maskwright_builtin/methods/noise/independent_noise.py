@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Block, ExactMoments, Gathering, Masked, Method, uniform_by_record
+from maskwright import Block, Claims, ExactMoments, Gathering, Masked, Method, uniform_by_record
 from maskwright_builtin.methods.column_masking import mask_columns, spread, spread_of, unchanged
 
 if TYPE_CHECKING:
@@ -159,8 +158,8 @@ SPREADS = Gathering(partial=moments_of_some, merged=moments_of_all, not_with="a 
 def _variant(params: AdditiveNoiseParams) -> Method:
     """With noise of a stated size, and no correction, each record is masked by itself; corrected, it is not."""
     if params.correction != "none":
-        return replace(ADDITIVE_NOISE, gathering=None)
-    return ADDITIVE_NOISE if params.sd is None else replace(ADDITIVE_NOISE, cut="any", gathering=None)
+        return ADDITIVE_NOISE.claiming(gathering=None)
+    return ADDITIVE_NOISE if params.sd is None else ADDITIVE_NOISE.claiming(cut="any", gathering=None)
 
 
 ADDITIVE_NOISE = Method(
@@ -168,12 +167,13 @@ ADDITIVE_NOISE = Method(
     protect=protect_by_additive_noise,
     params=AdditiveNoiseParams,
     scope="variable",
-    # Standard deviations and corrected moments are those of the whole file.
-    cut="none",
-    within_strata=False,
-    variable_types={"continuous", "integer", "date", "datetime"},
-    handles_missing=True,
-    gathering=SPREADS,
+    claims=Claims(
+        cut="none",
+        within_strata=False,
+        variable_types={"continuous", "integer", "date", "datetime"},
+        handles_missing=True,
+        gathering=SPREADS,
+    ),
     variant=_variant,
     reference="Brand (2002), Inference Control in Statistical Databases, LNCS 2316, 97-116; Kim (1986), Proc. ASA "
     "Section on Survey Research Methods, 303-308",
@@ -254,9 +254,7 @@ MULTIPLICATIVE_NOISE = Method(
     protect=protect_by_multiplicative_noise,
     params=MultiplicativeNoiseParams,
     scope="variable",
-    cut="any",
-    variable_types={"continuous", "integer"},
-    handles_missing=True,
+    claims=Claims(cut="any", variable_types={"continuous", "integer"}, handles_missing=True),
     reference="Kim and Winkler (2003), Multiplicative noise for masking continuous data, US Bureau of the Census, "
     "Statistics 2003-01",
     summary="Multiplies each value by a random factor around 1; large values change more.",

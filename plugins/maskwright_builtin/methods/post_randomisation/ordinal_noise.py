@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, Field
 
-from maskwright import Block, CompanionVariables, Gathering, Masked, Method
+from maskwright import Block, Claims, CompanionVariables, Gathering, Masked, Method
 from maskwright_builtin.methods.post_randomisation.markov import MarkovMatrix, mixed, neighbours
 from maskwright_builtin.methods.post_randomisation.randomisation import (
     Randomising,
@@ -110,12 +110,14 @@ ORDINAL_NOISE = Method(
     protect=protect,
     params=OrdinalNoiseParams,
     scope="variable",
-    cut="none",
-    changes_few=True,
-    variable_types={"ordinal"},
-    handles_missing=True,
-    preserves={"domain"},
-    gathering=GATHERING,
+    claims=Claims(
+        cut="none",
+        changes_few=True,
+        variable_types={"ordinal"},
+        handles_missing=True,
+        preserves={"domain"},
+        gathering=GATHERING,
+    ),
     reference="Kooiman, Willenborg and Gouweleeuw (1997), PRAM, with a banded matrix; Metropolis et al. (1953), "
     "Journal of Chemical Physics 21(6), 1087-1092",
     summary="Moves ordinal categories by at most a given number of places; expected frequencies stay.",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from maskwright import Block, CompanionVariables, Gathering, InputError, Masked, Method
+from maskwright import Block, Claims, CompanionVariables, Gathering, InputError, Masked, Method
 from maskwright_builtin.methods.post_randomisation.markov import (
     MarkovMatrix,
     Retaining,
@@ -261,7 +261,9 @@ def _given(matrix: dict[str, dict[str, float]], stratum: Stratum) -> NDArray[np.
 
 def _variant(params: PramParams) -> Method:
     """PRAM of combinations sees all variables of the step, and keeps what holds among them."""
-    return replace(PRAM, scope="all", preserves=PRAM.preserves | {"combinations"}) if params.joint else PRAM
+    if not params.joint:
+        return PRAM
+    return replace(PRAM.claiming(preserves=PRAM.claims.preserves | {"combinations"}), scope="all")
 
 
 PRAM = Method(
@@ -269,13 +271,14 @@ PRAM = Method(
     protect=protect,
     params=PramParams,
     scope="variable",
-    cut="none",
-    # Few categories occur in a block, so that most stay what they are.
-    changes_few=True,
-    variable_types={"ordinal", "nominal"},
-    handles_missing=True,
-    preserves={"domain"},
-    gathering=GATHERING,
+    claims=Claims(
+        cut="none",
+        changes_few=True,
+        variable_types={"ordinal", "nominal"},
+        handles_missing=True,
+        preserves={"domain"},
+        gathering=GATHERING,
+    ),
     variant=_variant,
     reference="Kooiman, Willenborg and Gouweleeuw (1997), PRAM: a method for disclosure limitation of microdata, "
     "Statistics Netherlands; Gouweleeuw et al. (1998), Journal of Official Statistics 14(4), 463-478",

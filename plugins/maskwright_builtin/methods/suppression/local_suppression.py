@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Block, InputError, NamesVariables, Removed, Remover
+from maskwright import Block, Claims, InputError, Method, NamesVariables, Removed
 from maskwright_builtin.key_counts.frequencies import count_keys
 from maskwright_builtin.methods.key_classes import (
     GONE,
@@ -228,20 +227,17 @@ def _counted(
     return notes
 
 
-def _as_counted(params: LocalSuppressionParams) -> Remover:
+def _as_counted(params: LocalSuppressionParams) -> Method:
     """Classes of k on all keys are promised only where they are made."""
     classes = params.count == "own" and params.subsets is None and params.key_sets is None
-    return LOCAL_SUPPRESSION if classes else replace(LOCAL_SUPPRESSION, preserves=frozenset())
+    return LOCAL_SUPPRESSION if classes else LOCAL_SUPPRESSION.claiming(preserves=frozenset())
 
 
-LOCAL_SUPPRESSION = Remover(
+LOCAL_SUPPRESSION = Method(
     name="local_suppression",
     remove=suppress_cells,
     params=LocalSuppressionParams,
-    takes_away="cells",
-    preserves={"k"},
-    deterministic=True,
-    counts_households=True,
+    claims=Claims(removes={"cells"}, preserves={"k"}, deterministic=True, counts_households=True),
     variant=_as_counted,
     reference="Hundepool et al. (2012), Statistical Disclosure Control, section 3.4; Templ, Kowarik and Meindl (2015), "
     "J. Stat. Softw. 67(4); Sweeney (2002), Int. J. Uncertain. Fuzz. 10(5), 571-588",
@@ -280,14 +276,11 @@ def suppress_records(block: Block, params: RecordSuppressionParams, rng: np.rand
     )
 
 
-RECORD_SUPPRESSION = Remover(
+RECORD_SUPPRESSION = Method(
     name="record_suppression",
     remove=suppress_records,
     params=RecordSuppressionParams,
-    takes_away="records",
-    preserves={"k"},
-    deterministic=True,
-    counts_households=True,
+    claims=Claims(removes={"records"}, preserves={"k"}, deterministic=True, counts_households=True),
     reference="Samarati (2001), IEEE Trans. Knowl. Data Eng. 13(6), 1010-1027; Hundepool et al. (2012), Statistical "
     "Disclosure Control, section 3.4",
     summary="Leaves out the records that fewer than k records are equal to on the key variables.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Block, CompanionVariables, DependentVariables, InputError, Masked, Method
+from maskwright import Block, Claims, CompanionVariables, DependentVariables, InputError, Masked, Method
 from maskwright_builtin.numerics.ordering import numbered, numbered_together
 
 if TYPE_CHECKING:
@@ -325,15 +325,17 @@ TARGETED_SWAPPING = Method(
     protect=protect,
     params=TargetedSwappingParams,
     scope="all",
-    cut="none",
-    within_strata=False,
-    changes_few=True,
-    variable_types={"continuous", "integer", "date", "datetime", "ordinal", "nominal"},
-    handles_missing=True,
-    preserves=frozenset(
-        {"linear", "product", "inequality", "range", "domain", "mean", "covariance", "combinations", "households"}
+    claims=Claims(
+        cut="none",
+        within_strata=False,
+        changes_few=True,
+        variable_types={"continuous", "integer", "date", "datetime", "ordinal", "nominal"},
+        handles_missing=True,
+        preserves=frozenset(
+            {"linear", "product", "inequality", "range", "domain", "mean", "covariance", "combinations", "households"}
+        ),
+        companions_of_edits=True,
     ),
-    companions_of_edits=True,
     reference="Shlomo, Tudor and Groom (2010), Data swapping for protecting census tables, Privacy in Statistical "
     "Databases, LNCS 6344, 41-51",
     summary="Households, or records, that are easily found exchange their place with similar ones in other areas.",

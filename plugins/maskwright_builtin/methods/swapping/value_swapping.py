@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Block, IndependentVariables, InputError, Masked, Method
+from maskwright import Block, Claims, IndependentVariables, InputError, Masked, Method
 from maskwright_builtin.methods.column_masking import mask_columns
 from maskwright_builtin.methods.synthetic.regression import RegressionRoles, independent_columns, require_records
 from maskwright_builtin.numerics.ordering import matched_by_rank, stable_order
@@ -112,12 +112,13 @@ DATA_SWAPPING = Method(
     protect=protect_by_data_swapping,
     params=DataSwappingParams,
     scope="group",
-    cut="none",
-    # Partners in a block of similar records are near each other.
-    changes_few=True,
-    variable_types={"continuous", "integer", "date", "datetime", "ordinal", "nominal"},
-    handles_missing=True,
-    preserves={"linear", "product", "inequality", "range", "domain", "mean", "covariance", "combinations"},
+    claims=Claims(
+        cut="none",
+        changes_few=True,
+        variable_types={"continuous", "integer", "date", "datetime", "ordinal", "nominal"},
+        handles_missing=True,
+        preserves={"linear", "product", "inequality", "range", "domain", "mean", "covariance", "combinations"},
+    ),
     reference="Dalenius and Reiss (1982), Journal of Statistical Planning and Inference 6(1), 73-85",
     summary="Random pairs of records exchange the values of a group of variables; edits inside the group stay.",
     example="method: data_swapping\nparams: {rate: 0.2}\n",
@@ -201,12 +202,13 @@ RANK_SWAPPING = Method(
     protect=protect_by_rank_swapping,
     params=RankSwappingParams,
     scope="variable",
-    # Ranks are those of the whole file.
-    cut="none",
-    within_strata=False,
-    variable_types={"continuous", "integer", "date", "datetime", "ordinal"},
-    handles_missing=True,
-    preserves={"range", "domain", "mean"},
+    claims=Claims(
+        cut="none",
+        within_strata=False,
+        variable_types={"continuous", "integer", "date", "datetime", "ordinal"},
+        handles_missing=True,
+        preserves={"range", "domain", "mean"},
+    ),
     reference="Moore (1996), Controlled data-swapping techniques, US Bureau of the Census, RR96-04",
     summary="Swaps values of a variable between records whose ranks differ by at most p percent.",
     example="method: rank_swapping\nparams: {p: 15}\n",
@@ -313,11 +315,12 @@ DATA_SHUFFLING = Method(
     protect=protect_by_shuffling,
     params=DataShufflingParams,
     scope="all",
-    cut="none",
-    variable_types={"continuous", "integer", "date", "datetime"},
-    # Ranks of a block of similar records are near each other.
-    preserves={"range", "domain", "mean"},
-    fewest_records=fewest_records,
+    claims=Claims(
+        cut="none",
+        variable_types={"continuous", "integer", "date", "datetime"},
+        preserves={"range", "domain", "mean"},
+        fewest_records=fewest_records,
+    ),
     reference="Muralidhar and Sarathy (2006), Management Science 52(5), 658-670",
     summary="Deals out the values of each variable anew, keeping rank correlations with other variables.",
     example="method: data_shuffling\nparams: {}\n",

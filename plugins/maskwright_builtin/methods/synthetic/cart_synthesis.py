@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from pydantic import BaseModel, Field, field_validator
 
-from maskwright import Block, CompanionVariables, Completion, InputError, Masked, Method, NamesVariables, Variable
+from maskwright import (
+    Block,
+    Claims,
+    CompanionVariables,
+    Completion,
+    InputError,
+    Masked,
+    Method,
+    NamesVariables,
+    Variable,
+)
 from maskwright_builtin.methods.synthetic.donors import Tally
 from maskwright_builtin.methods.synthetic.sequential_trees import (
     Growth,
@@ -355,15 +365,16 @@ CART_SYNTHESIS = Method(
     protect=protect,
     params=CartSynthesisParams,
     scope="all",
-    cut="none",
-    within_strata=False,
-    # What is synthetic may by chance be what was there.
-    changes_few=True,
-    variable_types={"continuous", "integer", "date", "datetime", "ordinal", "nominal"},
-    handles_missing=True,
-    draws_records=True,
-    preserves={"households"},
-    companions_of_edits=True,
+    claims=Claims(
+        cut="none",
+        within_strata=False,
+        changes_few=True,
+        variable_types={"continuous", "integer", "date", "datetime", "ordinal", "nominal"},
+        handles_missing=True,
+        draws_records=True,
+        preserves={"households"},
+        companions_of_edits=True,
+    ),
     reference="Reiter (2005), Journal of Official Statistics 21(3), 441-462; Nowok, Raab and Dibben (2016), Journal of "
     "Statistical Software 74(11)",
     summary="Synthetic records, variable by variable from classification and regression trees; edits restrict donors.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
-from maskwright import Block, InputError, Masked, Method, Variable
+from maskwright import Block, Claims, InputError, Masked, Method, Variable
 from maskwright_builtin.methods.microaggregation.microaggregation import PartitionName, chosen_partition
 from maskwright_builtin.methods.synthetic.moment_adjustment import MomentsAndEdits, note_moments, onto_edits
 from maskwright_builtin.methods.synthetic.regression import (
@@ -191,9 +191,7 @@ MICRO_HYBRID = Method(
     protect=protect,
     params=MicroHybridParams,
     scope="all",
-    cut="near",
-    preserves={"linear", "mean"},
-    fewest_records=fewest_records,
+    claims=Claims(cut="near", preserves={"linear", "mean"}, fewest_records=fewest_records),
     reference="Domingo-Ferrer and Gonzalez-Nicolas (2010), Information Sciences 180(15), 2834-2844",
     summary="Replaces dependent variables by synthetic values with the means and covariances of each small cluster.",
     example="method: micro_hybrid\nparams: {k: 50, partition: mdav}\n",

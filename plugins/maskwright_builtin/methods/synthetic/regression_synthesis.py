@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from maskwright import Block, InputError, Masked, Method
+from maskwright import Block, Claims, InputError, Masked, Method
 from maskwright_builtin.methods.synthetic.moment_adjustment import (
     MomentsAndEdits,
     hybrid_factor,
@@ -124,10 +124,7 @@ IPSO = Method(
     protect=protect_by_ipso,
     params=IpsoParams,
     scope="all",
-    cut="none",
-    # Residuals of a block of similar records are small, and so are the new ones.
-    preserves={"linear", "mean"},
-    fewest_records=fewest_records_of_ipso,
+    claims=Claims(cut="none", preserves={"linear", "mean"}, fewest_records=fewest_records_of_ipso),
     reference="Burridge (2003), Statistics and Computing 13(4), 321-327",
     summary="Replaces dependent variables by synthetic values; regressions, means and covariances stay exact.",
     example="method: ipso\nparams: {variant: C}\n",
@@ -258,10 +255,7 @@ MURALIDHAR_SARATHY = Method(
     protect=protect_by_muralidhar_sarathy,
     params=MuralidharSarathyParams,
     scope="all",
-    cut="none",
-    # Residuals of a block of similar records are small, and so is the noise.
-    preserves={"mean"},
-    fewest_records=fewest_records_of_muralidhar_sarathy,
+    claims=Claims(cut="none", preserves={"mean"}, fewest_records=fewest_records_of_muralidhar_sarathy),
     reference="Muralidhar and Sarathy (2008), Transactions on Data Privacy 1(1), 17-33",
     summary="Mixes original residuals and noise in dependent variables; means and covariances stay exact.",
     example="method: muralidhar_sarathy\nparams: {alpha: 0.5}\n",

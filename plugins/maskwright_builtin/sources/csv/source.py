@@ -12,6 +12,7 @@ import pyarrow.csv as arrow_csv
 
 from maskwright import (
     DataError,
+    Format,
     FormatFacts,
     Layout,
     NumberNotation,
@@ -370,15 +371,17 @@ CSV = Source(
     write=write_csv,
     params=CsvParams,
     writes_text=True,
-    params_of_written=_with_known_header,
-    is_opened_in_spreadsheets=True,
-    holds=FormatFacts(
-        types="texts; numbers and dates are recognised by their cells, or declared",
-        missing_codes="codes stay in their cells, without what they mean",
-        dates="texts of any declared form",
-        precision="every digit",
-        texts=f"any, in records of up to {BLOCK >> 20} MB",
-        names="any, in the first row",
+    format=Format(
+        params_of_written=_with_known_header,
+        is_opened_in_spreadsheets=True,
+        holds=FormatFacts(
+            types="texts; numbers and dates are recognised by their cells, or declared",
+            missing_codes="codes stay in their cells, without what they mean",
+            dates="texts of any declared form",
+            precision="every digit",
+            texts=f"any, in records of up to {BLOCK >> 20} MB",
+            names="any, in the first row",
+        ),
     ),
     summary="Rows of cells between delimiters, with names in the header.",
 )

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from maskwright import (
     DataError,
+    Format,
     FormatFacts,
     InputError,
     Layout,
@@ -369,17 +370,20 @@ EXCEL = Source(
     open=open_excel,
     write=write_excel,
     params=ExcelParams,
-    params_of_written=_as_written,
-    read_plainly=_read_plainly,
-    is_opened_in_spreadsheets=True,
-    holds=FormatFacts(
-        types="numbers, texts, truth values, dates, times, each with its number format; no formulas, no merged cells",
-        missing_codes="codes stay in their cells, without what they mean",
-        dates="dates and times from 1900 on; dates that come from another format are written as texts",
-        precision="15 to 17 digits",
-        texts=f"{LONGEST_TEXT:,} characters",
-        names=f"any, in the first row; up to {MOST_COLUMNS:,}, with {MOST_ROWS - 1:,} records",
-        file_itself="the name of the sheet; other sheets, widths, properties and comments stay behind",
+    format=Format(
+        params_of_written=_as_written,
+        is_opened_in_spreadsheets=True,
+        holds=FormatFacts(
+            types="numbers, texts, truth values, dates, times, each with its number format; no formulas, "
+            "no merged cells",
+            missing_codes="codes stay in their cells, without what they mean",
+            dates="dates and times from 1900 on; dates that come from another format are written as texts",
+            precision="15 to 17 digits",
+            texts=f"{LONGEST_TEXT:,} characters",
+            names=f"any, in the first row; up to {MOST_COLUMNS:,}, with {MOST_ROWS - 1:,} records",
+            file_itself="the name of the sheet; other sheets, widths, properties and comments stay behind",
+        ),
     ),
+    read_plainly=_read_plainly,
     summary="A sheet with names in its first row; numbers, texts, truth values, dates and times are kept apart.",
 )

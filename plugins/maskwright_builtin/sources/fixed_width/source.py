@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from maskwright import (
     DataError,
+    Format,
     FormatFacts,
     Layout,
     Place,
@@ -262,17 +263,19 @@ FIXED_WIDTH = Source(
     open=open_fixed_width,
     write=write_fixed_width,
     params=FixedWidthParams,
-    params_of_written=_as_written,
-    loses=frozenset({"blanks_at_ends"}),
-    read_plainly=_read_plainly,
-    refuse_unwritable=refuse_unwritable,
-    holds=FormatFacts(
-        types="texts; numbers and dates are recognised by their cells, or declared",
-        missing_codes="codes stay in their cells; which they are, metadata of µ-Argus say",
-        dates="texts of any declared form",
-        precision="as many digits as the column is wide",
-        texts="as long as the column is wide, without blanks at the ends",
-        names="in the metadata, or declared",
+    format=Format(
+        params_of_written=_as_written,
+        loses=frozenset({"blanks_at_ends"}),
+        refuse_unwritable=refuse_unwritable,
+        holds=FormatFacts(
+            types="texts; numbers and dates are recognised by their cells, or declared",
+            missing_codes="codes stay in their cells; which they are, metadata of µ-Argus say",
+            dates="texts of any declared form",
+            precision="as many digits as the column is wide",
+            texts="as long as the column is wide, without blanks at the ends",
+            names="in the metadata, or declared",
+        ),
     ),
+    read_plainly=_read_plainly,
     summary="A line for each record, each variable at its place; places from metadata of µ-Argus, or declared.",
 )

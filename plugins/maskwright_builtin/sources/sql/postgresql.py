@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 from pydantic import Field
 
-from maskwright import DataError, FormatFacts, Layout, Place, Problem, Progress, Source, Variable
+from maskwright import DataError, Format, FormatFacts, Layout, Place, Problem, Progress, Source, Variable
 from maskwright_builtin.sources.sql.options import (
     Table,
     TableParams,
@@ -318,16 +318,18 @@ POSTGRESQL = Source(
     write=write_postgresql,
     params=PostgresqlParams,
     writes_text=False,
-    holds=FormatFacts(
-        types="those of PostgreSQL, but for nested ones and bytes",
-        missing_codes="codes are values, without what they mean; empty cells are NULL",
-        dates="date and timestamp",
-        precision="that of the column's type",
-        texts="any",
-        names="any",
-        order="not defined; `order_by` sets it",
+    format=Format(
+        holds=FormatFacts(
+            types="those of PostgreSQL, but for nested ones and bytes",
+            missing_codes="codes are values, without what they mean; empty cells are NULL",
+            dates="date and timestamp",
+            precision="that of the column's type",
+            texts="any",
+            names="any",
+            order="not defined; `order_by` sets it",
+        ),
+        not_written="Write a file (.duckdb, .csv, .parquet), look at the report, and load it with COPY or psql.",
     ),
     summary="A table of a PostgreSQL server, or one SELECT; to read only.",
-    not_written="Write a file (.duckdb, .csv, .parquet), look at the report, and load it with COPY or psql.",
     content=content,
 )

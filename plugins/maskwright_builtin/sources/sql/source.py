@@ -7,7 +7,7 @@ from contextlib import closing
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from maskwright import DataError, FormatFacts, Layout, Place, Problem, Progress, Source, Variable
+from maskwright import DataError, Format, FormatFacts, Layout, Place, Problem, Progress, Source, Variable
 from maskwright_builtin.sources.files import readable_size, reading
 from maskwright_builtin.sources.sql import duckdb_reading, sqlite
 from maskwright_builtin.sources.sql.duckdb_reading import SILENT, DuckdbReading, library
@@ -156,19 +156,21 @@ SQL = Source(
     write=write_database,
     params=TableParams,
     writes_text=False,
-    loses=frozenset({"zeros_of_times"}),
-    holds=FormatFacts(
-        types="those of DuckDB, but for nested ones and bytes; SQLite has integers, reals and texts",
-        missing_codes="codes stay as values, without what they mean; empty cells are NULL",
-        dates="DATE and TIMESTAMP in DuckDB, texts in SQLite",
-        precision="that of the column's type",
-        texts="any",
-        names="any, but two that differ in case only",
-        file_itself="one table in a new file; indexes, keys, views and comments stay behind",
-        order="kept; that of a table is not defined, `order_by` sets it",
+    format=Format(
+        loses=frozenset({"zeros_of_times"}),
+        holds=FormatFacts(
+            types="those of DuckDB, but for nested ones and bytes; SQLite has integers, reals and texts",
+            missing_codes="codes stay as values, without what they mean; empty cells are NULL",
+            dates="DATE and TIMESTAMP in DuckDB, texts in SQLite",
+            precision="that of the column's type",
+            texts="any",
+            names="any, but two that differ in case only",
+            file_itself="one table in a new file; indexes, keys, views and comments stay behind",
+            order="kept; that of a table is not defined, `order_by` sets it",
+        ),
+        params_of_written=params_of_written,
+        lost_when_replaced=lost_when_replaced,
     ),
     summary="A table of a DuckDB or SQLite file, or one SELECT.",
-    params_of_written=params_of_written,
     read_plainly=read_plainly,
-    lost_when_replaced=lost_when_replaced,
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright import FormatFacts, Layout, Source, Variable
+from maskwright import Format, FormatFacts, Layout, Source, Variable
 from maskwright_builtin.sources.files import reading
 from maskwright_builtin.sources.statistical.declarations import Family, Moments, StatisticalParams
 from maskwright_builtin.sources.statistical.reading import StatisticalReading
@@ -211,18 +211,20 @@ SAS = Source(
     suffixes=(".sas7bdat",),
     open=open_sas,
     write=not_written,
-    not_written="Write .xpt, which SAS imports, or .sav or .csv.",
+    format=Format(
+        not_written="Write .xpt, which SAS imports, or .sav or .csv.",
+        holds=FormatFacts(
+            types="numbers and texts, with formats",
+            labels="of variables; value labels are in catalogues, which are not read",
+            missing_codes=".A to .Z and ._, without labels",
+            dates="dates and times, as days or seconds since 1960",
+            precision="15 to 17 digits (binary64)",
+            texts="32,767 bytes",
+            names="32 bytes",
+        ),
+    ),
     params=StatisticalParams,
     writes_text=False,
-    holds=FormatFacts(
-        types="numbers and texts, with formats",
-        labels="of variables; value labels are in catalogues, which are not read",
-        missing_codes=".A to .Z and ._, without labels",
-        dates="dates and times, as days or seconds since 1960",
-        precision="15 to 17 digits (binary64)",
-        texts="32,767 bytes",
-        names="32 bytes",
-    ),
     summary="Read only; special missing values are .A to .Z. Write .xpt.",
 )
 SAS_TRANSPORT = Source(
@@ -231,20 +233,22 @@ SAS_TRANSPORT = Source(
     open=open_xpt,
     write=write_xpt,
     params=StatisticalParams,
-    params_of_written=lambda _: StatisticalParams(),
-    writes_text=False,
-    loses=frozenset({"blanks_at_end"}),
-    read_plainly=_read_plainly,
-    refuse_unwritable=refuse_unwritable,
-    holds=FormatFacts(
-        types="numbers and texts, with formats",
-        labels=f"of variables ({LARGEST[5]['label']} bytes; {LARGEST[8]['label']} in version 8), not of values",
-        missing_codes="codes stay as values; special ones (.A to .Z) become empty",
-        dates="dates and times, as days or seconds since 1960",
-        precision=f"16 to 17 digits, up to {LARGEST_NUMBER:g}",
-        texts=f"{LARGEST[5]['text']} bytes ({LARGEST[8]['text']:,} in version 8), without blanks at the end",
-        names=f"{LARGEST[5]['name']} letters, digits and underscores ({LARGEST[8]['name']} in version 8)",
-        file_itself="name, label and time of the table stay behind",
+    format=Format(
+        params_of_written=lambda _: StatisticalParams(),
+        loses=frozenset({"blanks_at_end"}),
+        refuse_unwritable=refuse_unwritable,
+        holds=FormatFacts(
+            types="numbers and texts, with formats",
+            labels=f"of variables ({LARGEST[5]['label']} bytes; {LARGEST[8]['label']} in version 8), not of values",
+            missing_codes="codes stay as values; special ones (.A to .Z) become empty",
+            dates="dates and times, as days or seconds since 1960",
+            precision=f"16 to 17 digits, up to {LARGEST_NUMBER:g}",
+            texts=f"{LARGEST[5]['text']} bytes ({LARGEST[8]['text']:,} in version 8), without blanks at the end",
+            names=f"{LARGEST[5]['name']} letters, digits and underscores ({LARGEST[8]['name']} in version 8)",
+            file_itself="name, label and time of the table stay behind",
+        ),
     ),
+    writes_text=False,
+    read_plainly=_read_plainly,
     summary="Labels and formats are kept; names have 8 characters, labels 40, texts 200 bytes in version 5.",
 )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from maskwright import FormatFacts, Layout, Source, Variable, read_numbers
+from maskwright import Format, FormatFacts, Layout, Source, Variable, read_numbers
 from maskwright_builtin.sources.statistical.declarations import (
     Family,
     MissingRange,
@@ -218,23 +218,26 @@ SPSS = Source(
     open=open_sav,
     write=write_sav,
     params=StatisticalParams,
-    params_of_written=lambda _: StatisticalParams(),
-    writes_text=False,
-    loses=frozenset({"blanks_at_end"}),
-    read_plainly=_read_plainly,
-    refuse_unwritable=refuse_unwritable,
-    missing_codes=_missing_codes,
-    labels_codes=True,
-    holds=FormatFacts(
-        types="numbers and texts, with formats, measures and widths",
-        labels=f"of variables ({LARGEST['label']} bytes) and of values ({LARGEST['value label']} bytes)",
-        missing_codes=f"{MOST_CODES} a variable, or one and a range, labelled; of {LONGEST_CODE} bytes; none of dates",
-        dates="dates and times, as seconds since 1582",
-        precision="15 to 17 digits (binary64)",
-        texts=f"{LARGEST['text']:,} bytes, without blanks at the end",
-        names=f"{LARGEST['name']} bytes, no words of SPSS",
-        file_itself="label, notes and multiple-response sets stay behind",
+    format=Format(
+        params_of_written=lambda _: StatisticalParams(),
+        loses=frozenset({"blanks_at_end"}),
+        refuse_unwritable=refuse_unwritable,
+        missing_codes=_missing_codes,
+        labels_codes=True,
+        holds=FormatFacts(
+            types="numbers and texts, with formats, measures and widths",
+            labels=f"of variables ({LARGEST['label']} bytes) and of values ({LARGEST['value label']} bytes)",
+            missing_codes=f"{MOST_CODES} a variable, or one and a range, labelled; of {LONGEST_CODE} bytes; "
+            "none of dates",
+            dates="dates and times, as seconds since 1582",
+            precision="15 to 17 digits (binary64)",
+            texts=f"{LARGEST['text']:,} bytes, without blanks at the end",
+            names=f"{LARGEST['name']} bytes, no words of SPSS",
+            file_itself="label, notes and multiple-response sets stay behind",
+        ),
     ),
+    writes_text=False,
+    read_plainly=_read_plainly,
     summary="Labels, missing values and ranges, measures, formats and widths are kept.",
 )
 SPSS_PORTABLE = Source(
@@ -242,17 +245,19 @@ SPSS_PORTABLE = Source(
     suffixes=(".por",),
     open=open_por,
     write=not_written,
-    not_written="Write .sav, which SPSS reads as well, or .csv.",
+    format=Format(
+        not_written="Write .sav, which SPSS reads as well, or .csv.",
+        holds=FormatFacts(
+            types="numbers and texts",
+            labels="of variables and of values",
+            missing_codes="read as empty cells",
+            dates="dates and times",
+            precision="as SPSS wrote them",
+            texts="as SPSS wrote them",
+            names="8 characters of ASCII",
+        ),
+    ),
     params=StatisticalParams,
     writes_text=False,
-    holds=FormatFacts(
-        types="numbers and texts",
-        labels="of variables and of values",
-        missing_codes="read as empty cells",
-        dates="dates and times",
-        precision="as SPSS wrote them",
-        texts="as SPSS wrote them",
-        names="8 characters of ASCII",
-    ),
     summary="Read only; its user-missing values are read as missing. Write .sav.",
 )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright import FormatFacts, Layout, Source, Variable
+from maskwright import Format, FormatFacts, Layout, Source, Variable
 from maskwright_builtin.sources.statistical.declarations import Family, Moments, StatisticalParams
 from maskwright_builtin.sources.statistical.reading import StatisticalReading
 from maskwright_builtin.sources.statistical.writing import (
@@ -182,22 +182,24 @@ STATA = Source(
     open=open_dta,
     write=write_dta,
     params=StatisticalParams,
-    params_of_written=lambda _: StatisticalParams(),
-    writes_text=False,
-    has_letter_codes=True,
-    missing_codes=codes_as_letters,
-    labels_codes=True,
-    read_plainly=_read_plainly,
-    refuse_unwritable=refuse_unwritable,
-    holds=FormatFacts(
-        types="whole numbers, binary64 and texts, with display formats; no measures",
-        labels=f"of variables ({MOST_CHARACTERS} characters), and of values that are whole numbers",
-        missing_codes="codes among numbers are .a to .z, with labels; texts have none",
-        dates="dates and times, as days or milliseconds since 1960",
-        precision="15 to 17 digits (binary64)",
-        texts="any",
-        names=f"{LARGEST['name']} letters, digits and underscores, no words of Stata",
-        file_itself="label, notes and characteristics stay behind",
+    format=Format(
+        params_of_written=lambda _: StatisticalParams(),
+        has_letter_codes=True,
+        missing_codes=codes_as_letters,
+        labels_codes=True,
+        refuse_unwritable=refuse_unwritable,
+        holds=FormatFacts(
+            types="whole numbers, binary64 and texts, with display formats; no measures",
+            labels=f"of variables ({MOST_CHARACTERS} characters), and of values that are whole numbers",
+            missing_codes="codes among numbers are .a to .z, with labels; texts have none",
+            dates="dates and times, as days or milliseconds since 1960",
+            precision="15 to 17 digits (binary64)",
+            texts="any",
+            names=f"{LARGEST['name']} letters, digits and underscores, no words of Stata",
+            file_itself="label, notes and characteristics stay behind",
+        ),
     ),
+    writes_text=False,
+    read_plainly=_read_plainly,
     summary="Labels, formats and missing values .a to .z are kept; written for Stata 14 and later.",
 )

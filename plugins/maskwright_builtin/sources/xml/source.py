@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from maskwright import DataError, FormatFacts, Layout, NumberNotation, Place, Problem, Progress, ReadAgain, Source
+from maskwright import (
+    DataError,
+    Format,
+    FormatFacts,
+    Layout,
+    NestedFormat,
+    NumberNotation,
+    Place,
+    Problem,
+    Progress,
+    ReadAgain,
+    Source,
+)
 from maskwright_builtin.sources.files import readable_size, with_packed
 from maskwright_builtin.sources.xml.block_splitting import Deviation, Unlearnt
 from maskwright_builtin.sources.xml.nested_documents import GroupsForm, MembersForm, NestedXml
@@ -263,18 +275,20 @@ XML = Source(
     open=open_xml,
     open_once=XmlReadingOnce,
     write=write_xml,
-    write_levels=write_nested,
-    open_nested=NestedXml,
+    nested=NestedFormat(write=write_nested, open=NestedXml),
     params=XmlParams,
     writes_text=True,
-    holds=FormatFacts(
-        types="texts; numbers and dates are recognised by their cells, or declared",
-        missing_codes="codes stay in their cells, without what they mean; empty and absent elements differ",
-        dates="texts of any declared form",
-        precision="every digit",
-        texts="up to `max_text` characters, without control characters",
-        names="names of XML elements",
-        file_itself="attributes around the records only by `keep_attributes`; comments and instructions stay behind",
+    format=Format(
+        holds=FormatFacts(
+            types="texts; numbers and dates are recognised by their cells, or declared",
+            missing_codes="codes stay in their cells, without what they mean; empty and absent elements differ",
+            dates="texts of any declared form",
+            precision="every digit",
+            texts="up to `max_text` characters, without control characters",
+            names="names of XML elements",
+            file_itself="attributes around the records only by `keep_attributes`; comments and instructions stay "
+            "behind",
+        )
     ),
     summary="XML records: a root element, one element for each record, one child of it for each variable.",
 )

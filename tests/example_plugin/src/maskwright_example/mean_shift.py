@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maskwright import Comparison, Measure, Measurement, NoParams
+from maskwright import Comparison, Measure, MeasureClaims, Measurement, NoParams
 
 
 def mean_shift(comparison: Comparison, params: NoParams, rng: np.random.Generator) -> Measurement:
@@ -42,7 +42,7 @@ EXAMPLE_MEAN_SHIFT = Measure(
     unit="percent",
     direction="lower",
     range=(0.0, None),
-    invariant_to={"affine", "records", "columns"},
+    claims=MeasureClaims(invariant_to={"affine", "records", "columns"}),
     summary="How far the means have moved, in percent of a standard deviation.",
     reference="none: an example.",
 )

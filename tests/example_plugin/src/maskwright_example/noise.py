@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from maskwright import Block, Masked, Method
+from maskwright import Block, Claims, Masked, Method
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,8 +44,7 @@ EXAMPLE_NOISE = Method(
     protect=add_noise,
     params=NoiseParams,
     scope="variable",
-    variable_types={"continuous", "integer"},
-    handles_missing=True,
+    claims=Claims(variable_types={"continuous", "integer"}, handles_missing=True),
     summary="Independent normal noise on every value.",
     reference="Spruill (1983), The confidentiality and analytic usefulness of masked business microdata.",
     example="method: example_noise\nparams: {share: 0.2}\n",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import bad_plugins
 from installing import hook
 
-from maskwright import Method, hookimpl
+from maskwright import Claims, Method, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +53,7 @@ def protect(block, params, rng):
 
 
 def offers() -> list[Method]:
-    return [Method(name="spoiler", protect=protect, handles_missing=True)]
+    return [Method(name="spoiler", protect=protect, claims=Claims(handles_missing=True))]
 
 
 def prints_and_offers() -> list[Method]:

@@ -17,6 +17,7 @@ from installing import hook
 from pydantic import BaseModel, Field
 
 from maskwright import (
+    Claims,
     InputError,
     Limit,
     Masked,
@@ -27,7 +28,6 @@ from maskwright import (
     Partition,
     PromisesK,
     Removed,
-    Remover,
     Variable,
     aggregate,
 )
@@ -259,7 +259,7 @@ def a_value_in_a_warning(block, params, rng):
 
 
 def limit_of_another(block, params, rng):
-    return replace(good(block), limits=(Limit("region", high=1.0),))
+    return good(block).claiming(limits=(Limit("region", high=1.0),))
 
 
 def limits_of_nothing(params, variables):
@@ -283,11 +283,11 @@ def fine_with_codes(block, params, rng):
 
 
 def _method(function: Callable[..., Any] = fine, **more: Any) -> Method:
-    return Method(name="spoiler", protect=function, handles_missing=True, **more)
+    return Method(name="spoiler", protect=function, claims=Claims(handles_missing=True), **more)
 
 
-def _remover(function: Callable[..., Any]) -> Remover:
-    return Remover(name="spoiler", remove=function, takes_away="records")
+def _remover(function: Callable[..., Any]) -> Method:
+    return Method(name="spoiler", remove=function, claims=Claims(removes={"records"}))
 
 
 def _k_method(function: Callable[..., Any]) -> Method:

@@ -28,7 +28,7 @@ from bad_smaller_kinds import HIDDEN_COMMANDS, SMALLER_KINDS
 from installing import package
 from test_bad_sources import folder_with_data
 
-from maskwright import Method, testing
+from maskwright import Claims, Method, testing
 from maskwright.cli.main import main
 from maskwright.plugins import registry
 from maskwright.plugins.hooks import HOOKS
@@ -183,7 +183,7 @@ def _reference(bad: BadPlugin) -> bytes | None:
 
     if bad.kind in ("partition", "measure"):
         return None
-    fine = Method(name="spoiler", protect=bad_plugins.fine, handles_missing=True)
+    fine = Method(name="spoiler", protect=bad_plugins.fine, claims=Claims(handles_missing=True))
     return _ran(used, [_entry(module_of(BadPlugin("", "method", fine, "")))]).released
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pytest
 
-from maskwright import Block, Gathering, Masked, Method, PluginFailed, Variable
+from maskwright import Block, Claims, Gathering, Masked, Method, PluginFailed, Variable
 from maskwright.plugins.guarding.wrapping import guarded
 from maskwright.testing.methods import method_checks
 
@@ -39,10 +39,7 @@ def below_those_seen(block: Block, params: object, rng: np.random.Generator) -> 
     return Masked(largest_of_some(block, params)["largest"] - block.values, block.missing)
 
 
-METHOD = Method(
-    name="below", protect=below_the_largest, scope="variable", cut="none", within_strata=False, handles_missing=True,
-    deterministic=True, gathering=GATHERING, summary="How far below the largest.", example="method: below\n",
-)  # fmt: skip
+METHOD = Method(name="below", protect=below_the_largest, scope="variable", claims=Claims(cut="none", within_strata=False, handles_missing=True, deterministic=True, gathering=GATHERING), summary="How far below the largest.", example="method: below\n",)  # fmt: skip
 
 BLOCK = Block(np.array([[1.0], [7.0], [4.0]]), np.zeros((3, 1), dtype=np.bool_), (Variable("wages"),))
 
@@ -64,7 +61,7 @@ def test_a_mistake_of_the_author_is_told_without_values() -> None:
     def fails(block: Block, params: object) -> dict[str, float]:
         raise KeyError(float(block.values[1, 0]))
 
-    broken = replace(METHOD, gathering=replace(GATHERING, partial=fails))
+    broken = METHOD.claiming(gathering=replace(GATHERING, partial=fails))
     gathering = guarded(broken, "method", "below", "1.0").gathering
     assert gathering is not None
     with pytest.raises(PluginFailed, match="below") as caught:
@@ -73,7 +70,7 @@ def test_a_mistake_of_the_author_is_told_without_values() -> None:
 
 
 def test_facts_are_a_mapping() -> None:
-    broken = replace(METHOD, gathering=replace(GATHERING, merged=cast("Any", lambda facts, params: list(facts))))
+    broken = METHOD.claiming(gathering=replace(GATHERING, merged=cast("Any", lambda facts, params: list(facts))))
     gathering = guarded(broken, "method", "below", "1.0").gathering
     assert gathering is not None
     with pytest.raises(PluginFailed, match="a list, not a mapping"):

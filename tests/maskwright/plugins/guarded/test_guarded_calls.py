@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import maskwright as mw
-from maskwright import Masked, Measure, Method, Partition, Report
+from maskwright import Claims, Masked, Measure, Method, Partition, Report
 from maskwright.cli.main import main
 from maskwright.masking.protecting import processes
 
@@ -49,7 +49,7 @@ def test_what_a_plugin_prints_stays_away_from_json(
     capsys: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    install(offering("method", Method(name="spoiler", protect=bad_plugins.prints, handles_missing=True)))
+    install(offering("method", Method(name="spoiler", protect=bad_plugins.prints, claims=Claims(handles_missing=True))))
     with caplog.at_level(logging.INFO, logger="maskwright"):
         assert main(["run", str(pipeline("method")), "--json"]) == 0
     told = capsys.readouterr()
@@ -97,7 +97,7 @@ def test_what_programs_of_a_plugin_write_stays_away_from_json(pipeline: Written)
 def test_the_prints_of_a_plugin_are_shown_to_who_looks_for_a_mistake(
     install: Install, pipeline: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    install(offering("method", Method(name="spoiler", protect=bad_plugins.prints, handles_missing=True)))
+    install(offering("method", Method(name="spoiler", protect=bad_plugins.prints, claims=Claims(handles_missing=True))))
     assert main(["run", str(pipeline("method")), "--json", "--traceback"]) == 0
     told = capsys.readouterr()
     assert json.loads(told.out)["ok"]
@@ -107,7 +107,7 @@ def test_the_prints_of_a_plugin_are_shown_to_who_looks_for_a_mistake(
 def test_the_message_of_an_exception_is_shown_on_demand_only(
     install: Install, pipeline: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    install(offering("method", Method(name="spoiler", protect=bad_plugins.raises, handles_missing=True)))
+    install(offering("method", Method(name="spoiler", protect=bad_plugins.raises, claims=Claims(handles_missing=True))))
     assert main(["run", str(pipeline("method")), "--traceback"]) == 3
     assert "a value of 4711" in capsys.readouterr().err
 
@@ -115,7 +115,7 @@ def test_the_message_of_an_exception_is_shown_on_demand_only(
 def test_the_log_names_places_and_no_values(
     install: Install, pipeline: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    install(offering("method", Method(name="spoiler", protect=bad_plugins.raises, handles_missing=True)))
+    install(offering("method", Method(name="spoiler", protect=bad_plugins.raises, claims=Claims(handles_missing=True))))
     assert main(["run", str(pipeline("method"))]) == 3
     said = capsys.readouterr().err
     log = Path(said.split(" is in ")[1].strip().removesuffix("."))
@@ -141,7 +141,7 @@ def test_other_threads_print_as_before(install: Install, pipeline: Written, caps
         print("from another thread")
         printed.set()
 
-    install(offering("method", Method(name="spoiler", protect=waits, handles_missing=True)))
+    install(offering("method", Method(name="spoiler", protect=waits, claims=Claims(handles_missing=True))))
     thread = threading.Thread(target=other)
     thread.start()
     mw.run(pipeline("method"))
@@ -152,7 +152,9 @@ def test_other_threads_print_as_before(install: Install, pipeline: Written, caps
 def test_an_input_error_of_a_plugin_is_the_users(
     install: Install, pipeline: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    install(offering("method", Method(name="spoiler", protect=bad_plugins.deliberate, handles_missing=True)))
+    install(
+        offering("method", Method(name="spoiler", protect=bad_plugins.deliberate, claims=Claims(handles_missing=True)))
+    )
     path = pipeline("method")
     assert main(["run", str(path)]) == 2
     assert "this method needs a variable of role weight" in capsys.readouterr().err
@@ -163,7 +165,7 @@ def test_an_input_error_of_a_plugin_is_the_users(
 def test_a_method_that_hangs_is_named(
     hangs: Callable[..., Masked], install: Install, pipeline: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    install(offering("method", Method(name="spoiler", protect=hangs, handles_missing=True)))
+    install(offering("method", Method(name="spoiler", protect=hangs, claims=Claims(handles_missing=True))))
     path, before = pipeline("method"), set(threading.enumerate())
     assert main(["run", str(path), "--json", "--set", "execution.plugin_seconds=0.5"]) == 3
     told = capsys.readouterr()
@@ -209,7 +211,7 @@ def test_the_running_plugin_stands_in_the_progress_line(install: Install, pipeli
         def notice(self, text: str) -> None:
             """Nothing to say."""
 
-    install(offering("method", Method(name="spoiler", protect=bad_plugins.fine, handles_missing=True)))
+    install(offering("method", Method(name="spoiler", protect=bad_plugins.fine, claims=Claims(handles_missing=True))))
     mw.run(pipeline("method"), reporter=Listener())
     assert "Masking, step 1: spoiler (bad 1.2)" in titles
 
@@ -219,7 +221,7 @@ def test_the_running_plugin_stands_in_the_progress_line(install: Install, pipeli
 def test_a_method_in_a_process_is_named_with_its_step(
     install: Install, pipeline: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    method = Method(name="spoiler", protect=bad_plugins.raises, handles_missing=True)
+    method = Method(name="spoiler", protect=bad_plugins.raises, claims=Claims(handles_missing=True))
     install(offering("method", method))
     settings = ["execution={workers: 2, block_size: 20, processes: true}"]
     path = pipeline("method")
@@ -250,7 +252,7 @@ def test_a_method_that_hangs_in_a_process_is_named_and_the_process_is_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(processes, "SECONDS_TO_SAY_SO", 20.0)
-    install(offering("method", Method(name="spoiler", protect=hangs, handles_missing=True)))
+    install(offering("method", Method(name="spoiler", protect=hangs, claims=Claims(handles_missing=True))))
     path, before = pipeline("method"), started_here()
     execution = "execution={workers: 2, block_size: 20, processes: true, plugin_seconds: 0.5}"
     assert main(["run", str(path), "--json", "--set", execution]) == 3
@@ -308,7 +310,11 @@ def test_a_method_that_keeps_its_arrays_does_not_change_its_result_later(install
         buffer[: block.n] = np.where(block.missing, np.nan, block.values * 2.0)
         return Masked(buffer[: block.n], block.missing.copy())
 
-    install(offering("method", Method(name="spoiler", protect=same_buffer, scope="variable", handles_missing=True)))
+    install(
+        offering(
+            "method", Method(name="spoiler", protect=same_buffer, scope="variable", claims=Claims(handles_missing=True))
+        )
+    )
     path = pipeline("method")
     mw.run(path)
     original, masked = mw.read(path.with_name("data.csv")), mw.read(path.with_name("masked.csv"))
@@ -331,7 +337,7 @@ def kept(block, params, rng):
 def test_claims_of_means_and_covariances_are_measured(
     function: Callable[..., Masked], held: bool, install: Install, pipeline: Written
 ) -> None:
-    method = Method(name="spoiler", protect=function, preserves=frozenset({"mean", "covariance"}))
+    method = Method(name="spoiler", protect=function, claims=Claims(preserves=frozenset({"mean", "covariance"})))
     install(offering("method", method))
     path = pipeline("method")
     data = path.with_name("data.csv")

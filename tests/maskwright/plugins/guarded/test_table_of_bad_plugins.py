@@ -17,10 +17,10 @@ import bad_plugins
 import bad_smaller_kinds
 from table_of_bad_plugins import KIT, caught_by_kit, rows, table
 
-from maskwright import Action, Command, Method, Partition, PlanCheck, Report, ReportSection, RuleWriter
+from maskwright import Action, Claims, Command, Method, Partition, PlanCheck, Report, ReportSection, RuleWriter
 
 FINE = {
-    "method": Method(name="spoiler", protect=bad_plugins.fine, handles_missing=True),
+    "method": Method(name="spoiler", protect=bad_plugins.fine, claims=Claims(handles_missing=True)),
     "partition": Partition(name="spoiler", cluster=bad_plugins.cluster_fine),
     "measure": bad_plugins._measure(),
     "report": Report(name="spoiler", write=bad_plugins.write_fine, suffixes=(".txt",)),

@@ -44,7 +44,7 @@ def block(values: np.ndarray, names: list[str] | None = None, **more: object) ->
 def masked(data: mw.Block, **params: object) -> GroupResult:
     """What local suppression leaves of a block."""
     method = find_method("local_suppression")
-    assert isinstance(method, mw.Remover)
+    assert isinstance(method, mw.Method)
     removed = method.remove(data, method.params.model_validate(params), np.random.default_rng(1))
     return without_removed(data, removed)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, Measure, Measurement, MeasureTable
+from maskwright import Comparison, Measure, MeasureClaims, Measurement, MeasureTable
 from maskwright_builtin.measures.information_loss.categorical.category_codes import (
     NOTHING,
     CategoricalParams,
@@ -156,9 +156,7 @@ DISTANCE_BASED_LOSS = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=DistanceBasedLossParams,
-    uses=variables_used,
-    check=variable_mistakes,
-    invariant_to={"affine", "records", "columns"},
+    claims=MeasureClaims(uses=variables_used, check=variable_mistakes, invariant_to={"affine", "records", "columns"}),
     reference="Domingo-Ferrer and Torra (2001), Disclosure control methods and information loss for microdata, in "
     "Doyle et al. (eds.), Confidentiality, Disclosure and Data Access, Elsevier, 91-110 (direct comparison); Podani "
     "(1999), Extending Gower's general coefficient of similarity to ordinal characters, Taxon 48(2), 331-340",
@@ -258,9 +256,7 @@ ENTROPY_BASED_LOSS = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=CategoricalParams,
-    uses=variables_used,
-    check=variable_mistakes,
-    invariant_to={"affine", "records", "columns"},
+    claims=MeasureClaims(uses=variables_used, check=variable_mistakes, invariant_to={"affine", "records", "columns"}),
     reference="Kooiman, Willenborg and Gouweleeuw (1998), PRAM: a method for disclosure limitation of microdata, "
     "Statistics Netherlands; Domingo-Ferrer and Torra (2001), Disclosure control methods and information loss for "
     "microdata, Elsevier, 91-110 (EBIL)",
@@ -372,10 +368,12 @@ CRAMERS_V = Measure(
     direction="lower",
     range=(0.0, 1.0),
     params=CategoricalParams,
-    uses=variables_used,
-    check=variable_mistakes,
-    compares_unpaired=True,
-    invariant_to={"affine", "records", "columns"},
+    claims=MeasureClaims(
+        uses=variables_used,
+        check=variable_mistakes,
+        compares_unpaired=True,
+        invariant_to={"affine", "records", "columns"},
+    ),
     reference="Cramer (1946), Mathematical Methods of Statistics, Princeton University Press, section 21.9",
     summary="Mean change of the association of two categorical variables (Cramer's V).",
 )

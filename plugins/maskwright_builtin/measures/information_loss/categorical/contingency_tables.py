@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, Measure, Measurement
+from maskwright import Comparison, Measure, MeasureClaims, Measurement
 from maskwright_builtin.measures.information_loss.categorical.category_codes import (
     NOTHING,
     CategoricalParams,
@@ -243,10 +243,12 @@ CONTINGENCY_TABLES = Measure(
     direction="lower",
     range=(0.0, 1.0),
     params=ContingencyTablesParams,
-    uses=variables_used,
-    check=variable_mistakes,
-    compares_unpaired=True,
-    invariant_to={"affine", "records", "columns"},
+    claims=MeasureClaims(
+        uses=variables_used,
+        check=variable_mistakes,
+        compares_unpaired=True,
+        invariant_to={"affine", "records", "columns"},
+    ),
     reference="Gomatam, Karr and Sanil (2005), Data swapping as a decision problem, Journal of Official Statistics "
     "21(4), 635-655 (Hellinger distance and total variation of tables)",
     summary="Mean Hellinger distance between the tables of one, two and three categorical variables of both files.",
@@ -309,10 +311,12 @@ CONTINGENCY_TABLE_LOSS = Measure(
     direction="lower",
     range=(0.0, None),
     params=ContingencyTablesParams,
-    uses=variables_used,
-    check=variable_mistakes,
-    compares_unpaired=True,
-    invariant_to={"affine", "records", "columns"},
+    claims=MeasureClaims(
+        uses=variables_used,
+        check=variable_mistakes,
+        compares_unpaired=True,
+        invariant_to={"affine", "records", "columns"},
+    ),
     reference="Domingo-Ferrer and Torra (2001), Disclosure control methods and information loss for microdata, in "
     "Doyle et al. (eds.), Confidentiality, Disclosure and Data Access, Elsevier, 91-110 (CTBIL)",
     summary="Absolute differences of the tables of categorical variables, by cell (CTBIL).",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, InputError, Measure, Measurement, NamesVariables
+from maskwright import Comparison, InputError, Measure, MeasureClaims, Measurement, NamesVariables
 from maskwright_builtin.measures.key_variables.key_classes import key_set_names, listed, worst_of_sets
 from maskwright_builtin.measures.record_linkage.mixed.agreement_levels import (
     MISSING,
@@ -237,11 +237,13 @@ MIXED_PROBABILISTIC_RECORD_LINKAGE = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=MixedProbabilisticRecordLinkageParams,
-    uses=key_set_names,
-    check=mixed_key_mistakes,
+    claims=MeasureClaims(
+        uses=key_set_names,
+        check=mixed_key_mistakes,
+        counts_households=True,
+        invariant_to={"affine", "records", "columns"},
+    ),
     parts=linkage_parts,
-    counts_households=True,
-    invariant_to={"affine", "records", "columns"},
     reference="Fellegi and Sunter (1969), Journal of the American Statistical Association 64, 1183-1210; weights by "
     "frequency: Newcombe et al. (1959), Science 130, 954-959; EM: Jaro (1989), Journal of the American Statistical "
     "Association 84, 414-420",

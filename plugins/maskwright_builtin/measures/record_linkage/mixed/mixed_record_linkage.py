@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, InputError, Measure, Measurement, MeasurePart, NamesVariables
+from maskwright import Comparison, InputError, Measure, MeasureClaims, Measurement, MeasurePart, NamesVariables
 from maskwright_builtin.measures.key_variables.key_classes import (
     KeySetsParams,
     key_set_mistakes,
@@ -241,11 +241,13 @@ MIXED_RECORD_LINKAGE = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=MixedRecordLinkageParams,
-    uses=key_set_names,
-    check=mixed_key_mistakes,
+    claims=MeasureClaims(
+        uses=key_set_names,
+        check=mixed_key_mistakes,
+        counts_households=True,
+        invariant_to={"affine", "records", "columns"},
+    ),
     parts=linkage_parts,
-    counts_households=True,
-    invariant_to={"affine", "records", "columns"},
     reference="Gower (1971), A general coefficient of similarity and some of its properties, Biometrics 27(4), "
     "857-871; mean ranks: Podani (1999), Extending Gower's general coefficient of similarity to ordinal characters, "
     "Taxon 48(2), 331-340",

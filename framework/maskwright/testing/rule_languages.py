@@ -1,4 +1,4 @@
-"""Checks of edit readers: rules are found, mistakes have a place, and nothing that is no rule file does harm."""
+"""Checks of rule languages: what is read means what it should, mistakes have a place; what is written is whole."""
 
 from __future__ import annotations
 
@@ -16,7 +16,18 @@ import pandas as pd
 from maskwright.commands.validate import validate
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import EditError, InputError
-from maskwright.testing.checks import NO_EXCUSES, Check, Excuses, check_described, checks_of_all, collected, require
+from maskwright.plugins.guarding.returned_values import checked_rules
+from maskwright.plugins.rules import RulesFor
+from maskwright.testing.checks import (
+    NO_EXCUSES,
+    Check,
+    Excuses,
+    as_the_engine_takes_it,
+    check_described,
+    checks_of_all,
+    collected,
+    require,
+)
 from maskwright.testing.conduct import check_calls, prints_nothing, without_network
 
 if TYPE_CHECKING:
@@ -25,8 +36,10 @@ if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet
     from pydantic import BaseModel
 
+    from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.check import Outcome
-    from maskwright.plugins.rules import EditReader
+    from maskwright.edits.languages.conversion.converted import Converted
+    from maskwright.plugins.rules import RuleLanguage
 
 
 @dataclass(frozen=True)
@@ -81,24 +94,24 @@ _NO_WRONG: Mapping[str, Sequence[WrongRules]] = {}
 _DEFAULTS: Mapping[str, BaseModel] = {}
 
 
-def edit_reader_checks(
-    readers: Sequence[EditReader],
+def rule_language_checks(
+    languages: Sequence[RuleLanguage],
     *,
     right: Mapping[str, Sequence[RightRules]] = _NO_RIGHT,
     wrong: Mapping[str, Sequence[WrongRules]] = _NO_WRONG,
     params: Mapping[str, BaseModel] = _DEFAULTS,
     excuses: Excuses = NO_EXCUSES,
 ) -> list[ParameterSet]:
-    """Collect checks that edit readers keep their contract, for ``@pytest.mark.parametrize("check", ...)``.
+    """Collect checks that rule languages keep their contract, for ``@pytest.mark.parametrize("check", ...)``.
 
     Parameters
     ----------
-    readers : sequence of EditReader
-    right, wrong : mapping of reader name to examples
-        The kit does not know the language: at least one file of each kind.
-    params : mapping of reader name to parameters
+    languages : sequence of RuleLanguage
+    right, wrong : mapping of language name to examples
+        The kit does not know the language: at least one file of each kind, of a language that is read.
+    params : mapping of language name to parameters
         Options to read with; left out: none.
-    excuses : mapping of check name, or "reader-check", to reason
+    excuses : mapping of check name, or "language-check", to reason
         Checks that are known to fail; strict: an excuse that is no longer needed fails.
 
     Returns
@@ -107,19 +120,24 @@ def edit_reader_checks(
         Each holds a function without arguments.
     """
 
-    def checks(reader: EditReader) -> Iterator[tuple[str, Check]]:
-        name = reader.name
-        yield from _Trial(reader, right.get(name, ()), wrong.get(name, ()), params.get(name)).checks()
+    def checks(language: RuleLanguage) -> Iterator[tuple[str, Check]]:
+        name = language.name
+        yield "documented", partial(check_described, name, language.summary, language.params)
+        if language.read is not None:
+            yield from _Trial(language, right.get(name, ()), wrong.get(name, ()), params.get(name)).checks()
+        if language.write is not None:
+            for check, function in _checks_of_writing(language):
+                yield f"write_{check}", function
 
-    return collected(checks_of_all("edit_reader", readers, checks), excuses)
+    return collected(checks_of_all("rule_language", languages, checks), excuses)
 
 
 class _Trial:
-    """An edit reader and what it is tried with."""
+    """A rule language and what its reading is tried with."""
 
     def __init__(
         self,
-        reader: EditReader,
+        reader: RuleLanguage,
         right: Sequence[RightRules],
         wrong: Sequence[WrongRules],
         params: BaseModel | None,
@@ -127,8 +145,6 @@ class _Trial:
         self._reader, self._right, self._wrong, self._params = reader, right, wrong, params
 
     def checks(self) -> Iterator[tuple[str, Check]]:
-        reader = self._reader
-        yield "documented", partial(check_described, reader.name, reader.summary, reader.params)
         yield "examples", self._has_examples
         for number, one in enumerate(self._right, 1):
             yield f"right_{number}", partial(self._rules_found, one)
@@ -258,7 +274,9 @@ class _Trial:
                 path.parent.mkdir()
                 path.write_text(text, encoding="utf-8")
                 paths.append(path)
-            check_calls(self._reader.read, lambda path: self._reader.read_with(path, self._params).edits, paths)
+            read = self._reader.read
+            assert read is not None
+            check_calls(read, lambda path: self._reader.read_with(path, self._params).edits, paths)
 
     def _silent(self) -> None:
         with self._file(self._right[0].text) as path:
@@ -312,3 +330,118 @@ def _otherwise(number: int, what: str, edits: EditSet, outcome: Outcome) -> str:
 
 def _no_refusal(error: Exception) -> AssertionError:
     return AssertionError(f"{type(error).__name__}: a file that is not right is refused with maskwright.EditError")
+
+
+RULES = (
+    {"rule": "wages + pensions == income", "name": "balance", "message": "income is not the sum of its parts"},
+    {"rule": "wages <= income", "name": "part"},
+    {"rule": "tax >= 0.25 * income - 12.5", "name": "least-tax"},
+    {"rule": "price * amount == turnover", "name": "turnover"},
+    {"rule": "age in [0, 120]", "name": "ages"},
+    {"rule": "children in {0, 1, 2, 3}", "name": "counts"},
+    {"rule": 'region in {north, "south & east", "O\'Hara <1>"}', "name": "regions"},
+    {"rule": "if sex = M then pregnancies = 0", "name": "no.pregnancies", "severity": "warning"},
+    {"rule": "if age < 16 then wages = 0", "name": "young", "message": "\"young\" ones: no 'wages' ü & <none>"},
+)
+"""Edits of every kind that a rule is read as, with texts that languages have to quote."""
+
+ABOUT = {
+    "nothing_known": RulesFor(),
+    "all_known": RulesFor(
+        record="Person", decimals={"wages": 2, "pensions": 2, "income": 2, "age": 0, "tax": None},
+        empty={"wages": ("-9",), "region": ("", "none")},
+    ),
+}  # fmt: skip
+
+
+def _checks_of_writing(writer: RuleLanguage) -> Iterator[tuple[str, Check]]:
+    edits = EditSet.parse(list(RULES))
+    for name, about in ABOUT.items():
+        yield f"each_edit_alone_{name}", partial(_each_alone, writer, edits, about)
+    yield "says_something", partial(_has_content, writer, edits)
+    yield "nothing_is_left_out", partial(_nothing_left_out, writer, edits)
+    yield "refuses_all_at_once", partial(_refuses_all, writer, edits)
+    yield "no_edits", partial(_written_or_refused, writer, EditSet(), RulesFor())
+    yield "written_alike", partial(_alike, writer, edits)
+    yield "concurrent_calls", partial(_concurrent, writer, edits)
+    yield "prints_nothing", partial(_silent, writer, edits)
+
+
+def _written(writer: RuleLanguage, edits: EditSet, about: RulesFor) -> Converted:
+    assert writer.write is not None
+    with without_network():
+        found = writer.write(edits, about)
+    return as_the_engine_takes_it("rule_language", writer, checked_rules, found)
+
+
+def _written_or_refused(writer: RuleLanguage, edits: EditSet, about: RulesFor) -> Converted | None:
+    """What is written; None: it is refused, and every edit that it is for is named."""
+    try:
+        return _written(writer, edits, about)
+    except EditError as error:
+        said = " ".join(problem.message for problem in error.problems)
+        require(bool(said.strip()), "a refusal must say why")
+        if len(edits) == 1:
+            name = edits.edits[0].name
+            require(name in said, f"the edit {name!r} is refused, and the refusal does not name it")
+        return None
+
+
+def _each_alone(writer: RuleLanguage, edits: EditSet, about: RulesFor) -> None:
+    for edit in edits:
+        _written_or_refused(writer, EditSet((edit,)), about)
+
+
+def _expressible(writer: RuleLanguage, edits: EditSet) -> tuple[Edit, ...]:
+    return tuple(edit for edit in edits if _written_or_refused(writer, EditSet((edit,)), RulesFor()) is not None)
+
+
+def _has_content(writer: RuleLanguage, edits: EditSet) -> None:
+    require(
+        bool(_expressible(writer, edits)), "it refuses edits of every kind: an equality, a bound, a set of categories"
+    )
+
+
+def _nothing_left_out(writer: RuleLanguage, edits: EditSet) -> None:
+    """Require that every edit that it can say makes a difference to the file."""
+    sayable = _expressible(writer, edits)
+    whole = _written(writer, EditSet(sayable), RulesFor()).text
+    for edit in sayable:
+        others = EditSet(tuple(each for each in sayable if each is not edit))
+        require(
+            _written(writer, others, RulesFor()).text != whole,
+            f"the file is the same with the edit {edit.name!r} and without it: write it, or refuse it with EditError",
+        )
+
+
+def _refuses_all(writer: RuleLanguage, edits: EditSet) -> None:
+    """Require that a set with edits that it cannot say is refused, each of them by name."""
+    sayable = {edit.name for edit in _expressible(writer, edits)}
+    unsaid = [edit.name for edit in edits if edit.name not in sayable]
+    if not unsaid:
+        return
+    try:
+        _written(writer, edits, RulesFor())
+    except EditError as error:
+        said = " ".join(problem.message for problem in error.problems)
+        silent = [name for name in unsaid if name not in said]
+        require(not silent, f"the refusal does not name every edit that cannot be said: {', '.join(silent)}")
+        return
+    raise AssertionError(f"alone these edits are refused, and among others they are not: {', '.join(unsaid)}")
+
+
+def _alike(writer: RuleLanguage, edits: EditSet) -> None:
+    chosen = EditSet(_expressible(writer, edits))
+    one, other = (_written(writer, chosen, RulesFor()).text for _ in range(2))
+    require(one == other, "the same edits, written twice, give different files: no time, no random names")
+
+
+def _concurrent(writer: RuleLanguage, edits: EditSet) -> None:
+    pieces = [EditSet((edit,)) for edit in _expressible(writer, edits)[:4]]
+    write = writer.write
+    assert write is not None
+    check_calls(write, lambda piece: write(piece, RulesFor()), pieces)
+
+
+def _silent(writer: RuleLanguage, edits: EditSet) -> None:
+    prints_nothing(lambda: [_written_or_refused(writer, EditSet((edit,)), RulesFor()) for edit in edits])

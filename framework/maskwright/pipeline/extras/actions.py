@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
-from maskwright import Action, InputError
+from maskwright.foundation.errors import InputError
+from maskwright.pipeline.extras.extra import Extra
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,11 +55,12 @@ def _sha256(path: Path) -> str:
     return found.hexdigest()
 
 
-CHECKSUMS = Action(
+CHECKSUMS = Extra(
     name="checksums",
-    act=write_checksums,
+    work=write_checksums,
     params=ChecksumsParams,
     summary="Writes the SHA-256 of every released file beside the masked data, as sha256sum --check reads them.",
 )
 
-ACTIONS = (CHECKSUMS,)
+ACTIONS: Mapping[str, Extra] = {each.name: each for each in (CHECKSUMS,)}
+"""By the name that the list ``after:`` of a pipeline gives."""

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
-from maskwright import PlanCheck, PlanFinding
+from maskwright.pipeline.extras.extra import Extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanFinding:
+    """One sentence on a plan; `refuses`: whether the run stops, with exit code 1; `hint`: what to do."""
+
+    message: str
+    refuses: bool = True
+    hint: str | None = None
 
 
 class HouseRulesParams(BaseModel, extra="forbid", frozen=True):
@@ -56,11 +66,12 @@ def _missing(
         yield f"doubts are waived ({', '.join(pipeline['waived'])}), and no release may", "Settle them instead."
 
 
-HOUSE_RULES = PlanCheck(
+HOUSE_RULES = Extra(
     name="house_rules",
-    check=check_house_rules,
+    work=check_house_rules,
     params=HouseRulesParams,
     summary="What an office requires of every release: a smallest k, measures with thresholds, outputs, no waivers.",
 )
 
-PLAN_CHECKS = (HOUSE_RULES,)
+CHECKS: Mapping[str, Extra] = {each.name: each for each in (HOUSE_RULES,)}
+"""By the name that the list ``checks:`` of a pipeline gives."""

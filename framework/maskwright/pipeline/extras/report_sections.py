@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
-from maskwright import Bars, InputError, ReportSection, SectionContent, find_method
+from maskwright.foundation.errors import InputError
+from maskwright.pipeline.extras.extra import Extra
+from maskwright.plugins.registry import find_method
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bars:
+    """A figure: numbers >= 0 as horizontal bars, in the order given."""
+
+    caption: str
+    values: Mapping[str, float]
+    unit: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SectionContent:
+    """Paragraphs, a table whose rows are as long as its head, and figures; reports escape every text."""
+
+    paragraphs: tuple[str, ...] = ()
+    head: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    figures: tuple[Bars, ...] = ()
 
 
 class MethodologyParams(BaseModel, extra="forbid", frozen=True):
@@ -48,12 +70,13 @@ def _loss_by_variable(measures: Mapping[str, Any], chosen: str | None) -> tuple[
     return ()
 
 
-METHODOLOGY = ReportSection(
+METHODOLOGY = Extra(
     name="methodology",
     title="Methods",
-    compose=compose_methodology,
+    work=compose_methodology,
     params=MethodologyParams,
     summary="What was done to which variables, in words with the sources, and the loss of each: for a quality report.",
 )
 
-REPORT_SECTIONS = (METHODOLOGY,)
+SECTIONS: Mapping[str, Extra] = {each.name: each for each in (METHODOLOGY,)}
+"""By the name that the list ``sections:`` of a pipeline gives."""

@@ -1,16 +1,77 @@
-"""Aggregations that come with Maskwright: the median and the trimmed mean of each cluster."""
+"""Representatives of clusters that a step may ask for: the median, and the trimmed mean."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Aggregation, ClusterCells, NoParams
+from maskwright.foundation.no_params import NoParams
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from numpy.typing import NDArray
+
+KeptByAggregation = Literal["linear", "order", "product", "range", "domain"]
+"""What holds of representatives of clusters when it holds in each record of them; ``order``: comparisons of two
+variables."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterCells:
+    """Cells of one variable that have a value, cluster after cluster; `starts` has the first cell of each, from 0.
+
+    `values`: finite, shape (m,). `starts`: ascending, no cluster is empty, shape (c,).
+    """
+
+    values: NDArray[np.float64]
+    starts: NDArray[np.int64]
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of cells of each cluster, shape (c,)."""
+        return np.diff(np.append(self.starts, len(self.values)))
+
+    @cached_property
+    def clusters(self) -> NDArray[np.int64]:
+        """Cluster of each cell, 0..c-1, shape (m,)."""
+        return np.repeat(np.arange(len(self.starts)), self.lengths)
+
+    def sorted(self) -> NDArray[np.float64]:
+        """Values ascending within each cluster, shape (m,)."""
+        return np.asarray(self.values[np.lexsort((self.values, self.clusters))])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aggregation:
+    """How the values of a cluster become one representative.
+
+    `represent`: ``(cells, params) ->`` the representative of each cluster, shape (c,). `keeps`: edits that hold for
+    representatives when they hold in each record of a cluster; a variable takes the aggregation only where it keeps all
+    edits that bind the variable.
+    """
+
+    name: str
+    represent: Callable[[ClusterCells, Any], NDArray[np.float64]]
+    params: type[BaseModel] = NoParams
+    keeps: frozenset[KeptByAggregation] = frozenset()
+    reference: str = ""
+    summary: str = ""
+
+
+@dataclass(frozen=True)
+class ChosenAggregation:
+    """An aggregation with its parameters: what `Block.operators` holds where a step asks for one."""
+
+    aggregation: Aggregation
+    params: BaseModel
+
+    def __str__(self) -> str:
+        return self.aggregation.name
 
 
 def median(cells: ClusterCells, params: NoParams) -> NDArray[np.float64]:  # noqa: ARG001 - it has none
@@ -34,7 +95,7 @@ def median(cells: ClusterCells, params: NoParams) -> NDArray[np.float64]:  # noq
 MEDIAN = Aggregation(
     name="median",
     represent=median,
-    keeps={"range", "order"},
+    keeps=frozenset({"range", "order"}),
     summary="The middle value of each cluster; robust against a record far from the others.",
     reference="Templ, Kowarik and Meindl (2015), Journal of Statistical Software 67(4), 1-36",
 )
@@ -76,10 +137,11 @@ TRIMMED_MEAN = Aggregation(
     name="trimmed_mean",
     represent=trimmed_mean,
     params=TrimmedMeanParams,
-    keeps={"range", "order"},
+    keeps=frozenset({"range", "order"}),
     summary="The mean of each cluster without its smallest and largest values.",
     reference="Tukey and McLaughlin (1963), Sankhya A 25(3), 331-352",
 )
 
 
-AGGREGATIONS = (MEDIAN, TRIMMED_MEAN)
+AGGREGATIONS: Mapping[str, Aggregation] = {each.name: each for each in (MEDIAN, TRIMMED_MEAN)}
+"""By the name that the parameter ``aggregation`` of a step gives."""
