@@ -31,7 +31,7 @@ METHOD = '''
 """Each cell is moved a little, one by one."""
 import maskwright as mw
 
-CONTRACT = 1
+CONTRACT = 2
 
 
 def protect(block, params, rng):

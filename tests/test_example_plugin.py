@@ -58,7 +58,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-HOOK = "from maskwright import hookimpl\n\nCONTRACT = 1\n\n@hookimpl\ndef {}:\n    return []\n"
+HOOK = "from maskwright import hookimpl\n\nCONTRACT = 2\n\n@hookimpl\ndef {}:\n    return []\n"
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def broken(tmp_path: Path) -> Path:
         "unkeptpromises": """
 from maskwright import Measure, Method, hookimpl
 
-CONTRACT = 1
+CONTRACT = 2
 
 @hookimpl
 def register_methods():
@@ -87,7 +87,7 @@ def register_reports():
         "brokenhook": HOOK.format("register_method()"),
         "brokenarguments": HOOK.format("register_methods(x)"),
         "brokenexit": "raise SystemExit(3)\n",
-        "nohooks": "CONTRACT = 1\n",
+        "nohooks": "CONTRACT = 2\n",
     }.items():
         (tmp_path / f"{name}.py").write_text(code)
         info = tmp_path / f"{name}-0.1.dist-info"

@@ -28,7 +28,7 @@ TITLES = {
     ),
     "measure": ("measures", "Measures", "What `measure:` may list: information loss, and risk of disclosure."),
     "source": ("formats", "Formats of data", "Which files can be read and written, and the options of each."),
-    "edit_reader": ("rule-formats", "Formats of rules that are read", "Which files can hold edits."),
+    "rule_language": ("rule-formats", "Formats of rules that are read", "Which files can hold edits."),
     "rule_writer": ("written-rules", "Formats of rules that are written", "In which languages edits can be written."),
     "report": ("reports", "Reports", "What `output:` may name besides the data."),
     "report_section": ("report-sections", "Sections of reports", "What `sections:` may list."),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from maskwright.plugins.registry import plugins
-from maskwright.testing import RightRules, WrongRules, edit_reader_checks, report_checks, source_checks
+from maskwright.testing import RightRules, WrongRules, report_checks, rule_language_checks, source_checks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,8 +120,8 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("check", edit_reader_checks(list(REGISTRY.edit_readers.values()), right=RIGHT, wrong=WRONG))
-def test_edit_readers_keep_the_contract(check: Callable[[], object]) -> None:
+@pytest.mark.parametrize("check", rule_language_checks(list(REGISTRY.rule_languages.values()), right=RIGHT, wrong=WRONG))
+def test_rule_languages_keep_the_contract(check: Callable[[], object]) -> None:
     check()
 
 

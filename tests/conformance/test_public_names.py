@@ -56,10 +56,3 @@ def test_plugins_use_public_names_only(folder: Path) -> None:
 )
 def test_a_private_import_is_found(source: str, found: list[str]) -> None:
     assert list(private_imports(source)) == found
-
-
-def test_type_checkers_see_the_names_that_are_imported_on_first_use() -> None:
-    tree = ast.parse(Path(maskwright.__file__).read_text("utf-8"))
-    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
-    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
-    assert {each.name: node.module for node in imports for each in node.names} == maskwright._HOME

@@ -14,8 +14,8 @@ from page_blocks import fenced_blocks
 
 import maskwright as mw
 from maskwright.cli.completion import command_names
-from maskwright.cli.main import build_parser
 from maskwright.cli.further_commands import command_parser
+from maskwright.cli.main import build_parser
 from maskwright.cli.show.explain import explained_names
 from maskwright.foundation.doubts import DOUBT_KINDS
 from maskwright.pipeline.file_model import PipelineFile

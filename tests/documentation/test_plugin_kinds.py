@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import re
-import sys
-import types
 from pathlib import Path
 
 import pytest
 
 from maskwright.commands.new_plugin.package import TEMPLATE_KINDS, package_files, plugin_names
 from maskwright.plugins.hooks import HOOKS
-from maskwright.plugins.registry import plugins
-from maskwright.testing import offered
 
 PAGE = Path(__file__).parents[2] / "docs" / "plugin-authors" / "plugins.md"
 NAMES = {
     "method": "maskwright-my-noise",
     "measure": "maskwright-my-shift",
     "partition": "maskwright-my-order",
-    "aggregation": "maskwright-my-middle",
-    "constraint": "maskwright-my-multiples",
     "source": "maskwright-my-lines",
-    "edit_reader": "maskwright-my-rules",
+    "rule_language": "maskwright-my-rules",
     "report": "maskwright-my-outcome",
-    "rule_writer": "maskwright-my-list",
-    "plan_check": "maskwright-my-policy",
-    "report_section": "maskwright-my-counts",
-    "action": "maskwright-my-files",
-    "command": "maskwright-my-count",
 }
 
 
@@ -49,7 +38,7 @@ def test_the_other_files_of_the_page_are_written_too() -> None:
     of_method = package_files(plugin_names(NAMES["method"], "method"))
     page = shown()
     assert page["src/maskwright_my_noise/__init__.py"] == of_method["src/maskwright_my_noise/__init__.py"]
-    assert len(page) == 2 * len(TEMPLATE_KINDS) + 4
+    assert len(page) == 2 * len(TEMPLATE_KINDS) + 2
 
 
 def test_the_table_names_every_kind_and_hook() -> None:
@@ -59,15 +48,3 @@ def test_the_table_names_every_kind_and_hook() -> None:
         assert f"`{hook}`" in text
         assert f"`{kind}_checks`" in text
         assert kind in {*TEMPLATE_KINDS, "engine"}
-
-
-def test_a_package_with_several_kinds_is_loaded_as_the_page_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    page, modules = shown(), {}
-    for name in ("maskwright_my_office.office", "maskwright_my_office"):
-        file = "office.py" if name.endswith(".office") else "__init__.py"
-        modules[name] = types.ModuleType(name)
-        monkeypatch.setitem(sys.modules, name, modules[name])
-        exec(compile(page[f"src/maskwright_my_office/{file}"], file, "exec"), vars(modules[name]))
-    with offered([modules["maskwright_my_office"]]):
-        found = {info.kind for info in plugins().infos if info.distribution == "maskwright-my-office"}
-    assert found == {"rule_writer", "plan_check", "report_section", "action", "command"}

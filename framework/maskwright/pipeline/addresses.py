@@ -12,7 +12,7 @@ from maskwright.data.parts.part_files import folder_of, is_pattern
 from maskwright.foundation.errors import Place, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Callable, Container, Mapping
 
     from maskwright.foundation.yaml_document import Node
 
@@ -21,7 +21,7 @@ _SECRET = re.compile(r"passw|passphrase|^pwd$|secret|token|credential|^dsn$|conn
 _ADDRESS = "://"
 
 
-def secrets_in(section: Node, options: Container[str]) -> list[Problem]:
+def secrets_in(section: Node, options: Callable[[], Container[str]]) -> list[Problem]:
     """A problem for each password, and each address that may hold one, in the ``data:`` section."""
     found = [
         Problem(
@@ -30,7 +30,7 @@ def secrets_in(section: Node, options: Container[str]) -> list[Problem]:
             "Set it in the environment (PGPASSWORD), and remove it here.",
         )
         for key, _ in section.entries
-        if key.raw not in options and _SECRET.search(key.raw)
+        if _SECRET.search(key.raw) and key.raw not in options()
     ]
     named = section.get("source")
     if named is not None and is_address(named):

@@ -59,13 +59,10 @@ def source_of(name: str, folder: Path = Path(), file_format: str | None = None, 
 
 def _folder_reader(place: str) -> Source | None:
     """Plugin that reads a folder as a whole, where its name ends so."""
-    packages = plugins().packages("source")
-    for source in plugins().sources.values():
-        if (
-            source.format.reads_folders
-            and place.lower().endswith(source.suffixes)
-            and packages[source.name] != BUILT_IN
-        ):
+    registry = plugins()
+    for name, package in registry.packages("source").items():
+        source = None if package == BUILT_IN else registry.sources.get(name)
+        if source is not None and source.format.reads_folders and place.lower().endswith(source.suffixes):
             return source
     return None
 
@@ -134,14 +131,17 @@ class FoundData(NamedTuple):
     levels: LevelSources | None = None
 
 
+def _options_of_sources() -> set[str]:
+    return {option for each in plugins().sources.values() for option in each.params.model_fields}
+
+
 def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_exist: bool = True) -> FoundData:
     """Resolve the section: mistakes are added to `problems`."""
     if "levels" in section:
         return _of_levels(section, folder, problems, must_exist=must_exist)
     before = len(problems)
     problems.extend(_without_source(section))
-    known = {option for each in plugins().sources.values() for option in each.params.model_fields}
-    secrets = secrets_in(section, known)
+    secrets = secrets_in(section, _options_of_sources)
     if secrets:
         # Another mistake on the same line would show that line.
         problems.extend(secrets)

@@ -27,7 +27,7 @@ import numpy as np
 from pydantic import BaseModel
 import maskwright as mw
 
-CONTRACT = 1
+CONTRACT = 2
 
 
 class Refused(Exception):

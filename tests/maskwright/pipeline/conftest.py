@@ -92,7 +92,7 @@ def _write(path, batches, variables, layout):
 
 
 WORLD = types.ModuleType("small_world")
-WORLD.CONTRACT = 1  # type: ignore[attr-defined]
+WORLD.CONTRACT = 2  # type: ignore[attr-defined]
 WORLD.register_sources = hookimpl(  # type: ignore[attr-defined]
     lambda: [
         Source(name="xml", suffixes=(".xml",), open=_open, write=_write, params=XmlOptions),

@@ -12,14 +12,14 @@ import pyarrow as pa
 from pydantic import BaseModel
 
 import maskwright as mw
-from maskwright import EditReader, EditSet, Layout, Report, Source
+from maskwright import EditSet, Layout, Report, RuleLanguage, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 Rows = list[list[str]]
-KIND = Literal["source", "edit_reader", "report"]
+KIND = Literal["source", "rule_language", "report"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class BadPlugin:
     Attributes
     ----------
     name : str
-    kind : {"source", "edit_reader", "report"}
+    kind : {"source", "rule_language", "report"}
     does : str
         In a few words.
     plugin : object
@@ -223,10 +223,10 @@ CLAIMS = (
               replace(source("aaa"), suffixes=(".data.csv",)), "format: aaa"),
     BadPlugin("aaa-folder", "source", "claims folders",
               replace(source("aaa"), suffixes=(".aaa",), reads_folders=True), "format: aaa"),
-    BadPlugin("aaa-yaml", "edit_reader", "claims .yaml",
-              EditReader(name="aaa", suffixes=(".yaml", ".yml"), read=read_nothing), "aaa: FILE"),
-    BadPlugin("aaa-sch", "edit_reader", "claims .sch",
-              EditReader(name="aaa", suffixes=(".sch",), read=read_nothing), "aaa: FILE"),
+    BadPlugin("aaa-yaml", "rule_language", "claims .yaml",
+              RuleLanguage(name="aaa", suffixes=(".yaml", ".yml"), read=read_nothing), "aaa: FILE"),
+    BadPlugin("aaa-sch", "rule_language", "claims .sch",
+              RuleLanguage(name="aaa", suffixes=(".sch",), read=read_nothing), "aaa: FILE"),
 )  # fmt: skip
 """Plugins that claim endings of built-in ones: they work, and are used only where they are named."""
 
@@ -238,11 +238,11 @@ SHADOWED = (
     ),
     BadPlugin("source-missing", "source", "has an option missing", replace(source(), params=Shadowed),
               "an option cannot be called 'missing'"),
-    BadPlugin("reader-file", "edit_reader", "has an option file",
-              EditReader(name="lines", suffixes=(".lines",), read=read_nothing, params=FileParams),
+    BadPlugin("reader-file", "rule_language", "has an option file",
+              RuleLanguage(name="lines", suffixes=(".lines",), read=read_nothing, params=FileParams),
               "an option cannot be called 'file'"),
-    BadPlugin("reader-rule", "edit_reader", "is called rule",
-              EditReader(name="rule", suffixes=(".lines",), read=read_nothing),
+    BadPlugin("reader-rule", "rule_language", "is called rule",
+              RuleLanguage(name="rule", suffixes=(".lines",), read=read_nothing),
               "an edit reader cannot be called 'rule'"),
 )  # fmt: skip
 """Names and parameters that the pipeline's own keys would hide."""

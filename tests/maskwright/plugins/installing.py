@@ -46,7 +46,7 @@ def hook(name: str, function: Any) -> Any:
 def package(name: str, version: str = "1.2", **hooks: Any) -> EntryPoint:
     """Entry point of a package whose hooks offer these lists; a function is the hook itself."""
     module = types.ModuleType(name)
-    vars(module)["CONTRACT"] = 1
+    vars(module)["CONTRACT"] = 2
     for register, offered in hooks.items():
         function = offered if callable(offered) else lambda offered=offered: offered
         setattr(module, register, hook(register, function))

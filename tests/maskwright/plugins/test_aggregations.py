@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from pydantic import BaseModel, Field
 
 import maskwright as mw
-from maskwright import Aggregation, ClusterCells, NoParams
-from maskwright.testing import aggregation_checks, offered, run_pipeline_in
+from maskwright.testing import run_pipeline_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,88 +106,26 @@ def test_wrong_names_and_parameters_are_told_at_the_step(tmp_path: Path, aggrega
     assert said in str(found.error)
 
 
-class Share(BaseModel, extra="forbid", frozen=True):
-    """Parameters."""
-
-    most: float = Field(default=1.0, description="Added to the largest value.")
 
 
-def largest(cells: ClusterCells, params: Share) -> np.ndarray:
-    return np.maximum.reduceat(cells.values, cells.starts) + params.most
 
 
-def nearest_to_100(cells: ClusterCells, params: NoParams) -> np.ndarray:
-    order = np.lexsort((np.abs(cells.values - 100.0), cells.clusters))
-    return cells.values[order][cells.starts]
 
 
-def too_few(cells: ClusterCells, params: NoParams) -> np.ndarray:
-    return cells.values[cells.starts][:-1]
 
 
-def writes(cells: ClusterCells, params: NoParams) -> np.ndarray:
-    cells.values[:] = 0.0
-    return cells.values[cells.starts]
 
 
-def ends(cells: ClusterCells, params: NoParams) -> np.ndarray:
-    raise SystemExit(0)
 
 
-def aggregation(represent: Any, **more: Any) -> Aggregation:
-    return Aggregation(name="mine", represent=represent, summary="Mine.", reference="none", **more)
 
 
-@pytest.mark.parametrize(
-    ("plugin", "said"),
-    [
-        (aggregation(largest, params=Share, keeps={"range", "order"}), "claims to keep ranges, and returned values"),
-        (aggregation(too_few, keeps={"range", "order"}), "it has to return float64 numbers of shape"),
-        (aggregation(writes, keeps={"range", "order"}), "tried to change what it was given"),
-        (aggregation(ends, keeps={"range", "order"}), "failed in step 1: SystemExit"),
-    ],
-)
-def test_a_wrong_aggregation_is_named_and_nothing_is_released(tmp_path: Path, plugin: Aggregation, said: str) -> None:
-    found = ran(tmp_path, {"k": 5, "aggregation": "mine"}, plugin)
-    assert found.exit_code == 3
-    assert "aggregation 'mine' of package not-installed" in str(found.error)
-    assert said in str(found.error)
-    assert not (tmp_path / "masked.csv").exists()
 
 
-def test_a_claim_that_does_not_hold_is_adjusted_and_said_in_the_ledger(tmp_path: Path) -> None:
-    plugin = aggregation(nearest_to_100, keeps={"range", "order", "linear"})
-    found = ran(tmp_path, {"k": 5, "aggregation": "mine"}, plugin)
-    assert found.exit_code == 0, found.messages
-    ledger = {edit["name"]: edit for edit in found.record["edits"]}
-    assert ledger["edit-1"]["planned"] == ledger["edit-1"]["kept_by"] == "adjustment"
-    assert "'mine' claims to keep it" in ledger["edit-1"]["how"]
-    assert any("edit edit-1: the aggregation 'mine' claims to keep it" in each for each in found.record["notices"])
-    masked = pd.read_csv(tmp_path / "masked.csv")
-    assert (masked.net + masked.tax - masked.gross).abs().max() < 1e-9
 
 
-def test_a_name_that_the_plan_uses_is_refused() -> None:
-    plugin = Aggregation(name="mode", represent=largest, params=Share, summary="Mode.", reference="none")
-    with pytest.raises(mw.PluginError, match="the plan itself has one of this name"), offered([plugin]):
-        pass
 
 
-@pytest.mark.parametrize(
-    ("plugin", "check", "said"),
-    [
-        (aggregation(nearest_to_100, keeps={"linear"}), "keeps_linear", "holds in each record, not of"),
-        (aggregation(nearest_to_100, keeps={"order"}), "keeps_order", "holds in each record, not of"),
-        (aggregation(nearest_to_100, keeps={"product"}), "keeps_product", "holds in each record, not of"),
-        (aggregation(largest, params=Share, keeps={"domain"}), "clusters", "that their clusters do not have"),
-        (aggregation(too_few), "clusters", "of shape"),
-        (aggregation(nearest_to_100, uses_weights=True), "weights", "weights change nothing"),
-    ],
-)
-def test_the_kit_finds_claims_that_do_not_hold(plugin: Aggregation, check: str, said: str) -> None:
-    (one,) = (each for each in aggregation_checks([plugin]) if each.id == f"mine-{check}")
-    with pytest.raises(AssertionError, match=said):
-        one.values[0]()
 
 
 def test_weights_are_refused_by_what_does_not_weigh(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import maskwright as mw
-from maskwright import EditReader, EditSet, Method, Report
+from maskwright import EditSet, Method, Report, RuleLanguage
 from maskwright.cli.completion import command_names
 from maskwright.cli.main import build_parser, main
 from maskwright.pipeline.file_model import DataSection, OutputSection
@@ -29,7 +29,7 @@ from installing import in_folder, installed, package
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-HOOKS = {"source": "register_sources", "edit_reader": "register_edit_readers", "report": "register_reports"}
+HOOKS = {"source": "register_sources", "rule_language": "register_rule_languages", "report": "register_reports"}
 PIPELINE = """maskwright: 1
 data: {source: in.csv}
 edits: [{yaml: rules.yaml}]
@@ -59,7 +59,7 @@ def test_a_built_in_plugin_counts_for_its_own_files_and_the_conflict_is_told(
 
         (folder / file).write_bytes(gzip.compress((folder / file).read_bytes()))
     text = PIPELINE.replace("in.csv", file).replace("out.csv", f"out{file.removeprefix('in')}")
-    if bad.kind == "edit_reader" and ".sch" in bad.plugin.suffixes:
+    if bad.kind == "rule_language" and ".sch" in bad.plugin.suffixes:
         (folder / "rules.sch").write_text(
             '<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">'
             '<assert test="age &gt;= 0">age</assert></rule></pattern></schema>', encoding="utf-8"
@@ -71,7 +71,7 @@ def test_a_built_in_plugin_counts_for_its_own_files_and_the_conflict_is_told(
         assert main(["plugins", "--json"]) == 0
         (info,) = [each for each in json.loads(capsys.readouterr().out)["plugins"] if each["name"] == "aaa"]
         assert find_all_built_in()
-        if bad.kind == "edit_reader":
+        if bad.kind == "rule_language":
             assert len(mw.read_edits(folder / next(iter(bad.plugin.suffixes)).replace(".", "rules."))) == 1
     used = {key.split()[1] for key in result.record["plugins"] if key.split()[0] == bad.kind}
     assert "aaa" not in used
@@ -85,7 +85,7 @@ def find_all_built_in() -> bool:
     registry = plugins()
     return all(
         registry.claims(kind, f"x{suffix}")[0].is_built_in
-        for kind, offered in (("source", registry.sources), ("edit_reader", registry.edit_readers))
+        for kind, offered in (("source", registry.sources), ("rule_language", registry.rule_languages))
         for name, each in offered.items()
         for suffix in each.suffixes
         if registry.info(kind, name).distribution == "maskwright"
@@ -105,7 +105,7 @@ def test_a_plugin_that_claims_the_same_ending_is_used_where_it_is_named(
     with installed(monkeypatch, package("good-rows", register_sources=[source()])):
         result = mw.run(pipeline)
     assert result.record["plugins"]["source rows"] == {"distribution": "good-rows", "version": "1.2"}
-    assert result.record["plugins"]["edit_reader yaml"]["distribution"] == "maskwright"
+    assert result.record["plugins"]["rule_language yaml"]["distribution"] == "maskwright"
     assert (folder / "out.csv").read_text(encoding="utf-8").startswith("age\n")
 
 
@@ -182,7 +182,7 @@ from pathlib import Path
 Path({marker!r}).touch()
 import maskwright as mw
 
-CONTRACT = 1
+CONTRACT = 2
 {fault}
 
 @mw.hookimpl
@@ -300,13 +300,13 @@ def test_the_schema_knows_installed_plugins(
 ) -> None:
     import jsonschema
 
-    reader = EditReader(name="lines", suffixes=(".lines",), read=lambda path: EditSet())
+    reader = RuleLanguage(name="lines", suffixes=(".lines",), read=lambda path: EditSet())
     content = {
         "maskwright": 1, "data": {"source": "in.rows"}, "edits": [{"lines": "a.lines"}],
         "protect": [{"method": "microaggregation", "params": {"k": 4}}], "output": {"data": "out.csv", "more": "m.txt"},
     }  # fmt: skip
     more = Report(name="more", write=write_nothing, suffixes=(".txt",))
-    for hooks, is_valid in (({}, False), ({"register_edit_readers": [reader], "register_reports": [more]}, True)):
+    for hooks, is_valid in (({}, False), ({"register_rule_languages": [reader], "register_reports": [more]}, True)):
         with installed(monkeypatch, package("more", **hooks)):
             assert main(["schema", "pipeline"]) == 0
         schema = json.loads(capsys.readouterr().out)
@@ -316,4 +316,4 @@ def test_the_schema_knows_installed_plugins(
 def test_rule_languages_come_through_the_hook() -> None:
     from maskwright.plugins import rule_languages
 
-    assert {each.name for each in rule_languages.register_edit_readers()} == {"banff", "schematron", "validate", "yaml"}
+    assert {each.name for each in rule_languages.register_rule_languages()} == {"banff", "schematron", "validate", "yaml"}

@@ -9,12 +9,8 @@ import pandas as pd
 import pytest
 
 import maskwright as mw
-from maskwright import ConstraintKind, MovableRows, NoParams
 from maskwright.cli.main import main
-from maskwright.edits.rule_language.operands import GROUP_FUNCTIONS
-from maskwright.edits.rule_language.typed_tree import FUNCTIONS, KEYWORDS
-from maskwright.plugins.contract import RULE_FUNCTIONS
-from maskwright.testing import Verdicts, constraint_checks, offered, run_pipeline_in
+from maskwright.testing import Verdicts, run_pipeline_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,96 +106,33 @@ def test_other_languages_say_by_name_that_they_cannot(tmp_path: Path, capsys: py
         assert "at_most_nonzero" in told
 
 
-def test_words_of_the_language_are_taken() -> None:
-    assert {*FUNCTIONS, *GROUP_FUNCTIONS, *KEYWORDS} == RULE_FUNCTIONS
-    with pytest.raises(mw.PluginError, match="rules have this word"), offered([kind(holds, name="sum")]):
-        pass
 
 
-def holds(values: np.ndarray, params: NoParams) -> np.ndarray:
-    total = np.abs(values).sum(axis=1)
-    return np.where(np.isnan(total), -1, total % 10 == 0).astype(np.int8)
 
 
-def stays(rows: MovableRows, params: NoParams) -> np.ndarray:
-    return rows.values.copy()
 
 
-def leaves_bounds(rows: MovableRows, params: NoParams) -> np.ndarray:
-    return np.full(rows.values.shape, 1e6)
 
 
-def one_is_missing(rows: MovableRows, params: NoParams) -> np.ndarray:
-    points = rows.values.copy()
-    points[:, 0] = np.nan
-    return points
 
 
-def writes(values: np.ndarray, params: NoParams) -> np.ndarray:
-    values[:] = 0.0
-    return np.ones(len(values), dtype=np.int8)
 
 
-def all_hold(values: np.ndarray, params: NoParams) -> np.ndarray:
-    return np.ones(len(values), dtype=np.bool_)
 
 
-def ends(rows: MovableRows, params: NoParams) -> np.ndarray:
-    raise SystemExit(0)
 
 
-def sums_to_tens(rows: MovableRows, params: NoParams) -> np.ndarray:
-    points = rows.values.copy()
-    points[:, 0] += np.rint(points.sum(axis=1) / 10.0) * 10.0 - points.sum(axis=1)
-    return points
 
 
-def kind(evaluate: Any, project: Any = None, name: str = "tens") -> ConstraintKind:
-    return ConstraintKind(name=name, evaluate=evaluate, project=project, summary="Sums are tens.")
 
 
-@pytest.mark.parametrize(
-    ("plugin", "said"),
-    [
-        (kind(holds, stays), "moved rows to points that its own evaluation refuses"),
-        (kind(holds, leaves_bounds), "returned points outside of the bounds it was given"),
-        (kind(holds, one_is_missing), "all of a row are, or none"),
-        (kind(holds, ends), "failed: SystemExit"),
-        (kind(writes), "tried to change what it was given"),
-        (kind(all_hold), "it has to return int8 verdicts"),
-    ],
-)
-def test_a_wrong_kind_is_named_and_nothing_is_released(tmp_path: Path, plugin: ConstraintKind, said: str) -> None:
-    limits = [f"{name} <= 9000" for name in ("wages", "pension")]
-    found = ran(tmp_path, ["tens(wages, pension)", *limits], plugin)
-    assert found.exit_code == 3
-    assert "constraint 'tens' of package not-installed" in str(found.error)
-    assert said in str(found.error)
-    assert not (tmp_path / "masked.csv").exists()
 
 
 VERDICTS = {"tens": [Verdicts(obeyed=[(3, 7), (0, 0)], broken=[(3, 8)], unknown=[(3, None)])]}
 
 
-def never_open(values: np.ndarray, params: NoParams) -> np.ndarray:
-    return (np.nan_to_num(np.abs(values)).sum(axis=1) % 10 == 0).astype(np.int8)
 
 
-@pytest.mark.parametrize(
-    ("plugin", "check", "said"),
-    [
-        (kind(holds, stays), "points_1", "points that evaluate refuses"),
-        (kind(holds, leaves_bounds), "points_in_bounds_1", "outside of the bounds"),
-        (kind(holds, sums_to_tens), "none_movable_1", "only movable columns may change"),
-        (kind(never_open), "verdicts_1", "row 1 of unknown has another verdict"),
-        (kind(never_open), "missing_cells_1", "say -1"),
-        (kind(all_hold), "verdicts_1", "int8 verdicts"),
-    ],
-)
-def test_the_kit_finds_what_does_not_hold(plugin: ConstraintKind, check: str, said: str) -> None:
-    (one,) = (each for each in constraint_checks([plugin], verdicts=VERDICTS) if each.id == f"tens-{check}")
-    with pytest.raises(AssertionError, match=said):
-        one.values[0]()
 
 
 def test_a_kind_that_is_not_installed_is_a_mistake_in_the_rules(tmp_path: Path) -> None:

@@ -65,10 +65,14 @@ def errors(listed: dict[str, Any]) -> list[str | None]:
 @pytest.mark.parametrize(
     ("contract", "said"),
     [
-        ("", "package p 2.0 does not say which contract it is written for: write CONTRACT = 1 beside its hooks"),
+        ("", "package p 2.0 does not say which contract it is written for: write CONTRACT = 2 beside its hooks"),
         (
-            "CONTRACT = 2",
-            "package p 2.0 is written for contract 2, this Maskwright knows 1: update Maskwright or install an older p",
+            "CONTRACT = 3",
+            "package p 2.0 is written for contract 3, this Maskwright knows 2: update Maskwright or install an older p",
+        ),
+        (
+            "CONTRACT = 1",
+            "package p 2.0 is written for contract 1, and this Maskwright reads 2 and later: install a newer p",
         ),
         ("CONTRACT = 0", "CONTRACT = 0; it is a whole number"),
         ("CONTRACT = '1'", "CONTRACT = '1'; it is a whole number"),
@@ -85,7 +89,7 @@ def test_a_package_for_another_contract_is_refused_in_one_sentence(
 
 
 def test_a_package_for_this_contract_works(tmp_path: Path, listed: Callable[[], dict[str, Any]]) -> None:
-    install(tmp_path, "CONTRACT = 1")
+    install(tmp_path, "CONTRACT = 2")
     assert errors(listed()) == [None]
 
 

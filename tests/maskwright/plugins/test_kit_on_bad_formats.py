@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from maskwright.plugins.contract import contract_error
-from maskwright.testing import edit_reader_checks, report_checks, source_checks
+from maskwright.testing import report_checks, rule_language_checks, source_checks
 
 sys.path.insert(0, str(Path(__file__).parent))
 from bad_formats import SHADOWED, SOURCES, BadPlugin, source
@@ -17,7 +17,7 @@ from bad_formats import SHADOWED, SOURCES, BadPlugin, source
 if TYPE_CHECKING:
     from maskwright import Source
 
-CHECKS = {"source": source_checks, "edit_reader": edit_reader_checks, "report": report_checks}
+CHECKS = {"source": source_checks, "rule_language": rule_language_checks, "report": report_checks}
 ROUND_TRIPS = ("_come_back", "order_is_kept")
 
 

@@ -85,7 +85,7 @@ def test_libraries_say_what_installs_them(wrong: Any) -> None:
 def test_a_name_stays_with_its_owner_while_a_library_is_missing(tmp_path: Path) -> None:
     """What a pipeline means must not depend on what happens to be installed."""
     (tmp_path / "theirs.py").write_text(
-        "import numpy as np\nimport maskwright as mw\nCONTRACT = 1\n"
+        "import numpy as np\nimport maskwright as mw\nCONTRACT = 2\n"
         "def protect(block, params, rng):\n    return mw.Masked(block.values, block.missing)\n"
         "@mw.hookimpl\ndef register_methods():\n"
         "    return [mw.Method(name='lossy_compression', protect=protect)]\n"

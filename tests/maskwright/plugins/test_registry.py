@@ -15,7 +15,6 @@ from pydantic import BaseModel
 
 from maskwright import (
     Claims,
-    EditReader,
     EditSet,
     Measure,
     MeasureClaims,
@@ -24,11 +23,12 @@ from maskwright import (
     Partition,
     PluginError,
     Report,
+    RuleLanguage,
     Source,
     hookimpl,
 )
 from maskwright.plugins import registry
-from maskwright.plugins.registry import discover, find_edit_reader, find_measure, find_method, find_source, plugins
+from maskwright.plugins.registry import discover, find_measure, find_method, find_rule_language, find_source, plugins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +73,7 @@ MODULES: dict[str, Any] = {}
 def entry(distribution: str, **hooks: Any) -> EntryPoint:
     """Entry point of a module with the given hooks: a list is returned, an exception raised, a function called."""
     module: Any = types.ModuleType(distribution)
-    module.CONTRACT = 1
+    module.CONTRACT = 2
     for name, offered in hooks.items():
 
         def hook(offered=offered):
@@ -122,10 +122,10 @@ def test_the_order_of_installation_does_not_matter() -> None:
 
 def test_built_in_rule_languages_are_listed_and_cannot_be_replaced() -> None:
     found = discover(
-        [entry("other", register_edit_readers=[EditReader(name="yaml", suffixes=(".y",), read=lambda path: EditSet())])]
+        [entry("other", register_rule_languages=[RuleLanguage(name="yaml", suffixes=(".y",), read=lambda path: EditSet())])]
     )
-    assert list(found.edit_readers) == ["banff", "schematron", "validate", "yaml"]
-    assert found.info("edit_reader", "yaml").distribution == "maskwright"
+    assert list(found.rule_languages) == ["banff", "schematron", "validate", "yaml"]
+    assert found.info("rule_language", "yaml").distribution == "maskwright"
 
 
 class NotAModel:
@@ -267,13 +267,13 @@ def test_names_are_found_or_the_nearest_is_told() -> None:
     assert find_source("csv").name == "csv"
     assert find_source(Path("data.CSV")).name == "csv"
     assert find_source("a/data.csv.gz").name == "gzip"
-    assert find_edit_reader("rules.SCH").name == "schematron"
+    assert find_rule_language("rules.SCH").name == "schematron"
     with pytest.raises(PluginError, match=r"no file format is known for 'x.sav'; endings that are: .csv, .csv.gz, .gz"):
         find_source("x.sav")
     with pytest.raises(PluginError, match="did you mean 'csv'"):
         find_source("cvs")
     with pytest.raises(PluginError, match="no rule language is known"):
-        find_edit_reader("rules.txt")
+        find_rule_language("rules.txt")
 
 
 @pytest.mark.usefixtures("installed")

@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field
 
 from maskwright import (
     Claims,
-    EditReader,
     EditSet,
     KeyVariables,
     Masked,
@@ -20,16 +19,17 @@ from maskwright import (
     Partition,
     PluginError,
     Report,
+    RuleLanguage,
     Source,
 )
 from maskwright.plugins.contract import contract_error
 from maskwright.testing import (
-    edit_reader_checks,
     measure_checks,
     method_checks,
     offered,
     partition_checks,
     report_checks,
+    rule_language_checks,
     source_checks,
 )
 
@@ -74,7 +74,7 @@ REFUSED: list[tuple[str, Any, Any]] = [
     ("measure", measure_checks, Measure(name="m", compute=compute, range=(1.0, 0.0))),
     ("partition", partition_checks, Partition(name="p", cluster=lambda block, k: None)),
     ("source", source_checks, Source(name="s", suffixes=(".S",), open=nothing, write=nothing)),
-    ("edit_reader", edit_reader_checks, EditReader(name="e", suffixes=("rules",), read=nothing)),
+    ("rule_language", rule_language_checks, RuleLanguage(name="e", suffixes=("rules",), read=nothing)),
     ("report", report_checks, Report(name="r", write=lambda: None)),
     ("report", report_checks, "a text"),
 ]

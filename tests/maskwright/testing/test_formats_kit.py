@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from maskwright import DataError, EditError, EditReader, EditSet, Place, Problem, Report
+from maskwright import DataError, EditError, EditSet, Place, Problem, Report, RuleLanguage
 from maskwright.plugins.registry import plugins
-from maskwright.testing import RightRules, WrongRules, edit_reader_checks, report_checks, source_checks
+from maskwright.testing import RightRules, WrongRules, report_checks, rule_language_checks, source_checks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -185,13 +185,13 @@ def first_only(path):
     return EditSet(read_lines(path).edits[:1])
 
 
-LINES = EditReader(name="lines", suffixes=(".lines",), read=read_lines, summary="One rule a line.")
+LINES = RuleLanguage(name="lines", suffixes=(".lines",), read=read_lines, summary="One rule a line.")
 RIGHT = {"lines": [RightRules("age <= 60\nage >= 1\n", 2, obeyed=[{"age": 40}], broken=[{"age": 70}, {"age": 0}])]}
 WRONG = {"lines": [WrongRules("age <= 60\nage >= 1 1\n", [(2, 10)])]}
 
 
-def checks_of(reader: EditReader, right: Any = RIGHT, wrong: Any = WRONG) -> list[Any]:
-    return edit_reader_checks([reader], right=right, wrong=wrong)
+def checks_of(reader: RuleLanguage, right: Any = RIGHT, wrong: Any = WRONG) -> list[Any]:
+    return rule_language_checks([reader], right=right, wrong=wrong)
 
 
 def test_a_right_edit_reader_passes() -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from maskwright import EditReader, EditSet, Method, Place
-from maskwright.testing import RightRules, edit_reader_checks, method_checks
+from maskwright import EditSet, Method, Place, RuleLanguage
+from maskwright.testing import RightRules, method_checks, rule_language_checks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,11 +42,11 @@ def read(path: Path) -> EditSet:
     return EditSet.parse(rules, lambda position: Place(str(path), position + 1, 1))
 
 
-READER = EditReader(name="mine", suffixes=(".mine",), read=read, summary="Two rules.")
+READER = RuleLanguage(name="mine", suffixes=(".mine",), read=read, summary="Two rules.")
 
 
 def checks_of(**records: Any) -> list[Any]:
-    return edit_reader_checks([READER], right={"mine": [RightRules("any", 2, **records)]})
+    return rule_language_checks([READER], right={"mine": [RightRules("any", 2, **records)]})
 
 
 def test_a_record_that_breaks_a_warning_only_is_an_obeyed_one_and_the_kit_says_so() -> None:

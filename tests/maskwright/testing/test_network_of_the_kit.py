@@ -7,23 +7,23 @@ import time
 
 import pytest
 
-from maskwright import ReportSection, SectionContent
-from maskwright.testing import report_section_checks
+from maskwright import Report
+from maskwright.testing import report_checks
 
 
-def slowly(record, params):
+def slowly(path, record):
     time.sleep(0.05)
-    return SectionContent(paragraphs=(f"{record['records']} records",))
+    path.write_text(f"{record['records']} records")
 
 
-def asking(record, params):
+def asking(path, record):
     socket.create_connection(("127.0.0.1", 9), timeout=1)
-    return slowly(record, params)
+    slowly(path, record)
 
 
-def checks_of(compose):
-    section = ReportSection(name="tried", title="Tried", compose=compose, summary="Records.")
-    return {check.id: check.values[0] for check in report_section_checks([section])}
+def checks_of(write):
+    report = Report(name="tried", write=write, suffixes=(".txt",), summary="Records.")
+    return {check.id: check.values[0] for check in report_checks([report])}
 
 
 def test_it_is_open_again_after_calls_at_once() -> None:

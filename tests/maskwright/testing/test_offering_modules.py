@@ -23,7 +23,7 @@ OFFERS = """
     def register_measures():
         return [PLUGIN]
 """
-SAYS = "CONTRACT = 1\n"
+SAYS = "CONTRACT = 2\n"
 
 
 @pytest.fixture

@@ -102,17 +102,27 @@ def contract_table() -> str:
     lines += ["", "## Markers of parameters", "", "| marker | |", "|---|---|"]
     lines += [_line((f"`{each.__name__}`", _in_markdown(_summary(each)))) for each in MARKERS]
     lines.append("")
-    for title, records in _parts():
+    for record in OFFERED:
+        lines += [
+            f"## {record.__name__}",
+            "",
+            _summary(record),
+            "",
+            "| field | type | left out | |",
+            "|---|---|---|---|",
+        ]
+        for field, said in _described(record):
+            values = _values(field)
+            legal = f" **Legal:** {', '.join(f'`{each}`' for each in values)}." if values else ""
+            lines.append(_line((f"`{field.name}`", said.form, _default(field), _in_markdown(said.text) + legal)))
+        lines.append("")
+    for title, records in _parts()[1:]:
+        lines += [f"## {title}", "", "| record | what it is | its fields |", "|---|---|---|"]
         for record in records:
-            lines += [f"## {record.__name__}", "", f"{title}. {_summary(record)}", ""]
-            lines += ["| field | type | left out | |", "|---|---|---|---|"]
-            for field, said in _described(record):
-                values = _values(field)
-                legal = f" **Legal:** {', '.join(f'`{each}`' for each in values)}." if values else ""
-                cells = (f"`{field.name}`", said.form, _default(field), _in_markdown(said.text) + legal)
-                lines.append(_line(cells))
-            lines += [_line((f"`{call}`", form, "", _in_markdown(said))) for call, form, said in _asked(record)]
-            lines.append("")
+            names = ", ".join(f"`{each.name}`" for each in fields(record))
+            lines.append(_line((f"`{record.__name__}`", _in_markdown(_summary(record)), names)))
+        lines.append("")
+    lines += ["`maskwright explain contract` describes each of these fields, and so does `help(maskwright.Block)`.", ""]
     return "\n".join(lines)
 
 

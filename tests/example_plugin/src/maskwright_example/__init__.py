@@ -11,7 +11,7 @@ from maskwright_example.noise import EXAMPLE_NOISE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-CONTRACT = 1
+CONTRACT = 2
 """The contract with Maskwright that this package is written for."""
 
 

@@ -21,16 +21,9 @@ NAMES = {
     "method": "maskwright-my-noise",
     "measure": "maskwright-my-shift",
     "partition": "maskwright-my-order",
-    "aggregation": "maskwright-my-middle",
-    "constraint": "maskwright-my-multiples",
     "source": "maskwright-my-lines",
-    "edit_reader": "maskwright-my-rules",
+    "rule_language": "maskwright-my-rules",
     "report": "maskwright-my-outcome",
-    "rule_writer": "maskwright-my-list",
-    "plan_check": "maskwright-my-policy",
-    "report_section": "maskwright-my-counts",
-    "action": "maskwright-my-files",
-    "command": "maskwright-my-count",
 }
 
 

@@ -630,7 +630,7 @@ CLAIMING = (
 def module_of(bad: BadPlugin) -> types.ModuleType:
     """Module of a package that offers a bad plugin, and nothing else."""
     module = types.ModuleType("bad")
-    vars(module)["CONTRACT"] = 1
+    vars(module)["CONTRACT"] = 2
     hooks = bad.offered if isinstance(bad.offered, dict) else {f"register_{bad.kind}s": lambda: [bad.offered]}
     for name, function in hooks.items():
         setattr(module, name, hook(name, function))

@@ -24,7 +24,7 @@ from bad_onlookers import HARMLESS_OBSERVERS, OBSERVERS, REPORTS
 from bad_packages import PACKAGES
 from bad_pipelines import write_data, write_pipeline
 from bad_plugins import BAD_PLUGINS, CLAIMING, HANGING, HARMLESS, BadPlugin, module_of
-from bad_smaller_kinds import HIDDEN_COMMANDS, SMALLER_KINDS
+from bad_rule_languages import BAD_RULE_LANGUAGES
 from installing import package
 from test_bad_sources import folder_with_data
 
@@ -38,11 +38,8 @@ if TYPE_CHECKING:
 
 KIT: Mapping[str, Callable[..., list[Any]]] = {
     "method": testing.method_checks, "measure": testing.measure_checks, "partition": testing.partition_checks,
-    "source": testing.source_checks, "edit_reader": testing.edit_reader_checks, "report": testing.report_checks,
-    "rule_writer": testing.rule_writer_checks, "plan_check": testing.plan_check_checks,
-    "report_section": testing.report_section_checks, "action": testing.action_checks,
-    "command": testing.command_checks, "aggregation": testing.aggregation_checks,
-    "constraint": testing.constraint_checks, "engine": testing.engine_checks,
+    "source": testing.source_checks, "rule_language": testing.rule_language_checks, "report": testing.report_checks,
+    "engine": testing.engine_checks,
 }  # fmt: skip
 DOCUMENTED = {"summary": "One of the bad ones.", "reference": "none", "example": "method: spoiler\n"}
 """What a plugin says of itself, so that the kit fails for what it does."""
@@ -105,13 +102,11 @@ def rows() -> Iterator[Row]:
     for bad in (*BAD_PLUGINS, *HANGING, *HARMLESS, *CLAIMING, *OBSERVERS, *HARMLESS_OBSERVERS, *REPORTS):
         yield _of_plugin(bad)
         bad_plugins.end_what_hangs()
-    yield from map(_of_plugin, SMALLER_KINDS)
+    yield from map(_of_plugin, BAD_RULE_LANGUAGES)
     yield from map(_of_source, bad_formats.SOURCES)
     yield from map(_of_claim, bad_formats.CLAIMS)
     for shadowed in (*bad_formats.SHADOWED, *_shadowed_methods()):
         yield _of_hidden(shadowed.kind, shadowed.name, shadowed.does, shadowed.plugin)
-    for hidden in HIDDEN_COMMANDS:
-        yield _of_hidden("command", hidden.name, hidden.name, hidden.offered)
     yield from _of_packages()
 
 
@@ -163,7 +158,7 @@ def _of_plugin(bad: BadPlugin) -> Row:
     def used(folder: Path) -> list[str]:
         write_data(folder)
         path = write_pipeline(folder, bad.kind)
-        return ["spoiler"] if bad.kind == "command" else ["run", str(path), "--json", *words]
+        return ["run", str(path), "--json", *words]
 
     right = _reference(bad)
     found = _ran(used, [_entry(module_of(bad))], says=bad.says)
@@ -204,7 +199,7 @@ def _of_claim(bad: bad_formats.BadPlugin) -> Row:
         write_data(folder)
         path = write_pipeline(folder, "report")
         text = path.read_text(encoding="utf-8")
-        if bad.kind == "edit_reader":
+        if bad.kind == "rule_language":
             (folder / "rules.yaml").write_text("edits: ['age in [0, 120]']", encoding="utf-8")
             text += "edits: [{yaml: rules.yaml}]\n"
         if ".csv.gz" in bad.plugin.suffixes:

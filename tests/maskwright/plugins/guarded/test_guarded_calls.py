@@ -62,7 +62,7 @@ PACKAGE = """
 import os, subprocess
 import numpy as np
 from maskwright import Masked, Method, hookimpl
-CONTRACT = 1
+CONTRACT = 2
 def protect(block, params, rng):
     os.write(1, b"4711")
     subprocess.run(["echo", "4711"])
