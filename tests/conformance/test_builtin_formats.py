@@ -120,7 +120,10 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("check", rule_language_checks(list(REGISTRY.rule_languages.values()), right=RIGHT, wrong=WRONG))
+LANGUAGES = list(REGISTRY.rule_languages.values())
+
+
+@pytest.mark.parametrize("check", rule_language_checks(LANGUAGES, right=RIGHT, wrong=WRONG))
 def test_rule_languages_keep_the_contract(check: Callable[[], object]) -> None:
     check()
 

@@ -34,7 +34,15 @@ def limits(params: Params, variables: Any) -> tuple[Limit, ...]:
     return tuple(Limit(each.name, multiple_of=params.base) for each in variables)
 
 
-DITHER = Method(name="dither", protect=protect, params=Params, scope="variable", claims=Claims(handles_missing=True, limits=limits), summary="Random rounding.", reference="none",)  # fmt: skip
+DITHER = Method(
+    name="dither",
+    protect=protect,
+    params=Params,
+    scope="variable",
+    claims=Claims(handles_missing=True, limits=limits),
+    summary="Random rounding.",
+    reference="none",
+)
 
 
 def dithered(folder: Path, edits: list[str], base: float = 5, decimals: int = 0) -> RanPipeline:

@@ -190,7 +190,15 @@ def test_moments_that_are_told_are_those_of_all_records_with_the_cells() -> None
         told.append((block, block.moments))
         return mw.Masked(block.values + 1.0, block.missing.copy())
 
-    method = mw.Method(name="told", protect=protect, params=_Params, scope="all", claims=mw.Claims(cut="none", within_strata=False, others="moments", variable_types={"continuous"}), summary="Adds 1.", reference="none")  # fmt: skip
+    method = mw.Method(
+        name="told",
+        protect=protect,
+        params=_Params,
+        scope="all",
+        claims=mw.Claims(cut="none", within_strata=False, others="moments", variable_types={"continuous"}),
+        summary="Adds 1.",
+        reference="none",
+    )
     frame = pd.DataFrame(values, columns=list("abcd"))
     with offered([method]):
         mw.protect(frame, "told", seed=1)

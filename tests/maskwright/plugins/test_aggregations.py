@@ -106,28 +106,6 @@ def test_wrong_names_and_parameters_are_told_at_the_step(tmp_path: Path, aggrega
     assert said in str(found.error)
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 def test_weights_are_refused_by_what_does_not_weigh(tmp_path: Path) -> None:
     people().assign(w=1.5).to_csv(tmp_path / "people.csv", index=False)
     pipeline = {

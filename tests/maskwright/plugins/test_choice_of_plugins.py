@@ -316,4 +316,5 @@ def test_the_schema_knows_installed_plugins(
 def test_rule_languages_come_through_the_hook() -> None:
     from maskwright.plugins import rule_languages
 
-    assert {each.name for each in rule_languages.register_rule_languages()} == {"banff", "schematron", "validate", "yaml"}
+    languages = {each.name for each in rule_languages.register_rule_languages()}
+    assert languages == {"banff", "schematron", "validate", "yaml"}

@@ -106,33 +106,7 @@ def test_other_languages_say_by_name_that_they_cannot(tmp_path: Path, capsys: py
         assert "at_most_nonzero" in told
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 VERDICTS = {"tens": [Verdicts(obeyed=[(3, 7), (0, 0)], broken=[(3, 8)], unknown=[(3, None)])]}
-
-
-
-
 
 
 def test_a_kind_that_is_not_installed_is_a_mistake_in_the_rules(tmp_path: Path) -> None:

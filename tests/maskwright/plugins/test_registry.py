@@ -121,9 +121,7 @@ def test_the_order_of_installation_does_not_matter() -> None:
 
 
 def test_built_in_rule_languages_are_listed_and_cannot_be_replaced() -> None:
-    found = discover(
-        [entry("other", register_rule_languages=[RuleLanguage(name="yaml", suffixes=(".y",), read=lambda path: EditSet())])]
-    )
+    found = discover([entry("other", register_rule_languages=[RuleLanguage(name="yaml", read=lambda path: EditSet())])])
     assert list(found.rule_languages) == ["banff", "schematron", "validate", "yaml"]
     assert found.info("rule_language", "yaml").distribution == "maskwright"
 

@@ -35,7 +35,14 @@ def fails(block, params, rng):
 
 
 def method(protect, name: str) -> Method:
-    return Method(name=name, protect=protect, scope="variable", claims=Claims(preserves=CLAIMS, handles_missing=True), summary="Turns.", reference="none",)  # fmt: skip
+    return Method(
+        name=name,
+        protect=protect,
+        scope="variable",
+        claims=Claims(preserves=CLAIMS, handles_missing=True),
+        summary="Turns.",
+        reference="none",
+    )
 
 
 def test_a_method_without_clusters_keeps_an_interval_without_averages() -> None:

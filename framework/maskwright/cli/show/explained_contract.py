@@ -97,8 +97,9 @@ def contract_table() -> str:
     """Text of ``docs/plugin-authors/contract.md``."""
     lines = [f"# The contract of plugins: {CONTRACT}", ""]
     lines += [MADE_FROM, "", *_policy_in_markdown(), "", "## Legal values", ""]
-    lines += ["| type | value | |", "|---|---|---|"]
-    lines += [f"| {kind} | `{value}` | {said} |" for kind, values in MEANINGS.items() for value, said in values.items()]
+    lines += ["| type | values |", "|---|---|"]
+    for kind, values in MEANINGS.items():
+        lines.append(_line((kind, "; ".join(f"`{value}`: {said}" for value, said in values.items()))))
     lines += ["", "## Markers of parameters", "", "| marker | |", "|---|---|"]
     lines += [_line((f"`{each.__name__}`", _in_markdown(_summary(each)))) for each in MARKERS]
     lines.append("")

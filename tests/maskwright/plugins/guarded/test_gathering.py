@@ -39,7 +39,14 @@ def below_those_seen(block: Block, params: object, rng: np.random.Generator) -> 
     return Masked(largest_of_some(block, params)["largest"] - block.values, block.missing)
 
 
-METHOD = Method(name="below", protect=below_the_largest, scope="variable", claims=Claims(cut="none", within_strata=False, handles_missing=True, deterministic=True, gathering=GATHERING), summary="How far below the largest.", example="method: below\n",)  # fmt: skip
+METHOD = Method(
+    name="below",
+    protect=below_the_largest,
+    scope="variable",
+    claims=Claims(cut="none", within_strata=False, handles_missing=True, deterministic=True, gathering=GATHERING),
+    summary="How far below the largest.",
+    example="method: below\n",
+)
 
 BLOCK = Block(np.array([[1.0], [7.0], [4.0]]), np.zeros((3, 1), dtype=np.bool_), (Variable("wages"),))
 

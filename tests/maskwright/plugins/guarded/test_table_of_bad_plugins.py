@@ -24,9 +24,7 @@ FINE = {
     "partition": Partition(name="spoiler", cluster=bad_plugins.cluster_fine),
     "measure": bad_plugins._measure(),
     "report": Report(name="spoiler", write=bad_plugins.write_fine, suffixes=(".txt",)),
-    "rule_language": RuleLanguage(
-        name="spoiler", write=bad_rule_languages.good_rules, written_suffixes=(".spoiler",)
-    ),
+    "rule_language": RuleLanguage(name="spoiler", write=bad_rule_languages.good_rules, written_suffixes=(".spoiler",)),
 }
 
 
