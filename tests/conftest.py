@@ -98,6 +98,13 @@ def _beyond_covering(items: list[pytest.Item]) -> Iterator[pytest.Item]:
             yield item
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What was collected stays to the end: that it is no garbage need not be found out again and again."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile the kernels before the processes start that run the whole suite side by side."""
     config = session.config

@@ -120,12 +120,14 @@ def studio():
 def fresh(state, tmp_path_factory):
     """Function that returns a studio on a folder with these files alone, where nothing was done yet.
 
-    It is started once for all modules: what a test leaves behind is taken away, the process and its data stay.
+    It is started once for all modules: what a test leaves behind is taken away, the process and its data stay. Only
+    where an earlier test has run something, which a studio remembers, it is started again; ``may_have_run=True`` is for
+    tests of results, to which other runs are no matter.
     """
     folder = tmp_path_factory.mktemp("shared")
     started = []
 
-    def with_files(files):
+    def with_files(files, *, may_have_run=False):
         for each in folder.iterdir():
             if each.is_dir():
                 shutil.rmtree(each)
@@ -140,8 +142,10 @@ def fresh(state, tmp_path_factory):
             each.unlink()
         if started and started[-1].process.poll() is None:
             assert started[-1].act("/open/choose", pipeline="pipeline.yaml")["opened"]
-        else:
-            started.append(started_on(folder / "pipeline.yaml"))
+            if may_have_run or "Nothing was run yet" in started[-1].view("/run"):
+                return started[-1]
+            started[-1].end()
+        started.append(started_on(folder / "pipeline.yaml"))
         return started[-1]
 
     yield with_files

@@ -12,7 +12,7 @@ import yaml
 @pytest.fixture
 def running(fresh, office):
     """A studio on a folder with a data file that no pipeline masks yet."""
-    return fresh({"firms.csv": (office / "people.csv").read_bytes(), "pipeline.yaml": PIPELINE})
+    return fresh({"firms.csv": (office / "people.csv").read_bytes(), "pipeline.yaml": PIPELINE}, may_have_run=True)
 
 
 PIPELINE = b"""\

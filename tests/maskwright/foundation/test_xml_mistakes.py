@@ -29,11 +29,11 @@ SCHEMA = (
 CODEBOOK = '<codeBook><dataDscr><var name="size"><labl>\nGröße</labl></var></dataDscr></codeBook>'
 
 
-def read_flat(path: Path) -> None:
-    mw.read(path)
+def read_flat(path: Path) -> object:
+    return mw.read(path)
 
 
-def read_nested(path: Path) -> None:
+def read_nested(path: Path) -> object:
     pipeline = path.with_name("p.yaml")
     pipeline.write_text(
         f"maskwright: 1\ndata:\n  source: {path.name}\n  levels:\n    home: {{key: hid, record: home}}\n"
@@ -41,7 +41,7 @@ def read_nested(path: Path) -> None:
         "protect: [{method: rounding, variables: [age], params: {base: 5}}]\noutput: {data: out.xml}\n",
         encoding="utf-8",
     )
-    mw.run(pipeline)
+    return mw.run(pipeline)
 
 
 def read_document(path: Path) -> object:
