@@ -58,6 +58,14 @@ def reference_file() -> Callable[[str], Path]:
     return find
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_waiting_for_disks() -> Iterator[None]:
+    """Files of tests need not outlast a loss of power; in which order files are made durable has tests of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda handle: None)
+        yield
+
+
 @pytest.fixture(scope="module")
 def no_sockets_of_dask() -> Iterator[None]:
     """Sockets that Dask leaves open are let go with the tests that used it, not in the middle of others."""
