@@ -33,7 +33,6 @@ def sources() -> list[Source]:
     return [*(REGISTRY.sources[name] for name in WRITING), SQLITE]
 
 
-@pytest.mark.covering(3)
 @pytest.mark.parametrize("check", source_checks(sources()))
 def test_sources_that_write_keep_the_contract(check: Callable[[], object]) -> None:
     assert check() is None
