@@ -43,7 +43,7 @@ def python(*arguments: str, path: list[Path]) -> subprocess.CompletedProcess[str
     """Run Python with `path` in front of its own packages."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, path)), "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
-        [sys.executable, *arguments], env=environment, capture_output=True, text=True, timeout=110, check=False
+        [sys.executable, *arguments], env=environment, capture_output=True, text=True, timeout=280, check=False
     )
 
 

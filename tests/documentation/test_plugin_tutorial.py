@@ -34,7 +34,7 @@ def python(*arguments: str, path: Path | None = None, folder: Path) -> str:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=280,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
