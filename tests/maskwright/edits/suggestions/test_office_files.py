@@ -369,7 +369,7 @@ def test_what_is_said_of_each_rule_is_what_validate_finds(seed, share, wrong) ->
 
 def calls_of_a_search(records: int) -> int:
     """How many functions a search calls that finds the total, which is the same on every machine."""
-    frame = firms(records)
+    frame = firms(records)[[*COMPONENTS, "total costs"]]
     counted = 0
 
     def count(frame: object, event: str, argument: object) -> None:
@@ -387,7 +387,8 @@ def calls_of_a_search(records: int) -> int:
 
 def test_no_record_costs_a_call_of_its_own() -> None:
     """So that a million records are searched in seconds, as arrays."""
-    assert calls_of_a_search(300_000) - calls_of_a_search(100_000) < 100_000
+    calls_of_a_search(30_000)  # what is done once is done
+    assert calls_of_a_search(90_000) - calls_of_a_search(30_000) < 30_000
 
 
 @pytest.mark.slow
