@@ -11,7 +11,7 @@ import warnings
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -25,12 +25,17 @@ collect_ignore = ["example_plugin"]
 REFERENCE = Path(__file__).parent / "reference"
 TARRAGONA = Path(__file__).resolve().parents[2] / "shared" / "data" / "tarragona.csv"
 
+ALL_EXAMPLES = bool(os.environ.get("SLOW"))
+"""Whether random tests run as many examples as they state, and products of parameters in full; `.ci/run` sets it."""
+SHARE_OF_EXAMPLES, FEWEST_EXAMPLES = 4, 5
+"""Otherwise each random test runs a quarter of its examples, the first ones, and five at least."""
+
 # The same examples on every machine and in every run; other work on the machine is no failure.
 settings.register_profile(
     "maskwright", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], max_examples=50
 )  # fmt: skip
 settings.register_profile("slow", settings.get_profile("maskwright"), max_examples=200)
-settings.load_profile("slow" if os.environ.get("SLOW") else "maskwright")
+settings.load_profile("slow" if ALL_EXAMPLES else "maskwright")
 
 
 @pytest.fixture(scope="session")
@@ -53,6 +58,14 @@ def reference_file() -> Callable[[str], Path]:
     return find
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_waiting_for_disks() -> Iterator[None]:
+    """Files of tests need not outlast a loss of power; in which order files are made durable has tests of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda handle: None)
+        yield
+
+
 @pytest.fixture(scope="module")
 def no_sockets_of_dask() -> Iterator[None]:
     """Sockets that Dask leaves open are let go with the tests that used it, not in the middle of others."""
@@ -62,25 +75,66 @@ def no_sockets_of_dask() -> Iterator[None]:
         gc.collect()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Fewer examples of random tests, and of each product that is marked `covering` the cases that cover it."""
+    if ALL_EXAMPLES:
+        return
+    functions = {id(function): function for function in map(_function_of, items) if function is not None}
+    for function in functions.values():
+        stated = getattr(function, "_hypothesis_internal_use_settings", None)
+        if stated is not None:
+            few = max(stated.max_examples // SHARE_OF_EXAMPLES, min(stated.max_examples, FEWEST_EXAMPLES))
+            function._hypothesis_internal_use_settings = settings(stated, max_examples=few)
+    left_out = {id(item) for item in _beyond_covering(items)}
+    if left_out and not config.option.keyword and not any("::" in argument for argument in config.args):
+        config.hook.pytest_deselected(items=[item for item in items if id(item) in left_out])
+        items[:] = [item for item in items if id(item) not in left_out]
+
+
+def _function_of(item: pytest.Item) -> Any:
+    found = getattr(item, "obj", None)
+    return getattr(found, "__func__", found)
+
+
+def _beyond_covering(items: list[pytest.Item]) -> Iterator[pytest.Item]:
+    """Cases that ``covering(n)`` leaves out: of a product every value stays, with one in `n` of the others' values."""
+    for item in items:
+        marker = item.get_closest_marker("covering")
+        case = getattr(item, "callspec", None)
+        if marker is not None and case is not None and sum(case.indices.values()) % marker.args[0]:
+            yield item
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What was collected stays to the end: that it is no garbage need not be found out again and again."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile the kernels before the processes start that run the whole suite side by side."""
     config = session.config
     cache = getattr(config, "cache", None)
+    # Processes that tests start would else compile the sources of the package again, each for itself.
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     side_by_side = len(getattr(config.option, "tx", None) or ()) > 1
     files_named = any(Path(argument.partition("::")[0]).is_file() for argument in config.args)
     if side_by_side:
         # Processes that run side by side would wait for each other's threads of linear algebra, which spin.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    if not side_by_side or files_named or config.option.collectonly or cache is None:
+    if not side_by_side or files_named or config.option.collectonly:
         return
     state = _state_of_kernels()
-    if cache.get("maskwright/kernels", None) == state:
+    if cache is not None and cache.get("maskwright/kernels", None) == state:
         return
     print("compiling the numeric kernels, about a minute; their machine code is kept", flush=True)
     program = str(Path(__file__).with_name("compile_kernels.py"))
     compilers = [subprocess.Popen([sys.executable, program, which]) for which in ("partitions", "others")]
     codes = [compiler.wait() for compiler in compilers]
-    if not any(codes):
+    if cache is not None and not any(codes):
         cache.set("maskwright/kernels", state)
 
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-EXAMPLE = Path(__file__).parent / "example_plugin"
+from maskwright.cli.main import main
+from maskwright.plugins import registry
 
-LIST = "import sys; from maskwright.cli.main import main; sys.exit(main(['plugins', '--json']))"
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EXAMPLE = Path(__file__).parent / "example_plugin"
 
 USE = """
 import json, sys
@@ -36,7 +43,7 @@ def python(*arguments: str, path: list[Path]) -> subprocess.CompletedProcess[str
     """Run Python with `path` in front of its own packages."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, path)), "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
-        [sys.executable, *arguments], env=environment, capture_output=True, text=True, timeout=110, check=False
+        [sys.executable, *arguments], env=environment, capture_output=True, text=True, timeout=280, check=False
     )
 
 
@@ -97,10 +104,26 @@ def register_reports():
     return tmp_path
 
 
+@contextlib.contextmanager
+def importable(path: list[Path]) -> Iterator[None]:
+    """Packages in these folders are in front of all others; what is imported from there is forgotten."""
+    before = set(sys.modules)
+    registry.plugins.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        for folder in reversed(path):
+            patch.syspath_prepend(str(folder))
+        yield
+    for name in set(sys.modules) - before:
+        if any(str(folder) in str(getattr(sys.modules[name], "__file__", "")) for folder in path):
+            del sys.modules[name]
+    registry.plugins.cache_clear()
+
+
 def listed(path: list[Path]) -> list[dict[str, str]]:
-    done = python("-c", LIST, path=path)
-    assert done.returncode == 0, done.stderr
-    plugins: list[dict[str, str]] = json.loads(done.stdout)["plugins"]
+    printed = io.StringIO()
+    with importable(path), contextlib.redirect_stdout(printed):
+        assert main(["plugins", "--json"]) == 0
+    plugins: list[dict[str, str]] = json.loads(printed.getvalue())["plugins"]
     return plugins
 
 

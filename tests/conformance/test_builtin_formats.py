@@ -35,7 +35,7 @@ def sources() -> list[Source]:
 
 @pytest.mark.parametrize("check", source_checks(sources()))
 def test_sources_that_write_keep_the_contract(check: Callable[[], object]) -> None:
-    check()
+    assert check() is None
 
 
 def fixed_width() -> Path:
@@ -56,7 +56,7 @@ def fixed_width() -> Path:
     ),
 )
 def test_a_source_that_writes_what_it_has_read_keeps_the_contract(check: Callable[[], object]) -> None:
-    check()
+    assert check() is None
 
 
 # Of formats that are only read, and of tables of a server, what is no file of theirs is refused.
@@ -65,7 +65,7 @@ OTHERS = ("postgresql",)
 
 @pytest.mark.parametrize("check", source_checks([REGISTRY.sources[name] for name in OTHERS]))
 def test_other_sources_keep_the_contract(check: Callable[[], object]) -> None:
-    check()
+    assert check() is None
 
 
 RIGHT = {
@@ -125,9 +125,9 @@ LANGUAGES = list(REGISTRY.rule_languages.values())
 
 @pytest.mark.parametrize("check", rule_language_checks(LANGUAGES, right=RIGHT, wrong=WRONG))
 def test_rule_languages_keep_the_contract(check: Callable[[], object]) -> None:
-    check()
+    assert check() is None
 
 
 @pytest.mark.parametrize("check", report_checks(list(REGISTRY.reports.values())))
 def test_reports_keep_the_contract(check: Callable[[], object]) -> None:
-    check()
+    assert check() is None

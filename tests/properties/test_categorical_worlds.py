@@ -1,6 +1,6 @@
 """Random categorical files and edits: whatever changes categories, every edit holds, judged in plain Python.
 
-60 worlds in the tests, 2,000 with ``pytest -m slow``.
+30 worlds in the tests, 2,000 with ``pytest -m slow``.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def judge(seed: int) -> str:
     return method
 
 
-@pytest.mark.parametrize("first", [0, 30])
+@pytest.mark.parametrize("first", [0, pytest.param(30, marks=pytest.mark.slow)])
 def test_edits_between_categories_hold(first: int) -> None:
     found = Counter(judge(seed) for seed in range(first, first + 30))
     assert len(found) == 4

@@ -14,7 +14,16 @@ fuzzing = pytest.importorskip("fuzzing", reason="the folder benchmarks is not he
 sys.path.pop(0)
 
 
-@pytest.mark.parametrize(("target", "mutations"), [("data", 150), ("schema", 60), ("rules", 80), ("pipeline", 80)])
+@pytest.mark.parametrize(
+    ("target", "mutations"),
+    [
+        *(("data", 40), ("schema", 15), ("rules", 20), ("pipeline", 20)),
+        *(
+            pytest.param(target, mutations, marks=pytest.mark.slow)
+            for target, mutations in (("data", 150), ("schema", 60), ("rules", 80), ("pipeline", 80))
+        ),
+    ],
+)
 def test_damage_never_crashes_and_never_makes_a_file_valid(tmp_path: Path, target: str, mutations: int) -> None:
     pick = random.Random(target)
     finder = isoschematron.Schematron.ASSERTS_AND_REPORTS

@@ -1,7 +1,7 @@
 """Bounds that methods enforce, counted again by pandas on random files; the best levels, found again by brute force.
 
 What is enforced is counted from its definition on the frame that is returned; every node of a lattice is evaluated from
-the leaves in plain numpy. 16 files and lattices in the tests, 200 with ``pytest -m slow``, or by hand::
+the leaves in plain numpy. 8 files and lattices in the tests, 200 with ``pytest -m slow``, or by hand::
 
     python tests/properties/test_enforced_bounds.py 200 [first]
 """
@@ -224,12 +224,12 @@ def recounted(seed: int, tally: Counter[str]) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("first", [0, 8])
+@pytest.mark.parametrize("first", [0, pytest.param(8, marks=pytest.mark.slow)])
 def test_what_is_enforced_is_counted_again(first: int) -> None:
     assert [each for seed in range(first, first + 8) for each in recounted(seed, Counter())] == []
 
 
-@pytest.mark.parametrize("first", [0, 8])
+@pytest.mark.parametrize("first", [0, pytest.param(8, marks=pytest.mark.slow)])
 def test_the_best_levels_are_those_of_brute_force(first: int) -> None:
     assert [each for seed in range(first, first + 8) for each in optimum(seed, Counter())] == []
 

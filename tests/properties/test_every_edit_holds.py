@@ -142,10 +142,11 @@ def test_microaggregation_releases_only_what_obeys(seed: int, k: int, group_size
     assert masked.groupby(bound[:1]).size().min() >= k
 
 
-def test_refusals_are_rare() -> None:
+@pytest.mark.parametrize("files", [25, pytest.param(100, marks=pytest.mark.slow)])
+def test_refusals_are_rare(files: int) -> None:
     """Edit sets that a record of the file obeys are met in at least 99 of 100 files."""
     refused = 0
-    for seed in range(100):
+    for seed in range(files):
         world = World(seed)
         try:
             masked = _protect(world, world.frame(30), "microaggregation", {"k": 3})
@@ -153,7 +154,7 @@ def test_refusals_are_rare() -> None:
             refused += 1
             continue
         assert world.violations(masked) == []
-    assert refused <= 1
+    assert refused <= files // 100
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -166,6 +167,7 @@ def test_adjusting_twice_changes_nothing(seed: int) -> None:
     assert len(again.drop_duplicates()) <= 2
 
 
+@pytest.mark.parametrize("first", [0, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("method", "params"),
     [
@@ -175,9 +177,9 @@ def test_adjusting_twice_changes_nothing(seed: int) -> None:
         ("microaggregation", {"k": 3, "partition": "variable_size_mdav", "missing": "available_cases"}),
     ],
 )
-def test_every_other_method_releases_only_what_obeys(method: str, params: dict[str, Any]) -> None:
+def test_every_other_method_releases_only_what_obeys(method: str, params: dict[str, Any], first: int) -> None:
     """Whatever made the masked values: adjustment brings them onto every edit."""
-    for seed in range(20):
+    for seed in range(first, 20 if first else 5):
         world = World(seed)
         try:
             masked = _protect(world, world.frame(30), method, params)

@@ -83,24 +83,20 @@ class Running:
         return self.process.stderr.read()
 
 
-@pytest.fixture(scope="module")
-def studio():
-    """Start studios; each is ended after the tests of its module."""
-    started = []
+def started_on(folder, *words):
+    """A studio that has just begun to listen."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "maskwright", "studio", str(folder), *(words or ["--no-browser"])],
+        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    for line in process.stderr:
+        if found := re.search(r"http://([\d.:]+)/#key=(\S+)", line):
+            process.stderr.readline()
+            return Running(process, Path(folder), found[1], found[2])
+    raise AssertionError(process.wait())
 
-    def start(folder, *words):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "maskwright", "studio", str(folder), *(words or ["--no-browser"])],
-            stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
-        for line in process.stderr:
-            if found := re.search(r"http://([\d.:]+)/#key=(\S+)", line):
-                process.stderr.readline()
-                started.append(Running(process, Path(folder), found[1], found[2]))
-                return started[-1]
-        raise AssertionError(process.wait())
 
-    yield start
+def end_all(started):
     for each in started:
         if each.process.poll() is None:
             each.end()
@@ -108,15 +104,30 @@ def studio():
 
 
 @pytest.fixture(scope="module")
-def fresh(studio, state, tmp_path_factory):
+def studio():
+    """Start studios; each is ended after the tests of its module."""
+    started = []
+
+    def start(folder, *words):
+        started.append(started_on(folder, *words))
+        return started[-1]
+
+    yield start
+    end_all(started)
+
+
+@pytest.fixture(scope="session")
+def fresh(state, tmp_path_factory):
     """Function that returns a studio on a folder with these files alone, where nothing was done yet.
 
-    It is started once for a module: what the tests of one leave behind is taken away, the process and its data stay.
+    It is started once for all modules: what a test leaves behind is taken away, the process and its data stay. Only
+    where an earlier test has run something, which a studio remembers, it is started again; ``may_have_run=True`` is for
+    tests of results, to which other runs are no matter.
     """
     folder = tmp_path_factory.mktemp("shared")
     started = []
 
-    def with_files(files):
+    def with_files(files, *, may_have_run=False):
         for each in folder.iterdir():
             if each.is_dir():
                 shutil.rmtree(each)
@@ -131,11 +142,14 @@ def fresh(studio, state, tmp_path_factory):
             each.unlink()
         if started and started[-1].process.poll() is None:
             assert started[-1].act("/open/choose", pipeline="pipeline.yaml")["opened"]
-        else:
-            started.append(studio(folder / "pipeline.yaml"))
+            if may_have_run or "Nothing was run yet" in started[-1].view("/run"):
+                return started[-1]
+            started[-1].end()
+        started.append(started_on(folder / "pipeline.yaml"))
         return started[-1]
 
-    return with_files
+    yield with_files
+    end_all(started)
 
 
 @pytest.fixture(scope="session")

@@ -10,17 +10,26 @@ import yaml
 
 
 @pytest.fixture
-def running(studio, office, tmp_path):
-    """A studio on a folder with one data file and the pipeline firms.yaml, which was started from it."""
-    (tmp_path / "firms.csv").write_bytes((office / "people.csv").read_bytes())
-    running = studio(tmp_path)
-    assert not running.act("/open/start", data="firms.csv", to="firms.yaml")["wrong"]
-    yield running
-    running.end()
+def running(fresh, office):
+    """A studio on a folder with a data file that no pipeline masks yet."""
+    return fresh({"firms.csv": (office / "people.csv").read_bytes(), "pipeline.yaml": PIPELINE}, may_have_run=True)
+
+
+PIPELINE = b"""\
+maskwright: 1
+data: {source: firms.csv, variables: {age: {role: quasi_identifier}}}
+protect: [{method: microaggregation, params: {k: 5}}]
+output: {data: masked.csv}
+seed: 7
+"""
+
+
+def folder_of(running):
+    return running.folder.parent
 
 
 def outputs(running, name):
-    return yaml.safe_load((running.folder / name).read_text("utf-8"))["output"]
+    return yaml.safe_load((folder_of(running) / name).read_text("utf-8"))["output"]
 
 
 def ran(running):
@@ -40,11 +49,12 @@ def written(running, name, **output):
         "maskwright: 1\ndata: {source: firms.csv, variables: {age: {role: quasi_identifier}}}\n"
         f"protect: [{{method: microaggregation, params: {{k: 5}}}}]\noutput: {output}\nseed: 7\n"
     )
-    (running.folder / name).write_text(text, "utf-8")
+    (folder_of(running) / name).write_text(text, "utf-8")
     assert not running.act("/open/choose", pipeline=name)["wrong"]
 
 
 def test_two_pipelines_from_one_file_write_files_of_their_own(running):
+    assert not running.act("/open/start", data="firms.csv", to="firms.yaml")["wrong"]
     answer = running.act("/open/start", data="firms.csv", to="second.yaml")
     assert "names of their own" in answer["say"]
     first, second = outputs(running, "firms.yaml"), outputs(running, "second.yaml")
@@ -52,8 +62,8 @@ def test_two_pipelines_from_one_file_write_files_of_their_own(running):
     assert second["data"] == "second-masked.csv"
     assert first.keys() == second.keys()
     assert not set(first.values()) & set(second.values())
-    assert "holds the seed: confidential" in (running.folder / "second.yaml").read_text("utf-8")
-    (running.folder / "second.yaml").rename(running.folder / "moved.yaml")
+    assert "holds the seed: confidential" in (folder_of(running) / "second.yaml").read_text("utf-8")
+    (folder_of(running) / "second.yaml").rename(folder_of(running) / "moved.yaml")
     running.act("/open/start", data="firms.csv", to="second.yaml")
     assert outputs(running, "second.yaml")["data"] == "second-2-masked.csv"
 
@@ -65,7 +75,7 @@ def test_classes_are_told_with_the_k_of_their_own(running):
         "- {method: microaggregation, variables: [gross, net, tax], params: {k: 5}}\n"
         "output: {data: out.csv}\nseed: 7\n"
     )
-    (running.folder / "one.yaml").write_text(text, "utf-8")
+    (folder_of(running) / "one.yaml").write_text(text, "utf-8")
     running.act("/open/choose", pipeline="one.yaml")
     shown = ran(running).partition("Records that are alike")[2]
     for k in (6, 5):
@@ -81,7 +91,7 @@ def test_results_of_another_pipeline_are_told_by_its_name(studio, running, recor
     assert "another pipeline" not in running.view("/report")
     written(running, "two.yaml", **output, public_record="about.json")
     if record:  # what the record says holds for another studio, too
-        running = studio(running.folder / "two.yaml")
+        running = studio(folder_of(running) / "two.yaml")
     for page in ("/report", "/before-and-after"):
         assert "was made by another pipeline, one.yaml, at" in running.view(page)
         assert "earlier version" not in running.view(page)
@@ -91,8 +101,8 @@ def test_data_that_were_changed_after_a_release_are_noticed(studio, running):
     output = {"data": "out.csv", "report": "out.html", "record": "run.json"}
     written(running, "one.yaml", **output)
     ran(running)
-    later = studio(running.folder / "one.yaml")
-    data = running.folder / "firms.csv"
+    later = studio(folder_of(running) / "one.yaml")
+    data = folder_of(running) / "firms.csv"
     for each in (running, later):
         for page in ("/report", "/before-and-after", "/run"):
             assert "The data were" not in html.unescape(each.view(page))

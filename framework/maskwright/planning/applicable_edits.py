@@ -135,9 +135,9 @@ def _problems_of(finding: Finding, edits: EditSet) -> Iterator[Problem]:
             yield Problem(f"{edit.name} is one of them", edit.place)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=256)
 def _analysis(edits: tuple[Edit, ...], variables: tuple[Variable, ...], thorough: bool) -> Analysis:
-    """What `analyse` finds; comparing methods asks for the same rules again and again."""
+    """What `analyse` finds; methods that are compared, and groups of each composition, ask for the same rules again."""
     return analyse(edits, variables, thorough=thorough)
 
 

@@ -18,6 +18,7 @@ RULES = (
 )  # fmt: skip
 
 
+@pytest.mark.covering(3)
 @pytest.mark.parametrize("seed", range(15))
 def test_what_can_be_completed_is_never_refused(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -109,7 +109,7 @@ def test_nested_xml_holds_for_an_engine_that_adds_in_document_order(folder: Path
 BY_STATUS = "sum(person.income where status == 'work') + sum(person.income where status != 'work')"
 
 
-@pytest.mark.parametrize("keys", [[], ["status"], ["region"]])
+@pytest.mark.parametrize("keys", [[], ["status"], pytest.param(["region"], marks=pytest.mark.slow)])
 def test_texts_that_are_read_or_suppressed_take_no_numbers_off_their_steps(folder: Path, keys: list[str]) -> None:
     rules = (folder / "edits.yaml").read_text(encoding="utf-8").replace("sum(person.income) +", f"{BY_STATUS} +")
     assert BY_STATUS in rules

@@ -345,6 +345,11 @@ def test_whole_households_with_missing_cells_keep_k(
     assert (flat[INCOMES] == "").any(axis=None)
     assert class_sizes(flat).min() >= 5
 
+
+@pytest.mark.slow
+def test_whole_households_with_missing_cells_where_k_is_reported_or_a_rule_asks_for_answers(
+    folder: Path, with_missing: str
+) -> None:
     path = pipeline(folder, whole(rare="drop", k_guarantee="report"), "gaps_report", data=gaps(folder, with_missing))
     assert main(["run", str(path), "--quiet"]) == 0
     assert class_sizes(released(folder, "gaps_report").fillna("")).min() < 5

@@ -80,6 +80,7 @@ def unmasked(names: list[str]) -> dict[str, str]:
     return {name: "not-masked" if name in ("rent", "wages") else "published-undeclared" for name in names}
 
 
+@pytest.mark.covering(3)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("masked", [["household"], ["person"], ["household", "person"]])
 def test_undeclared_variables_of_every_level_are_doubted(
@@ -108,6 +109,7 @@ def test_declared_roles_on_a_level_without_steps_are_heeded(
     assert "remark is an identifier: it is not published" in capsys.readouterr().err
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("masked", ["household", "person"])
 def test_what_is_published_unmasked_is_named_of_every_level(

@@ -135,6 +135,7 @@ RULES = (
 )
 
 
+@pytest.mark.covering(3)
 @pytest.mark.parametrize("seed", range(20))
 def test_random_households_have_the_verdicts_of_isoschematron(tmp_path: Path, seed: int) -> None:
     chosen = random.Random(seed)

@@ -111,6 +111,7 @@ def random_survey(seed: int) -> str:
     return f"<Survey>\n{chr(10).join(households)}\n</Survey>"
 
 
+@pytest.mark.covering(4)
 @pytest.mark.parametrize("seed", range(25))
 def test_random_files_have_the_verdicts_of_isoschematron(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int

@@ -135,12 +135,14 @@ def left(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()} - {"__pycache__"}
 
 
-def test_threads_and_processes_give_the_same_bytes(folder: Path, run: Run) -> None:
+WAYS = ("block_size: 40", "block_size: 40, workers: 3", "block_size: 40, workers: 2, processes: true")
+MORE_WAYS = ("block_size: 40", "block_size: 40, processes: true", "block_size: 40, workers: 5, processes: true")
+
+
+@pytest.mark.parametrize("ways", [WAYS, pytest.param(MORE_WAYS, marks=pytest.mark.slow)], ids=["few", "more"])
+def test_threads_and_processes_give_the_same_bytes(folder: Path, run: Run, ways: tuple[str, ...]) -> None:
     found = set()
-    for execution in (
-        "block_size: 40", "block_size: 40, workers: 3", "block_size: 40, processes: true",
-        "block_size: 40, workers: 2, processes: true", "block_size: 40, workers: 5, processes: true",
-    ):  # fmt: skip
+    for execution in ways:
         done = run("noisy", execution)
         assert done.returncode == 0, done.stderr
         found.add((folder / "masked.csv").read_bytes())

@@ -147,6 +147,7 @@ def brute_force(original: pd.Series, published: pd.Series, weights: pd.Series) -
     return int((found & ~alone).sum()), int((~alone).sum())
 
 
+@pytest.mark.covering(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_as_many_cells_as_pandas_counts(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -125,6 +125,9 @@ def test_a_remover_says_what_it_takes_away() -> None:
     assert contract_error("method", Method(name="m", remove=remove, claims=Claims(removes={"cells"}))) is None
 
 
+KEPT = Path(__file__).parents[3] / ".mypy_cache" / "of_authors"
+"""What mypy knows of the libraries and of us, between runs."""
+
 TYPED = """
 import numpy as np
 import maskwright as mw
@@ -163,7 +166,7 @@ def test_a_typo_is_a_type_error_at_the_desk_of_the_author(tmp_path: Path) -> Non
     (tmp_path / "typed.py").write_text(TYPED + "\n".join(f"WRONG_{n} = {typo}" for n, typo in enumerate(TYPOS)) + "\n")
     (tmp_path / "mypy.ini").write_text("[mypy]\nstrict = true\nfollow_imports = silent\n")
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file", "mypy.ini", "typed.py"],
+        [sys.executable, "-m", "mypy", "--config-file", "mypy.ini", "--cache-dir", str(KEPT), "typed.py"],
         cwd=tmp_path, capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
     lines = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line}

@@ -313,7 +313,7 @@ def test_lines_are_counted_alike(tmp_path: Path, text: str) -> None:
     path.write_bytes(text.encode())
     variables = {name: {"type": "continuous"} for name in text.lstrip("\ufeff").split()[0].split(",")}
     data, source = mw.read(path, variables=variables), find_source("csv")
-    agree(path, data, source, source.params(), EditSet.parse(["x in [0, 6]"]))
+    assert agree(path, data, source, source.params(), EditSet.parse(["x in [0, 6]"])).edits[0].violations <= 1
 
 
 def test_edits_without_a_second_opinion_are_named(tmp_path: Path) -> None:

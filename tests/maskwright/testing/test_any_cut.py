@@ -25,14 +25,14 @@ def _by_mean(block: mw.Block, params: mw.NoParams, rng: np.random.Generator) -> 
     return mw.Masked(block.values - block.values.mean(axis=0), block.missing.copy())
 
 
-def _check(function: object) -> None:
+def _check(function: object) -> object:
     method = mw.Method(name="claiming", protect=function, claims=mw.Claims(cut="any"))
     (found,) = [each for each in method_checks([method]) if "any_cut" in str(each.id)]
-    found.values[0]()
+    return found.values[0]()
 
 
 def test_draws_by_record_pass() -> None:
-    _check(_by_record)
+    assert _check(_by_record) is None
 
 
 @pytest.mark.parametrize("function", [_in_order, _by_mean])

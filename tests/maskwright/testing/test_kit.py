@@ -75,7 +75,7 @@ DIFFERENCE = Measure(
 
 @pytest.mark.parametrize("check", [*method_checks([MEANS]), *partition_checks([ORDER]), *measure_checks([DIFFERENCE])])
 def test_right_plugins_pass(check) -> None:
-    check()
+    assert check() is None
 
 
 def failing(parameters) -> set[str]:

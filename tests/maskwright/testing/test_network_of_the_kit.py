@@ -28,8 +28,11 @@ def checks_of(write):
 
 def test_it_is_open_again_after_calls_at_once() -> None:
     checks_of(slowly)["tried-concurrent_calls"]()
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname(), timeout=5):
-        pass
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname(), timeout=5) as client,
+    ):
+        assert client.getpeername() == server.getsockname()
 
 
 @pytest.mark.parametrize("check", ["minimal_record", "concurrent_calls"])

@@ -45,9 +45,9 @@ def loaded(tmp_path, monkeypatch):
             del sys.modules[name]
 
 
-def contract_check(plugin) -> None:
+def contract_check(plugin) -> object:
     """Do the first check that the kit collects."""
-    measure_checks([plugin])[0].values[0]()
+    return measure_checks([plugin])[0].values[0]()
 
 
 def test_a_module_without_its_contract_is_named(loaded) -> None:
@@ -63,7 +63,7 @@ def test_other_packages_of_a_namespace_do_not_count(loaded) -> None:
         broken="from maskwright import hookimpl\n@hookimpl\ndef register_measures():\n    raise RuntimeError('no')\n",
         mocked="from unittest.mock import call\n",
     )
-    contract_check(own.PLUGIN)
+    assert contract_check(own.PLUGIN) is None
 
 
 def test_a_module_of_tests_may_import_the_hook(loaded) -> None:
@@ -71,7 +71,7 @@ def test_a_module_of_tests_may_import_the_hook(loaded) -> None:
         own=SAYS + textwrap.dedent(OFFERS.format(name="kit_own")),
         tests="from kit_namespace.own import register_measures\n",
     )
-    contract_check(own.PLUGIN)
+    assert contract_check(own.PLUGIN) is None
 
 
 def test_of_an_installed_package_the_module_counts_that_its_entry_point_names(loaded, monkeypatch) -> None:

@@ -93,6 +93,7 @@ def test_exactly_dependent_columns(measure):
     measured(measure, original, original)
 
 
+@pytest.mark.covering(3)
 @pytest.mark.parametrize("column", ["a", "t", "c"])
 def test_constant_columns(measure, column):
     original = table().assign(**{column: 7.0})
@@ -123,6 +124,7 @@ def test_no_variable_with_any_value(measure):
     measured(measure, table(), nothing)
 
 
+@pytest.mark.covering(3)
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_one_record_and_few(measure, n):
     measured(measure, table(n), shaken(table(n)))

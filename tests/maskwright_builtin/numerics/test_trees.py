@@ -40,6 +40,7 @@ def left_impurity(tree: Tree) -> float:
     return float(tree.impurity[tree.is_leaf].sum())
 
 
+@pytest.mark.covering(4)
 @pytest.mark.parametrize("seed", range(20))
 def test_a_nominal_split_into_two_classes_is_the_best_of_all(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -55,6 +56,7 @@ def test_a_nominal_split_into_two_classes_is_the_best_of_all(seed: int) -> None:
     assert left_impurity(tree) == pytest.approx(best, rel=1e-12)
 
 
+@pytest.mark.covering(4)
 @pytest.mark.parametrize("seed", range(20))
 def test_a_split_of_numbers_is_the_best_of_all_with_the_missing_on_either_side(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -63,6 +63,7 @@ def test_bands_of_few_records_are_joined_in_both_files(record: Record, tmp_path:
     assert few == [[], []]
 
 
+@pytest.mark.covering(4)
 @pytest.mark.parametrize("seed", range(20))
 def test_no_drawn_band_has_some_and_fewer_than_ten_records(record: Record, tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -91,6 +91,7 @@ def random_file(seed: int) -> str:
     return f"<S>{gap}{comment}{gap.join(households)}{gap}</S>\n"
 
 
+@pytest.mark.covering(5)
 @pytest.mark.parametrize("seed", range(150))
 def test_both_levels_hold_the_cells_of_the_file(tmp_path: Path, seed: int) -> None:
     path = written(tmp_path / "nested.xml", random_file(seed))
@@ -181,6 +182,7 @@ def rewritten(path: Path, target: Path) -> None:
     XML.write_levels(target, batches, variables, groups, layouts)
 
 
+@pytest.mark.covering(5)
 @pytest.mark.parametrize("seed", range(100))
 def test_what_was_read_is_written_again(tmp_path: Path, seed: int) -> None:
     path = written(tmp_path / "nested.xml", random_file(seed))

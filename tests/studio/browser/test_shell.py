@@ -9,6 +9,7 @@ from maskwright_studio.pages import PAGES
 LISTED = [each for each in PAGES if each.is_listed]
 
 
+@pytest.mark.every_way
 @pytest.mark.parametrize("shown", LISTED, ids=lambda each: each.name)
 def test_a_page_opens_and_stays_after_a_reload(page, running, shown):
     page.get_by_role("link", name=shown.title, exact=True).click()

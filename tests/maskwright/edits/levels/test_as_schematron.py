@@ -33,6 +33,7 @@ def parsed(rules: tuple[str, ...]) -> mw.EditSet:
     return mw.EditSet.parse([{"rule": rule, "name": f"r{number}"} for number, rule in enumerate(rules)])
 
 
+@pytest.mark.covering(4)
 @pytest.mark.parametrize("seed", range(25))
 def test_isoschematron_and_the_model_agree(tmp_path: Path, seed: int) -> None:
     linked = survey(random.Random(seed), tmp_path)

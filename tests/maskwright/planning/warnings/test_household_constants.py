@@ -62,4 +62,5 @@ def test_households_whose_number_is_dropped_are_found_by_what_they_have_in_commo
 
 def test_what_differs_within_households_is_no_doubt() -> None:
     frame = persons()
-    mw.protect(frame.assign(together=frame["own"] // 3), "microaggregation", cluster="home", seed=1)
+    masked = mw.protect(frame.assign(together=frame["own"] // 3), "microaggregation", cluster="home", seed=1)
+    assert len(masked) == len(frame)

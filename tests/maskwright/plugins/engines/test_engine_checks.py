@@ -23,13 +23,13 @@ pytestmark = pytest.mark.usefixtures("no_sockets_of_dask")
 
 @pytest.mark.parametrize("check", engine_checks(BUILT_IN))
 def test_built_in_engines(check):
-    check()
+    assert check() is None
 
 
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("check", [each for each in engine_checks(CLUSTERS) if "ones" in each.id or "rs" in each.id])
 def test_dask(check):
-    check()
+    assert check() is None
 
 
 def example():
@@ -45,7 +45,7 @@ def example():
 
 @pytest.mark.parametrize("check", engine_checks([example()]))
 def test_the_example_keeps_the_contract(check):
-    check()
+    assert check() is None
 
 
 class OneByOne:

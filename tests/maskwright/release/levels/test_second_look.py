@@ -50,6 +50,7 @@ def looked(folder: Path, rules: tuple[str, ...]) -> tuple[str, ...]:
     return validate_levels_by_reference(tables, linked, bound, outcomes(linked, bound), linked)
 
 
+@pytest.mark.covering(3)
 @pytest.mark.parametrize("seed", range(15))
 def test_both_evaluations_agree_on_random_surveys(tmp_path: Path, seed: int) -> None:
     survey(random.Random(seed), tmp_path, most=60)

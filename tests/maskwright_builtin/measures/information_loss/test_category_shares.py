@@ -36,6 +36,7 @@ def test_of_many_categories_the_frequent_ones_are_named() -> None:
     assert labels == [*(f"town {number}" for number in range(20, 40)), "20 other(s), joined"]
 
 
+@pytest.mark.covering(4)
 @pytest.mark.parametrize("seed", range(20))
 def test_no_row_stands_for_some_and_fewer_than_ten_records(seed: int) -> None:
     rng = np.random.default_rng(seed)

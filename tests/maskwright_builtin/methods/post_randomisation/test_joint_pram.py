@@ -124,7 +124,7 @@ def test_records_with_cells_missing_move_among_their_like(make_block, protect):
     "check", method_checks([PRAM.with_params(PRAM.params(joint=True))], params={"pram": {"joint": True}})
 )
 def test_joint_pram_keeps_the_contract(check):
-    check()
+    assert check() is None
 
 
 def test_ordinal_noise_moves_by_few_places(make_block, protect):

@@ -70,6 +70,7 @@ def synthesised(data: pd.DataFrame, rules: list[Rule], seed: int, **more: Any) -
     return result
 
 
+@pytest.mark.covering(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_edits_hold_in_synthetic_records(seed: int) -> None:
     data, rules = world(seed)
