@@ -18,7 +18,7 @@ LIST = "import sys; from maskwright.cli.main import main; sys.exit(main(['plugin
 USE = """
 import json, sys
 import numpy as np
-from maskwright.pipeline.resolve import resolve_file
+from maskwright.pipeline.reading import resolve_file
 from maskwright.testing.sample_data import block_of, dataset_of, numbers
 from maskwright import Comparison
 read = resolve_file(sys.argv[1])

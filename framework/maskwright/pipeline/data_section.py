@@ -15,9 +15,8 @@ from maskwright.foundation.errors import DataError, InputError, Place, PluginErr
 from maskwright.foundation.files import note_read
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_models import only, read_model, texts, without
-from maskwright.pipeline.addresses import secrets_in
 from maskwright.pipeline.file_model import DataSection, Declarations
-from maskwright.pipeline.file_paths import existing_file
+from maskwright.pipeline.file_paths import existing_file, secrets_in
 from maskwright.pipeline.levels_section import resolve_levels
 from maskwright.pipeline.resolved import DataSource, LevelSources
 from maskwright.plugins.guarding.origin import BUILT_IN

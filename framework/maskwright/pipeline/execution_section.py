@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
 from maskwright.data.parts.part_files import could_match, is_several
-from maskwright.foundation.errors import Place, Problem
+from maskwright.foundation.errors import Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import Node
 from maskwright.foundation.yaml_models import only, read_model, without
 from maskwright.pipeline.file_model import ExecutionSection, PluginsSection
 from maskwright.pipeline.file_paths import absolute_path
-from maskwright.pipeline.resolved import RuleFile
+from maskwright.pipeline.resolved import Chosen, ChosenEngine, Listed, RuleFile
 from maskwright.plugins.packages import package_name
 from maskwright.plugins.registry import installed_packages, plugins
 
@@ -25,24 +24,9 @@ if TYPE_CHECKING:
     from maskwright.pipeline.resolved import Output, Pipeline
     from maskwright.plugins.engine import Engine
     from maskwright.plugins.registered import Registry
-    from maskwright.plugins.report import ReportSection
-    from maskwright.plugins.run_extensions import Action, PlanCheck
 
 
 OWN_KEYS = tuple(ExecutionSection.model_fields)
-
-
-@dataclass(frozen=True)
-class ChosenEngine:
-    """The engine that a pipeline names.
-
-    `params`: instance of ``plugin.params``; names of files are absolute. `scratch`: absolute, where the pipeline names
-    a folder.
-    """
-
-    plugin: Engine
-    params: BaseModel
-    scratch: Path | None = None
 
 
 def resolve_execution(
@@ -115,18 +99,6 @@ def _absolute(params: BaseModel, folder: Path) -> BaseModel:
     return params.model_copy(update=update)
 
 
-Listed = TypeVar("Listed", "PlanCheck", "ReportSection", "Action")
-
-
-@dataclass(frozen=True)
-class Chosen(Generic[Listed]):
-    """A plugin that a pipeline names, and its parameters."""
-
-    plugin: Listed
-    params: BaseModel
-    place: Place = field(default_factory=Place)
-
-
 def resolve_list(
     section: Node, kind: str, offered: Mapping[str, Listed], registry: Registry, problems: list[Problem]
 ) -> tuple[Chosen[Listed], ...]:
@@ -143,7 +115,6 @@ def resolve_list(
             key, given = node, Node("mapping", node.place)
         elif node.is_mapping and len(node.entries) == 1:
             key, given = node.entries[0]
-            given = Node("mapping", given.place) if given.is_scalar and given.value is None else given
         else:
             message = f"expected the name of a {label}, or {{name: {{parameters}}}}, not {node.description}"
             problems.append(Problem(message, node.place))

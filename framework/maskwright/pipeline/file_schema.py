@@ -17,13 +17,9 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from maskwright.plugins.measure import Measure
-    from maskwright.plugins.partition import Partition
     from maskwright.plugins.registered import Registry
     from maskwright.plugins.remover import AnyMethod
-    from maskwright.plugins.report import ReportSection
     from maskwright.plugins.rules import EditReader
-    from maskwright.plugins.run_extensions import Action, PlanCheck
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -101,12 +97,17 @@ class _Builder:
 
     def data(self) -> Schema:
         section: Schema = {**self.model(DataSection, "data"), "additionalProperties": False}
-        options: dict[str, list[Schema]] = {}
-        for source in self.chosen("source", self.registry.sources):
-            for name, option in self.model(source.params, f"source.{source.name}").get("properties", {}).items():
-                said = f"{source.name}: {option.get('description', name)}"
-                options.setdefault(name, []).append(option | {"description": said})
+        return self.with_options(section, "source", self.chosen("source", self.registry.sources))
+
+    def with_options(self, section: Schema, kind: str, offered: Iterable[Any]) -> Schema:
+        """Section with the parameters of plugins among its own keys; a key of several has all their forms."""
         properties: Schema = section["properties"]
+        options: dict[str, list[Schema]] = {}
+        for plugin in offered:
+            for name, option in self.model(plugin.params, f"{kind}.{plugin.name}").get("properties", {}).items():
+                said = f"{plugin.name}: {option.get('description', name)}"
+                own = [properties[name]] if name in properties else []
+                options.setdefault(name, own).append(option | {"description": said})
         properties.update({name: _any_of(found) for name, found in options.items()})
         return section
 
@@ -155,7 +156,7 @@ class _Builder:
         if naming is not None:
             choice = params["properties"][naming]
             kept = {key: choice[key] for key in ("description", "default") if key in choice}
-            params["properties"][naming] = kept | self.partition()
+            params["properties"][naming] = kept | self.listed("partition", self.registry.partitions)
         self.definitions[name] = params
         consequence: Schema = {"properties": {"params": {"$ref": f"#/$defs/{name}"}}}
         if own.get("required"):
@@ -163,50 +164,31 @@ class _Builder:
         condition = {"properties": {"method": {"const": method.name}}, "required": ["method"]}
         return {"if": condition, "then": consequence}
 
-    def partition(self) -> Schema:
-        partitions: list[Partition] = self.chosen("partition", self.registry.partitions)
-        choices = [
-            _single_key(partition.name, self.model(partition.params, f"partition.{partition.name}"), partition.summary)
-            for partition in partitions
-        ]
-        return {"anyOf": [{"enum": [partition.name for partition in partitions]}, *choices]}
-
-    def listed(self, kind: str, offered: Mapping[str, PlanCheck | ReportSection | Action]) -> Schema:
-        """A name of a plugin, or the name with parameters."""
+    def listed(self, kind: str, offered: Mapping[str, Any], more: Schema | None = None) -> Schema:
+        """A name of a plugin, or the name with parameters, its own and `more`."""
         found = self.chosen(kind, offered)
-        choices = [
-            _single_key(each.name, self.model(each.params, f"{kind}.{each.name}"), each.summary) for each in found
-        ]
+        choices = []
+        for each in found:
+            params = self.model(each.params, f"{kind}.{each.name}")
+            if more is not None:
+                params["properties"] = params.get("properties", {}) | more
+            choices.append(_single_key(each.name, params, each.summary))
         return {"anyOf": [{"enum": [each.name for each in found]}, *choices]}
 
     def measure(self) -> Schema:
-        measures: list[Measure] = self.chosen("measure", self.registry.measures)
-        choices = [self.measure_choice(measure) for measure in measures]
-        return {"anyOf": [{"enum": [measure.name for measure in measures]}, *choices]}
-
-    def measure_choice(self, measure: Measure) -> Schema:
-        params = self.model(measure.params, f"measure.{measure.name}")
         label = {"type": "string", "minLength": 1, "description": "Label in reports and thresholds."}
         details = {
             "type": "boolean",
             "default": False,
             "description": "Also write the contribution of each masked record, to the confidential record only.",
         }
-        params["properties"] = params.get("properties", {}) | {LABEL: label, PER_RECORD: details}
-        return _single_key(measure.name, params, measure.summary)
+        return self.listed("measure", self.registry.measures, {LABEL: label, PER_RECORD: details})
 
     def execution(self) -> Schema:
         section: Schema = {**self.model(ExecutionSection, "execution"), "additionalProperties": False}
         engines = self.chosen("engine", self.registry.engines)
         section["properties"]["engine"] |= {"enum": [engine.name for engine in engines]}
-        options: dict[str, list[Schema]] = {}
-        for engine in engines:
-            for name, option in self.model(engine.params, f"engine.{engine.name}").get("properties", {}).items():
-                said = f"{engine.name}: {option.get('description', name)}"
-                own = [section["properties"][name]] if name in ExecutionSection.model_fields else []
-                options.setdefault(name, own).append(option | {"description": said})
-        section["properties"].update({name: _any_of(found) for name, found in options.items()})
-        return section
+        return self.with_options(section, "engine", engines)
 
     def output(self) -> Schema:
         section = self.model(OutputSection, "output") | {"additionalProperties": False}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from maskwright.foundation.errors import Place
 from maskwright.pipeline.file_model import ReleaseSection
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from maskwright.data.levels.linked_data import LevelDeclaration, LevelPlaces
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
-    from maskwright.pipeline.execution_section import Chosen, ChosenEngine
     from maskwright.pipeline.file_model import ExecutionSection
     from maskwright.pipeline.waivers import Waiver
     from maskwright.planning.model import Step
+    from maskwright.plugins.engine import Engine
     from maskwright.plugins.measure import Measure
     from maskwright.plugins.report import Report, ReportSection
     from maskwright.plugins.rules import EditReader
@@ -152,6 +152,31 @@ class MeasureRequest:
     per_record: bool = False
     places: Mapping[str, Place] = field(default_factory=dict)
     asked: bool = True
+
+
+@dataclass(frozen=True)
+class ChosenEngine:
+    """The engine that a pipeline names.
+
+    `params`: instance of ``plugin.params``; names of files are absolute. `scratch`: absolute, where the pipeline names
+    a folder.
+    """
+
+    plugin: Engine
+    params: BaseModel
+    scratch: Path | None = None
+
+
+Listed = TypeVar("Listed", "PlanCheck", "ReportSection", "Action")
+
+
+@dataclass(frozen=True)
+class Chosen(Generic[Listed]):
+    """A plugin that a pipeline names, and its parameters."""
+
+    plugin: Listed
+    params: BaseModel
+    place: Place = field(default_factory=Place)
 
 
 @dataclass(frozen=True)
