@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Band, Variable
     from maskwright.edits.edit import Edit
     from maskwright.edits.translation.translate import Translation
+    from maskwright.foundation.arrays import Floats
     from maskwright.foundation.processes.function_pool import FunctionWorkers
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.file_model import ExecutionSection
@@ -183,7 +184,7 @@ def _only(codes: list[int]) -> int:
     return codes[0] if len(codes) == 1 else -1
 
 
-def _codes_of_numbers(values: NDArray[np.float64], bands: tuple[Band, ...]) -> NDArray[np.int32]:
+def _codes_of_numbers(values: Floats, bands: tuple[Band, ...]) -> NDArray[np.int32]:
     """Band of each number; -1 where it is in none, or in several."""
     distinct, places = np.unique(values, return_inverse=True)
     found = np.full(len(distinct), -1, dtype=np.int32)

@@ -8,8 +8,8 @@ import numpy as np
 
 from maskwright.data.record_groups import class_codes
 from maskwright.foundation.doubts import Doubt
-from maskwright.planning.criteria import is_zero
 from maskwright.planning.model import key_names
+from maskwright.planning.strata import is_zero
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

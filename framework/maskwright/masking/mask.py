@@ -35,7 +35,7 @@ from maskwright.masking.masking_result import (
 )
 from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
-from maskwright.masking.protecting.method_claims import broken_aggregation_claims
+from maskwright.masking.protecting.method_contract import broken_aggregation_claims
 from maskwright.masking.protecting.processes import worker_processes
 from maskwright.masking.protecting.variable_group import GroupWork
 from maskwright.masking.suppressing.suppression_steps import Removal, remove

@@ -18,11 +18,10 @@ from maskwright.planning.warnings.plan_warnings import listed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.planning.model import Step
     from maskwright.plugins.method import Limit
 
@@ -37,7 +36,7 @@ class CodedValues:
 
     step: int
     variable: str
-    records: NDArray[np.int64]
+    records: Integers
     side: int
     reach: float
 
@@ -113,7 +112,7 @@ class Extent:
         slack = 1e-9 * max(abs(low), abs(high)) if places is None else 0.5 * 10.0**-places
         return cls(low, high, float(slack))
 
-    def left_by(self, values: NDArray[np.float64]) -> tuple[int, int]:
+    def left_by(self, values: Floats) -> tuple[int, int]:
         """How many values are below 0, where none was, and how many others beyond the smallest or largest one.
 
         `values`: shape (n,).
@@ -168,12 +167,7 @@ RELATIVE = 1e-9
 
 
 def unchanged_doubts(
-    number: int,
-    step: Step,
-    names: Sequence[str],
-    before: Dataset,
-    after: Dataset,
-    clusters: NDArray[np.int64] | None = None,
+    number: int, step: Step, names: Sequence[str], before: Dataset, after: Dataset, clusters: Integers | None = None
 ) -> Iterator[Doubt]:
     """Doubts about the variables that a step left as they were.
 
@@ -205,7 +199,7 @@ def unchanged_doubts(
             )  # fmt: skip
 
 
-def same_values(old: Column, new: Column) -> NDArray[np.bool_]:
+def same_values(old: Column, new: Column) -> Booleans:
     """Records in which two columns of one variable say the same; shape (n,), whatever missing cells hold."""
     if old.variable.is_numeric != new.variable.is_numeric:
         return np.zeros(len(old.values), dtype=np.bool_)

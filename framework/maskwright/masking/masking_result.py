@@ -13,16 +13,15 @@ from maskwright.data.record_groups import household_columns
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.doubts import Doubt
 from maskwright.masking.adjusting.adjustment_loss import Cost
-from maskwright.planning.criteria import is_zero
+from maskwright.planning.strata import is_zero
 from maskwright.planning.warnings.plan_warnings import agreeing_households
 from maskwright.plugins.method import Method
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.edits.edit_set import EditSet
+    from maskwright.foundation.arrays import Booleans
     from maskwright.masking.adjusting.adjustment_loss import Drift
     from maskwright.masking.category_adjustment import CategoryCounts
     from maskwright.masking.context import PublishedTerms
@@ -244,7 +243,7 @@ def household_doubts(original: Dataset, masked: Dataset, plan: Plan) -> Iterator
                 yield Doubt("constant-within-households", name, message, broken, several)
 
 
-def _with_several(data: Dataset, name: str) -> NDArray[np.bool_]:
+def _with_several(data: Dataset, name: str) -> Booleans:
     """Households of which two or more members have a value."""
     assert data.households is not None
     return np.bincount(data.households[~data[name].missing], minlength=int(data.households.max()) + 1) > 1

@@ -28,14 +28,13 @@ from maskwright.foundation.errors import EditError, InputError, Problem
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Dataset
     from maskwright.data.declaration import VariableDeclaration
     from maskwright.data.record_chunk import RecordChunk
     from maskwright.data.variable import Variable
     from maskwright.edits.analysis.statements import Analysis, Finding
     from maskwright.edits.edit import Edit
+    from maskwright.foundation.arrays import Booleans, Integers
     from maskwright.planning.model import Step
     from maskwright.planning.step_variables import StepVariables
     from maskwright.plugins.method import Limit
@@ -161,7 +160,7 @@ def literal(variable: Variable, value: float) -> str:
     return plain_text(value)
 
 
-def without_violations(data: Dataset, edits: EditSet) -> tuple[Dataset, NDArray[np.int64]]:
+def without_violations(data: Dataset, edits: EditSet) -> tuple[Dataset, Integers]:
     """Records that violate no edit of severity error, and where in `data` they stand."""
     domain = Domain.from_dataset(data, domain_tuples(edits))
     chosen = np.concatenate([_obeys(columns, edits, domain) for columns in chunks_of(data)])
@@ -171,7 +170,7 @@ def without_violations(data: Dataset, edits: EditSet) -> tuple[Dataset, NDArray[
     return replace(data, columns=smaller, households=households), rows
 
 
-def _obeys(columns: RecordChunk, edits: EditSet, domain: Domain) -> NDArray[np.bool_]:
+def _obeys(columns: RecordChunk, edits: EditSet, domain: Domain) -> Booleans:
     result = np.ones(columns.n, dtype=np.bool_)
     for edit in edits:
         if edit.severity == "error":

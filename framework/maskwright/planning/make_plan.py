@@ -16,7 +16,6 @@ from maskwright.edits.normalisation import conjuncts, inside, narrowed, reading
 from maskwright.foundation.errors import InputError
 from maskwright.planning.adjustment_units import adjustment_units, category_units, is_of_unit, require_k
 from maskwright.planning.applicable_edits import declared_limits, limit_edits
-from maskwright.planning.criteria import Criterion, criteria
 from maskwright.planning.keepers import (
     category_keeper,
     keeper_of,
@@ -31,7 +30,7 @@ from maskwright.planning.model import Group, Keeper, Step, key_names
 from maskwright.planning.plan import Plan
 from maskwright.planning.recoded_edits import RecodedVariables
 from maskwright.planning.step_variables import StepVariables, variables_of_steps
-from maskwright.planning.strata import Strata, stratify
+from maskwright.planning.strata import Criterion, Strata, criteria, stratify
 from maskwright.planning.variable_groups import (
     Components,
     aggregation_notices,

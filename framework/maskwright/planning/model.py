@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from maskwright.foundation.errors import InputError, Place, Problem
-from maskwright.planning.variable_groups import read_aggregation, refuse_aggregation
+from maskwright.foundation.errors import InputError, Place, PluginError, Problem
+from maskwright.foundation.yaml_document import from_python
+from maskwright.foundation.yaml_models import read_model
+from maskwright.plugins.partition import ChosenAggregation
+from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from maskwright.data.variable import Variable
-    from maskwright.planning.criteria import Criterion
-    from maskwright.planning.strata import Strata
-    from maskwright.plugins.partition import ChosenAggregation, Partition
+    from maskwright.planning.strata import Criterion, Strata
+    from maskwright.plugins.partition import Partition
     from maskwright.plugins.remover import AnyMethod
 
 
@@ -283,3 +285,32 @@ def key_names(step: Step, variables: Sequence[Variable]) -> tuple[str, ...]:
         return ()
     quasi = tuple(variable.name for variable in variables if variable.role == "quasi_identifier")
     return step.keys or quasi or tuple(variable.name for variable in variables)
+
+
+def read_aggregation(written: object, place: Place | None = None) -> ChosenAggregation:
+    """Aggregation that a step names, ``median`` or ``{trimmed_mean: {share: 0.1}}``."""
+    name, given = (written, {}) if isinstance(written, str) else next(iter(_entries(written)))
+    registry = plugins()
+    if name not in registry.aggregations:
+        raise PluginError(Problem(registry.unknown("aggregation", name, registry.aggregations), place))
+    aggregation = registry.aggregations[name]
+    problems: list[Problem] = []
+    params = read_model(aggregation.params, from_python(given, place or Place()), problems, f"parameter of {name}")
+    if params is None:
+        raise InputError([replace(each, place=each.place or place) for each in problems])
+    return ChosenAggregation(aggregation, params)
+
+
+def _entries(written: object) -> Iterator[tuple[str, object]]:
+    if not isinstance(written, dict) or len(written) != 1:
+        raise InputError("aggregation: expected one name, or {name: {parameters}}")
+    yield from written.items()
+
+
+def refuse_aggregation(step: Step, chosen: ChosenAggregation) -> None:
+    """Stop where a step cannot use the aggregation that it asks for."""
+    if not step.makes_groups:
+        message = f"{step.method.name} makes no representatives of clusters, so it has no use for 'aggregation'"
+        raise InputError(Problem(message, hint="Leave 'aggregation' out, or take a method such as microaggregation."))
+    if step.method.uses_weights(step.params) and not chosen.aggregation.uses_weights:
+        raise InputError(f"the aggregation {str(chosen)!r} does not weigh records, and the step asks for weights")

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit import DomainPart, Edit, GoverningPart, LinearPart, Part, ProductPart, RangePart
-from maskwright.foundation.errors import InputError, Place, PluginError, Problem
-from maskwright.foundation.yaml_document import from_python
-from maskwright.foundation.yaml_models import read_model
-from maskwright.plugins.partition import ChosenAggregation
-from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +14,7 @@ if TYPE_CHECKING:
     from maskwright.edits.edit_set import EditSet
     from maskwright.planning.model import Group, PlanningParams, Step
     from maskwright.plugins.legal_values import KeptByAggregation
+    from maskwright.plugins.partition import ChosenAggregation
 
 
 class Components:
@@ -151,35 +147,6 @@ def choose_operators(group: Sequence[str], variables: Mapping[str, Variable], ed
 
 _NOTHING_KEEPS = "combinations"
 """What no aggregation of one variable at a time can keep."""
-
-
-def read_aggregation(written: object, place: Place | None = None) -> ChosenAggregation:
-    """Aggregation that a step names, ``median`` or ``{trimmed_mean: {share: 0.1}}``."""
-    name, given = (written, {}) if isinstance(written, str) else next(iter(_entries(written)))
-    registry = plugins()
-    if name not in registry.aggregations:
-        raise PluginError(Problem(registry.unknown("aggregation", name, registry.aggregations), place))
-    aggregation = registry.aggregations[name]
-    problems: list[Problem] = []
-    params = read_model(aggregation.params, from_python(given, place or Place()), problems, f"parameter of {name}")
-    if params is None:
-        raise InputError([replace(each, place=each.place or place) for each in problems])
-    return ChosenAggregation(aggregation, params)
-
-
-def _entries(written: object) -> Iterator[tuple[str, object]]:
-    if not isinstance(written, dict) or len(written) != 1:
-        raise InputError("aggregation: expected one name, or {name: {parameters}}")
-    yield from written.items()
-
-
-def refuse_aggregation(step: Step, chosen: ChosenAggregation) -> None:
-    """Stop where a step cannot use the aggregation that it asks for."""
-    if not step.makes_groups:
-        message = f"{step.method.name} makes no representatives of clusters, so it has no use for 'aggregation'"
-        raise InputError(Problem(message, hint="Leave 'aggregation' out, or take a method such as microaggregation."))
-    if step.method.uses_weights(step.params) and not chosen.aggregation.uses_weights:
-        raise InputError(f"the aggregation {str(chosen)!r} does not weigh records, and the step asks for weights")
 
 
 def with_aggregation(

@@ -39,8 +39,7 @@ from maskwright.masking.adjusting.row_outcomes import Donors, by_stated_edit, co
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.masking.adjusting.constraints import Membership
     from maskwright.masking.adjusting.targets import Targets
 
@@ -66,17 +65,17 @@ class Adjustment:
     values were looked for; shape (r,).
     """
 
-    values: NDArray[np.float64]
-    moved: NDArray[np.bool_]
-    fallback: NDArray[np.bool_]
-    infeasible: NDArray[np.bool_]
-    touched: Mapping[str, NDArray[np.bool_]]
+    values: Floats
+    moved: Booleans
+    fallback: Booleans
+    infeasible: Booleans
+    touched: Mapping[str, Booleans]
     failing: Mapping[str, int]
     conflicts: tuple[tuple[str, ...], ...]
-    cost: NDArray[np.float64]
-    points: NDArray[np.float64]
+    cost: Floats
+    points: Floats
     derivations: Derivations = field(default_factory=lambda: Derivations((), (), ()))
-    without_multiples: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    without_multiples: Booleans = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
     @property
     def donors(self) -> Donors:
@@ -94,23 +93,23 @@ class _Rows:
     whether a projection was tried; shape (r,).
     """
 
-    start: NDArray[np.float64]
-    points: NDArray[np.float64]
-    rounded: NDArray[np.float64]
-    satisfied: NDArray[np.bool_]
-    projected: NDArray[np.bool_]
+    start: Floats
+    points: Floats
+    rounded: Floats
+    satisfied: Booleans
+    projected: Booleans
 
 
 def adjust(
-    values: NDArray[np.float64],
+    values: Floats,
     targets: Targets,
     edits: EditSet,
-    scale: NDArray[np.float64],
+    scale: Floats,
     rng: np.random.Generator,
     *,
-    sets: Mapping[Membership, NDArray[np.float64]] | None = None,
+    sets: Mapping[Membership, Floats] | None = None,
     computed: frozenset[str] = frozenset(),
-    held: NDArray[np.float64] | None = None,
+    held: Floats | None = None,
     donors: Donors | None = None,
     progress: Progress = silent,
 ) -> Adjustment:
@@ -189,8 +188,8 @@ def _derivations(system: ConstraintSystem, edits: EditSet) -> Derivations:
 
 
 def _project_violating(
-    system: ConstraintSystem, start: NDArray[np.float64], broken: Mapping[str, NDArray[np.bool_]]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    system: ConstraintSystem, start: Floats, broken: Mapping[str, Booleans]
+) -> tuple[Floats, Booleans]:
     """Project the rows that violate an edit; the points of all rows, and which were projected."""
     failing = np.logical_or.reduce(list(broken.values())) if broken else np.zeros(len(start), dtype=np.bool_)
     points = start.copy()
@@ -220,8 +219,8 @@ def _search_further(search: GridSearch, rows: _Rows, rng: np.random.Generator) -
 
 
 def _without_multiples(
-    search: GridSearch, rows: _Rows, helped: NDArray[np.bool_], donors: Donors | None, rng: np.random.Generator
-) -> NDArray[np.bool_]:
+    search: GridSearch, rows: _Rows, helped: Booleans, donors: Donors | None, rng: np.random.Generator
+) -> Booleans:
     """Look for other values where no promised multiples satisfy the edits; which rows these are.
 
     Rows that the nearest one helps are added to `helped`.
@@ -245,18 +244,14 @@ def _without_multiples(
     return left
 
 
-def _failing(
-    targets: Targets, edits: EditSet, rounded: NDArray[np.float64], index: NDArray[np.int64]
-) -> dict[str, int]:
+def _failing(targets: Targets, edits: EditSet, rounded: Floats, index: Integers) -> dict[str, int]:
     """Rows among `index` that violate each edit; nothing without rows."""
     if not len(index):
         return {}
     return {edit.name: int(np.sum(~targets.satisfied(edit, rounded[index], index))) for edit in edits}
 
 
-def _root_mean_square_move(
-    before: NDArray[np.float64], after: NDArray[np.float64], scale: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _root_mean_square_move(before: Floats, after: Floats, scale: Floats) -> Floats:
     """Of each variable over all rows, in standard deviations; shape (q,). A cell without a value has not moved."""
     if not len(before):
         return np.zeros(before.shape[1])
@@ -275,9 +270,7 @@ def _listed(system: ConstraintSystem) -> frozenset[str]:
     )
 
 
-def _compute(
-    values: NDArray[np.float64], names: tuple[str, ...], plan: Derivations, computed: frozenset[str]
-) -> NDArray[np.float64]:
+def _compute(values: Floats, names: tuple[str, ...], plan: Derivations, computed: frozenset[str]) -> Floats:
     """Replace the dependents that the plan computes, before rounding."""
     if not computed:
         return values
@@ -305,7 +298,7 @@ def _other_ways(search: GridSearch, rows: _Rows) -> None:
     by_chunks(work, len(left))
 
 
-def _take_nearest(search: GridSearch, rows: _Rows, donors: Donors | None) -> NDArray[np.bool_]:
+def _take_nearest(search: GridSearch, rows: _Rows, donors: Donors | None) -> Booleans:
     """Copy the nearest donor into rows that nothing else helped; which rows that helped."""
     helped = np.zeros(len(rows.start), dtype=np.bool_)
     index = np.flatnonzero(~rows.satisfied)

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from maskwright.foundation.arrays import Booleans, Floats, Integers
 from maskwright.foundation.processes.resources import processors
 from maskwright.masking.adjusting.constraints import (
     Alternative,
@@ -49,7 +49,7 @@ def by_chunks(work: Callable[[slice], None], rows: int) -> None:
 
 RELATIVE = 1e-9
 
-Fetch = Callable[[str], NDArray[np.float64]]
+Fetch = Callable[[str], Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +62,9 @@ class ConstraintSystem:
 
     targets: Targets
     constraints: tuple[Constraint, ...]
-    scale: NDArray[np.float64]
+    scale: Floats
     decimals: Mapping[str, int | None]
-    sets: Mapping[Membership, NDArray[np.float64]]
+    sets: Mapping[Membership, Floats]
     _trees: dict[Membership, cKDTree] = field(default_factory=dict)
 
     @cached_property
@@ -82,9 +82,7 @@ class ConstraintSystem:
         return self._trees[membership]
 
 
-def system_of(
-    targets: Targets, edits: EditSet, scale: NDArray[np.float64], sets: Mapping[Membership, NDArray[np.float64]]
-) -> ConstraintSystem:
+def system_of(targets: Targets, edits: EditSet, scale: Floats, sets: Mapping[Membership, Floats]) -> ConstraintSystem:
     """Constraints of edits on the rows of an adjustment unit.
 
     `scale`: standard deviations; shape (q,). `sets`: members of domain edits; those of listed numbers are added; shape
@@ -102,7 +100,7 @@ def system_of(
     return ConstraintSystem(targets, constraints, scale, decimals, listed)
 
 
-def violated(system: ConstraintSystem, values: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
+def violated(system: ConstraintSystem, values: Floats) -> dict[str, Booleans]:
     """Rows that violate each constraint by more than rounding in binary64 (relative 1e-9); edit name to shape (r,)."""
     found = {constraint.name: np.zeros(len(values), dtype=np.bool_) for constraint in system.constraints}
 
@@ -117,9 +115,7 @@ def violated(system: ConstraintSystem, values: NDArray[np.float64]) -> dict[str,
     return found
 
 
-def _holds(
-    system: ConstraintSystem, alternative: Alternative, values: NDArray[np.float64], index: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def _holds(system: ConstraintSystem, alternative: Alternative, values: Floats, index: Integers) -> Booleans:
     result = np.ones(len(values), dtype=np.bool_)
     for linear in alternative.linear:
         total, size = _linear_value(system, linear, values, index)
@@ -137,7 +133,7 @@ def _holds(
     for membership in alternative.memberships:
         columns = [system.position[name] for name in membership.variables]
         chosen = values[:, columns]
-        known: NDArray[np.bool_] = np.logical_not(np.any(np.isnan(chosen), axis=1))
+        known: Booleans = np.logical_not(np.any(np.isnan(chosen), axis=1))
         distance, _ = system.tree(membership).query(np.where(known[:, None], chosen, 0.0) / system.scale[columns])
         result &= ~known | (np.asarray(distance) <= RELATIVE)
     for requirement in alternative.requirements:
@@ -146,7 +142,7 @@ def _holds(
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-def violation(system: ConstraintSystem, values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.float64]:
+def violation(system: ConstraintSystem, values: Floats, index: Integers) -> Floats:
     """How far rows are from satisfying all constraints, roughly in standard deviations; 0 where they do.
 
     `values`: shape (m, q). `index`: their row numbers; shape (m,). Returns the sum over constraints of the shortfall of
@@ -159,9 +155,7 @@ def violation(system: ConstraintSystem, values: NDArray[np.float64], index: NDAr
     return total
 
 
-def _shortfall(
-    system: ConstraintSystem, alternative: Alternative, values: NDArray[np.float64], index: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _shortfall(system: ConstraintSystem, alternative: Alternative, values: Floats, index: Integers) -> Floats:
     result = np.zeros(len(values))
     for stated in alternative.linear:
         linear = closed_on_grid(stated, system.decimals)
@@ -182,7 +176,7 @@ def _shortfall(
     for membership in alternative.memberships:
         columns = [system.position[name] for name in membership.variables]
         chosen = values[:, columns]
-        known: NDArray[np.bool_] = np.logical_not(np.any(np.isnan(chosen), axis=1))
+        known: Booleans = np.logical_not(np.any(np.isnan(chosen), axis=1))
         distance, _ = system.tree(membership).query(np.where(known[:, None], chosen, 0.0) / system.scale[columns])
         result += np.where(known & (np.asarray(distance) > RELATIVE), distance, 0.0)
     for requirement in alternative.requirements:
@@ -191,8 +185,8 @@ def _shortfall(
 
 
 def _linear_value(
-    system: ConstraintSystem, linear: LinearConstraint, values: NDArray[np.float64], index: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    system: ConstraintSystem, linear: LinearConstraint, values: Floats, index: Integers
+) -> tuple[Floats, Floats]:
     total = np.zeros(len(values))
     size = np.zeros(len(values))
     for name, coefficient in linear.coefficients:
@@ -204,14 +198,14 @@ def _linear_value(
     return total, size
 
 
-def fetcher(system: ConstraintSystem, values: NDArray[np.float64], index: NDArray[np.int64]) -> Fetch:
+def fetcher(system: ConstraintSystem, values: Floats, index: Integers) -> Fetch:
     """Function that gives the numbers of a variable by name, shape (m,), whether it moves or not.
 
     `values`: shape (m, q). `index`: row numbers of `values`; shape (m,).
     """
     position = system.position
 
-    def fetch(name: str) -> NDArray[np.float64]:
+    def fetch(name: str) -> Floats:
         column = position.get(name)
         return values[:, column] if column is not None else system.targets.fixed_numbers(name, index)
 
@@ -239,8 +233,8 @@ def switched(picks: tuple[int, ...], choices: Sequence[range]) -> Iterator[tuple
 
 
 def with_members(
-    rows: NDArray[np.int64], system: ConstraintSystem, picks: Sequence[int], nearest: int
-) -> Iterator[tuple[NDArray[np.int64], Combination]]:
+    rows: Integers, system: ConstraintSystem, picks: Sequence[int], nearest: int
+) -> Iterator[tuple[Integers, Combination]]:
     """The rows with one alternative of each constraint, and every choice of the nearest members of finite sets."""
     alternative = Alternative()
     for constraint, pick in zip(system.constraints, picks, strict=True):

@@ -23,9 +23,8 @@ from maskwright.masking.adjusting.derivation import ProductDerivation
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from maskwright.edits.edit_set import EditSet
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.masking.adjusting.rounding import Grid
 
 _NEIGHBOURS = 600
@@ -53,8 +52,8 @@ class GridSearch:
     edits: EditSet
     grid: Grid
     names: tuple[str, ...]
-    held: NDArray[np.float64] | None = None
-    codes: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
+    held: Floats | None = None
+    codes: Mapping[int, Floats] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -62,8 +61,8 @@ class GridSearch:
         system: ConstraintSystem,
         edits: EditSet,
         grid: Grid,
-        held: NDArray[np.float64] | None = None,
-        codes: Mapping[int, NDArray[np.float64]] | None = None,
+        held: Floats | None = None,
+        codes: Mapping[int, Floats] | None = None,
     ) -> GridSearch:
         """Search over the free variables of a grid.
 
@@ -74,7 +73,7 @@ class GridSearch:
         names = tuple(name for name in free if name in used or grid.plan.steps)
         return cls(system, edits, grid, names, held, codes or {})
 
-    def satisfied(self, values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def satisfied(self, values: Floats, index: Integers) -> Booleans:
         """Whether rows `index`, holding `values`, satisfy every edit, and no cell of theirs is a code."""
         result = np.ones(len(index), dtype=np.bool_)
         for edit in self.edits:
@@ -86,7 +85,7 @@ class GridSearch:
             result &= ~np.isin(values[:, place], codes)
         return result
 
-    def candidates(self, points: NDArray[np.float64], moves: NDArray[np.int64]) -> NDArray[np.float64]:
+    def candidates(self, points: Floats, moves: Integers) -> Floats:
         """Every move made on every point, dependents computed.
 
         `points`: shape (m, q). `moves`: in grid units, or strides of them; shape (c, f). Returns the candidates of the
@@ -98,13 +97,7 @@ class GridSearch:
             units[name] = units[name] + amount * self.grid.strides.get(name, 1)
         return self.grid.compute(units, nudges)
 
-    def neighbours(
-        self,
-        points: NDArray[np.float64],
-        result: NDArray[np.float64],
-        satisfied: NDArray[np.bool_],
-        rng: np.random.Generator,
-    ) -> None:
+    def neighbours(self, points: Floats, result: Floats, satisfied: Booleans, rng: np.random.Generator) -> None:
         """Try neighbouring grid points for rows that are not satisfied.
 
         `points`: around which to look; shape (r, q). `result`: written where a neighbour satisfies every edit; shape
@@ -126,13 +119,7 @@ class GridSearch:
             satisfied[index[any_good]] = True
             index = index[~any_good]
 
-    def repair(
-        self,
-        points: NDArray[np.float64],
-        result: NDArray[np.float64],
-        satisfied: NDArray[np.bool_],
-        rng: np.random.Generator,
-    ) -> None:
+    def repair(self, points: Floats, result: Floats, satisfied: Booleans, rng: np.random.Generator) -> None:
         """Walk over the grid towards the edits, for rows that are not satisfied.
 
         `points`: where to start, rounded; shape (r, q). `result`: written where a walk ends on every edit; shape (r,
@@ -176,7 +163,7 @@ class GridSearch:
                 if not len(index):
                     break
 
-    def polish(self, target: NDArray[np.float64], result: NDArray[np.float64], rows: NDArray[np.int64]) -> None:
+    def polish(self, target: Floats, result: Floats, rows: Integers) -> None:
         """Bring satisfied rows nearer to `target` as long as single and double moves do so; writes `result`.
 
         `target`, `result`: shape (r, q).
@@ -204,18 +191,16 @@ class GridSearch:
                 if not len(index):
                     break
 
-    def distance(self, values: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    def distance(self, values: Floats, target: Floats) -> Floats:
         """Squared standardised distances, shape (r,)."""
         return np.asarray(np.nansum(((values - target) / self.system.scale) ** 2, axis=1))
 
-    def _score(
-        self, values: NDArray[np.float64], target: NDArray[np.float64], index: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _score(self, values: Floats, target: Floats, index: Integers) -> Floats:
         """Shortfall first; the distance only tells apart candidates that are about as near to the edits."""
         away = np.sqrt(self.distance(values, target))
         return violation(self.system, values, index) * 1e3 + away / (1.0 + away)
 
-    def _jumps(self, current: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+    def _jumps(self, current: Floats) -> Iterator[Floats]:
         """Rows with two factors replaced by the nearest pairs whose product is one of the values allowed for it.
 
         Returns shape (m, j, q).
@@ -231,9 +216,9 @@ class GridSearch:
             yield self.grid.compute(units, {}).reshape(len(current), nearest.shape[1], -1)
 
     @cached_property
-    def _pairs(self) -> list[tuple[str, str, NDArray[np.float64]]]:
+    def _pairs(self) -> list[tuple[str, str, Floats]]:
         """For products that have to take listed values: the pairs of factors, in grid units, that give one."""
-        found: list[tuple[str, str, NDArray[np.float64]]] = []
+        found: list[tuple[str, str, Floats]] = []
         listed = {each.variables[0]: each for each in self.system.sets if len(each.variables) == 1}
         for step in self.grid.plan.steps:
             if not isinstance(step, ProductDerivation) or step.variable not in listed or len(step.factors) != 2:
@@ -242,7 +227,7 @@ class GridSearch:
             if (first, second) != (1, 1) or not {one, other} <= set(self.names):
                 continue
             unit = step.coefficient / 10 ** ((self.grid.decimals[one] or 0) + (self.grid.decimals[other] or 0))
-            pairs: list[NDArray[np.float64]] = []
+            pairs: list[Floats] = []
             for value in self.system.sets[listed[step.variable]][:_MOST_MEMBERS, 0]:
                 product = Fraction(str(float(value))) / unit
                 if product.denominator == 1 and 0 < product < _LONGEST:
@@ -254,7 +239,7 @@ class GridSearch:
                 found.append((one, other, np.concatenate(pairs)))
         return found
 
-    def _steps(self, rng: np.random.Generator) -> NDArray[np.int64]:
+    def _steps(self, rng: np.random.Generator) -> Integers:
         """Moves of a walk: single ones by powers of two up to two standard deviations, and pairs of small ones."""
         scale, position = self.system.scale, self.system.position
         moves = [_small_moves(len(self.names))]
@@ -268,7 +253,7 @@ class GridSearch:
         found = np.concatenate(moves)
         return found[rng.permutation(len(found))]
 
-    def _along_equalities(self) -> Iterator[NDArray[np.int64]]:
+    def _along_equalities(self) -> Iterator[Integers]:
         """Moves of two variables after which an equality that nobody derives holds as before."""
         constraints = [each for constraint in self.system.constraints for each in constraint.alternatives[:1]]
         for linear in (each for alternative in constraints for each in alternative.linear if each.relation == "=="):
@@ -287,7 +272,7 @@ class GridSearch:
                     yield move
 
 
-def _small_moves(count: int) -> NDArray[np.int64]:
+def _small_moves(count: int) -> Integers:
     """Single moves by one unit, and pairs of them as long as these are not too many; shape (c, count)."""
     one = np.eye(count, dtype=np.int64)
     first, second = np.triu_indices(count, 1)
@@ -296,7 +281,7 @@ def _small_moves(count: int) -> NDArray[np.int64]:
     return np.concatenate([one, -one, *pairs])
 
 
-def neighbours(count: int, limit: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def neighbours(count: int, limit: int, rng: np.random.Generator) -> Integers:
     """Moves of `count` free variables in grid units, the smallest first; shape (m, count), m <= `limit`.
 
     All single moves of one unit, all double ones, single moves of two and three, then random ones of growing size.

@@ -1,4 +1,4 @@
-"""Complementary suppression across levels: cells that follow from other members of the group by edits."""
+"""Complementary suppression across levels: cells that follow from other members by edits, or by single values."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from maskwright.edits.levels.expansion import OPEN, UNKNOWN, Pattern, UndefinedV
 from maskwright.edits.levels.structure import MembersColumn, OtherRecordColumn
 from maskwright.edits.levels.structure_edits import Source, sources_of_edit, spans_records
 from maskwright.foundation.progress import Progress, part, silent
+from maskwright.masking.levels.dependency_inference import AcrossReader
 from maskwright.masking.suppressing.complementary_suppression import complement, without_cells
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.edit import Edit
     from maskwright.edits.levels.binding import BoundEdits
+    from maskwright.edits.levels.structure_edits import Source
+    from maskwright.foundation.arrays import Booleans, Integers
 
-    Cells = dict[Source, NDArray[np.bool_]]
+    Cells = dict[Source, Booleans]
+    Lacking = Callable[[Cells], Mapping[Source, Booleans]]
 
 
 @dataclass(frozen=True)
@@ -39,16 +41,16 @@ class Complements:
     group as ever is.
     """
 
-    cells: Mapping[Source, NDArray[np.bool_]] = field(default_factory=dict)
+    cells: Mapping[Source, Booleans] = field(default_factory=dict)
     known: Mapping[Source, int] = field(default_factory=dict)
     undecided: Mapping[Source, int] = field(default_factory=dict)
-    told: Mapping[Source, NDArray[np.bool_]] = field(default_factory=dict)
+    told: Mapping[Source, Booleans] = field(default_factory=dict)
     given_up: frozenset[Source] = frozenset()
 
 
 def complement_across(
     shown: LinkedData,
-    hidden: Mapping[Source, NDArray[np.bool_]],
+    hidden: Mapping[Source, Booleans],
     bound: BoundEdits,
     last: Collection[Source] = (),
     never: Collection[Source] = (),
@@ -66,7 +68,7 @@ class _Problem:
     def __init__(
         self,
         shown: LinkedData,
-        hidden: Mapping[Source, NDArray[np.bool_]],
+        hidden: Mapping[Source, Booleans],
         bound: BoundEdits,
         last: frozenset[Source],
         never: frozenset[Source],
@@ -140,7 +142,7 @@ class _Problem:
                     undecided[names[joined_name][:2]] += int(gone.sum())
         return Complements(cells, known, undecided, told, frozenset(given_up))
 
-    def _rows(self, groups: NDArray[np.int64], place: int | None) -> NDArray[np.int64]:
+    def _rows(self, groups: Integers, place: int | None) -> Integers:
         return groups if place is None else self._shown.starts(self._low)[groups] + place
 
     def _cells(self, pattern: Pattern) -> Iterator[tuple[str, str, int | None]]:
@@ -155,7 +157,7 @@ class _Problem:
     def _named(self, sources: Collection[Source], pattern: Pattern) -> tuple[str, ...]:
         return tuple(name_of(n, place) for level, n, place in self._cells(pattern) if (level, n) in sources)
 
-    def _joined(self, groups: NDArray[np.int64], pattern: Pattern) -> tuple[Dataset, dict[str, NDArray[np.bool_]]]:
+    def _joined(self, groups: Integers, pattern: Pattern) -> tuple[Dataset, dict[str, Booleans]]:
         """Groups as long records, and their suppressed cells."""
         columns, hidden = [], {}
         for level, name, place in self._cells(pattern):
@@ -179,7 +181,7 @@ class _Problem:
                     unsaid |= sources_of_edit(self._bound, edit)
         return edits, unsaid
 
-    def _alike(self) -> Iterator[tuple[NDArray[np.int64], Pattern]]:
+    def _alike(self) -> Iterator[tuple[Integers, Pattern]]:
         """Groups with suppressed cells, by pattern."""
         low = self._shown[self._low]
         assert low.groups is not None
@@ -205,7 +207,7 @@ class _Problem:
                 )  # fmt: skip
                 yield groups[which.ravel() == number], pattern
 
-    def _targets(self, starts: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+    def _targets(self, starts: Integers) -> dict[str, Integers]:
         """For each pointer that edits follow: place in its group of the member that each one sees."""
         low = self._shown[self._low]
         assert low.groups is not None
@@ -216,7 +218,7 @@ class _Problem:
                 found[column.through] = np.where(seen >= 0, seen - starts[low.groups], -1)
         return found
 
-    def _truths(self) -> dict[str, NDArray[np.int64]]:
+    def _truths(self) -> dict[str, Integers]:
         """For each column with a condition: where members satisfy it, and where that is open or was never known."""
         gone = {
             level.name: {name: cells for (where, name), cells in self._hidden.items() if where == level.name}
@@ -258,3 +260,138 @@ def _names_in(column: MembersColumn | OtherRecordColumn) -> Iterator[str]:
         return
     yield from () if column.operand is None else (column.operand,)
     yield from () if column.condition is None else variable_names(column.condition)
+
+
+class AcrossInference:
+    """Somebody who reads suppressed cells off the other level, and of which variables he is asked for single values.
+
+    `shown`: as it would be published without suppression; two levels. `published`: variables that are published, keys
+    left out. `bound`: that the published records obey. `within`: for each level: cells that edits within its records
+    ask for beside these. `last`, `never`: variables to suppress only where no other does, and those that are not
+    suppressed.
+    """
+
+    def __init__(
+        self,
+        shown: LinkedData,
+        published: Mapping[str, Collection[str]],
+        bound: BoundEdits,
+        within: Sequence[Lacking],
+        wanted: Collection[Source],
+        last: Collection[Source],
+        never: Collection[Source],
+    ) -> None:
+        self._shown, self._published, self._wanted = shown, published, tuple(wanted)
+        self._bound, self._within, self._last, self._never = bound, within, last, never
+        self.reader = self._of(self._wanted)
+
+    def extend_inference(self, cells: Mapping[Source, Booleans], by_edits: Mapping[Source, Booleans]) -> bool:
+        """Ask, from now on, for variables by whose cells edits tell others; whether there were any.
+
+        `cells`: all suppressed cells, beside which nothing asks for more; shape (n,). `by_edits`: those that went
+        because edits across records tell others by them; shape (n,).
+        """
+        tied = tied_by_edits(self._bound, cells, self._wanted)
+        if not tied:
+            return False
+        read = self._of((*self._wanted, *tied)).left(cells)
+        told = {(level, name): read[level].left[name] for level, name in tied if name in read[level].left}
+        leading = leading_on(self._shown, cells, told, by_edits, self._lacking)
+        if leading:
+            self._wanted = (*self._wanted, *leading)
+            self.reader = self._of(self._wanted)
+        return bool(leading)
+
+    def _lacking(self, hidden: Cells) -> Cells:
+        lacks: Cells = dict(complement_across(self._shown, hidden, self._bound, self._last, self._never).cells)
+        for level in self._within:
+            for source, gone in level(hidden).items():
+                lacks[source] = lacks.get(source, np.False_) | gone
+        return lacks
+
+    def _of(self, wanted: Collection[Source]) -> AcrossReader:
+        return AcrossReader(self._shown, self._published, wanted, self._last, self._never)
+
+
+def tied_by_edits(
+    bound: BoundEdits, cells: Mapping[Source, Booleans], wanted: Collection[Source]
+) -> tuple[Source, ...]:
+    """Variables of which cells merely went beside others, and that an edit reads with another that has empty cells.
+
+    `cells`: all suppressed cells; shape (n,).
+    """
+    empty = {source for source, gone in cells.items() if gone.any()}
+    tied: set[Source] = set()
+    for edits in bound.edits.values():
+        for edit in edits:
+            read = empty & sources_of_edit(bound, edit)
+            # Of several members one may tell the other, in the same variable.
+            if len(read) > 1 or spans_records(bound, edit):
+                tied |= read
+    return tuple(source for source in cells if source in tied and source not in wanted)
+
+
+def leading_on(
+    shown: LinkedData,
+    cells: Mapping[Source, Booleans],
+    told: Mapping[Source, Booleans],
+    by_edits: Mapping[Source, Booleans],
+    lacking: Lacking,
+) -> tuple[Source, ...]:
+    """Variables by whose told cells edits tell other suppressed cells.
+
+    `cells`: all suppressed cells, beside which no edit asks for more; shape (n,). `told`: those of them that single
+    values tell; shape (n,). `by_edits`: those that went because edits across records tell others by them; shape (n,).
+    """
+    of_groups = {
+        source: _groups_of(shown, source, gone & told[source]) for source, gone in cells.items() if source in told
+    }
+    concerned = np.logical_or.reduce(list(of_groups.values())) if of_groups else np.zeros(0, dtype=np.bool_)
+    if not concerned.any():
+        return ()
+    left: Cells = {}
+    for source, gone in cells.items():
+        rows = concerned if _is_of_top(shown, source) else concerned[_groups(shown)]
+        left[source] = np.asarray(gone & rows & ~told.get(source, np.False_))
+    leaking = np.zeros(len(concerned), dtype=np.bool_)
+    if _any(lacking(_without_none(left))):
+        # What went for the told cell's sake alone may be known with it: the others are hidden by fewer, perhaps.
+        for source, more in _not_hidden_by(left, by_edits, lacking).items():
+            leaking |= _groups_of(shown, source, more)
+    return tuple(source for source, groups in of_groups.items() if (groups & leaking).any())
+
+
+def _not_hidden_by(left: Cells, by_edits: Mapping[Source, Booleans], lacking: Lacking) -> Mapping[Source, Booleans]:
+    """Cells without which those that are no edit's are told, and which are not among these; none where these do."""
+    hidden: Cells = {source: gone & ~by_edits.get(source, np.False_) for source, gone in left.items()}
+    while _any(more := lacking(_without_none(hidden))):
+        outside = {source: gone & ~left.get(source, np.False_) for source, gone in more.items()}
+        if _any(outside):
+            return outside
+        hidden = {**hidden, **{source: hidden.get(source, np.False_) | gone for source, gone in more.items()}}
+    return {}
+
+
+def _any(cells: Mapping[Source, Booleans]) -> bool:
+    return any(gone.any() for gone in cells.values())
+
+
+def _without_none(cells: Cells) -> Cells:
+    return {source: gone for source, gone in cells.items() if gone.any()}
+
+
+def _groups(shown: LinkedData) -> Integers:
+    groups = shown.levels[1].groups
+    assert groups is not None
+    return groups
+
+
+def _is_of_top(shown: LinkedData, source: Source) -> bool:
+    return source[0] == shown.names[0]
+
+
+def _groups_of(shown: LinkedData, source: Source, cells: Booleans) -> Booleans:
+    """Groups with any of these cells."""
+    if _is_of_top(shown, source):
+        return cells
+    return np.bincount(_groups(shown), cells, len(shown.levels[0])) > 0

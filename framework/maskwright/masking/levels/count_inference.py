@@ -14,12 +14,11 @@ from maskwright.masking.suppressing.value_inference import determining_values, m
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.levels.structure_edits import Source
+    from maskwright.foundation.arrays import Booleans, Integers
 
-    Cells = dict[Source, NDArray[np.bool_]]
+    Cells = dict[Source, Booleans]
 
 
 class KnownNumber(NamedTuple):
@@ -31,17 +30,15 @@ class KnownNumber(NamedTuple):
     depends on the variable alone: whatever else makes the kind is seen; shape (n,).
     """
 
-    told: NDArray[np.int64]
+    told: Integers
     capped: bool
-    is_of: NDArray[np.bool_]
-    inside: NDArray[np.bool_]
-    open: NDArray[np.bool_]
-    sure: NDArray[np.bool_]
+    is_of: Booleans
+    inside: Booleans
+    open: Booleans
+    sure: Booleans
 
 
-def counted_out(
-    values: NDArray[np.int64], gone: NDArray[np.bool_], groups: NDArray[np.int64], numbers: Iterable[KnownNumber]
-) -> NDArray[np.bool_]:
+def counted_out(values: Integers, gone: Booleans, groups: Integers, numbers: Iterable[KnownNumber]) -> Booleans:
     """Suppressed cells for which known numbers leave one value, which is the right one; shape (n,).
 
     `values`: codes 0, 1, ... of what members have, -1 where nothing; shape (n,). `gone`: suppressed cells; shape (n,).
@@ -78,8 +75,8 @@ class _Number(NamedTuple):
     or nobody another one; shape (groups,).
     """
 
-    members: NDArray[np.int64]
-    says: NDArray[np.bool_]
+    members: Integers
+    says: Booleans
 
 
 class _Kind(NamedTuple):
@@ -91,12 +88,12 @@ class _Kind(NamedTuple):
     or what it tells, is told; None: in all; shape (groups,).
     """
 
-    counts: NDArray[np.int64]
+    counts: Integers
     capped: bool
-    is_of: NDArray[np.bool_]
+    is_of: Booleans
     beside: tuple[str, int] | None = None
-    shuffled: NDArray[np.int64] | None = None
-    told: NDArray[np.bool_] | None = None
+    shuffled: Integers | None = None
+    told: Booleans | None = None
 
 
 class CountReader:
@@ -126,9 +123,9 @@ class CountReader:
         assert groups is not None
         self._groups, self._counted = groups, len(shown[self._top])
         self._said: dict[str, tuple[_Number, ...]] = {}
-        self._known: dict[tuple[str, str], tuple[NDArray[np.bool_], NDArray[np.bool_]]] = {}
+        self._known: dict[tuple[str, str], tuple[Booleans, Booleans]] = {}
 
-    def complement(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> Cells:
+    def complement(self, hidden: Mapping[Source, Booleans]) -> Cells:
         """Cells that go with these.
 
         `hidden`: shape (n,).
@@ -146,7 +143,7 @@ class CountReader:
                 more[source] = more.get(source, np.False_) | lacking
         return more
 
-    def left(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> dict[Source, dict[InferencePath, NDArray[np.bool_]]]:
+    def left(self, hidden: Mapping[Source, Booleans]) -> dict[Source, dict[InferencePath, Booleans]]:
         """Suppressed cells that follow from a variable that stays, and how.
 
         That a variable says something of the members is not enough: of two empty cells, that one of them is the head's
@@ -158,7 +155,7 @@ class CountReader:
         for level, name, other, _ in self._asked(hidden):
             if other in self._never:
                 asked.setdefault((level, name), []).append(other)
-        found: dict[Source, dict[InferencePath, NDArray[np.bool_]]] = {}
+        found: dict[Source, dict[InferencePath, Booleans]] = {}
         for (level, name), others in asked.items():
             source, read = (level, name), np.zeros(len(hidden[level, name]), dtype=np.bool_)
             # Each by itself, then all together.
@@ -178,9 +175,7 @@ class CountReader:
         off = f"{named} of {self._top}, which {tell} how many have which {name}, and {name} of the other members"
         return InferencePath(off, without)
 
-    def _of_groups(
-        self, name: str, others: tuple[str, ...], hidden: Mapping[Source, NDArray[np.bool_]]
-    ) -> NDArray[np.bool_]:
+    def _of_groups(self, name: str, others: tuple[str, ...], hidden: Mapping[Source, Booleans]) -> Booleans:
         """Suppressed cells of groups that numbers of members show as other groups with as many have it."""
         own, gone = self._codes[self._top].of(name), hidden[self._top, name]
         read = np.zeros(self._counted, dtype=np.bool_)
@@ -192,9 +187,7 @@ class CountReader:
                 read |= gone & (own >= 0) & tells & (majority_values(codes, own, ~gone) == own)
         return read
 
-    def _of_members(
-        self, name: str, others: tuple[str, ...], hidden: Mapping[Source, NDArray[np.bool_]]
-    ) -> NDArray[np.bool_]:
+    def _of_members(self, name: str, others: tuple[str, ...], hidden: Mapping[Source, Booleans]) -> Booleans:
         """Suppressed cells of members that are counted out."""
         values, gone = self._codes[self._low].of(name), hidden[self._low, name]
         empty = gone | self._appears_suppressed(name)
@@ -255,20 +248,20 @@ class CountReader:
             yield _Kind(counts, False, is_of, (second, other), by_chance)
             yield _Kind(np.minimum(counts, 1), True, is_of, (second, other), np.minimum(by_chance, 1))
 
-    def _counts(self, members: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def _counts(self, members: Booleans) -> Integers:
         """How many of these members each group has; -1 in groups without members."""
         nobody = np.bincount(self._groups, minlength=self._counted) == 0
         return np.where(nobody, -1, np.bincount(self._groups[members], minlength=self._counted))
 
-    def _shuffled(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _shuffled(self, codes: Integers) -> Integers:
         return np.random.default_rng(ORDER_OF_CHANCE).permutation(codes)
 
-    def _appears_suppressed(self, name: str) -> NDArray[np.bool_]:
+    def _appears_suppressed(self, name: str) -> Booleans:
         """Members whose cell had no value and looks like a suppressed one."""
         column = self._data[name]
         return np.asarray(column.missing & reads_suppressed(column))
 
-    def _asked(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> Iterator[tuple[str, str, str, NDArray[np.bool_]]]:
+    def _asked(self, hidden: Mapping[Source, Booleans]) -> Iterator[tuple[str, str, str, Booleans]]:
         """Suppressed variables, and those of the other level that say something of them."""
         for (level, name), gone in hidden.items():
             if not gone.any() or name not in self._published[level]:
@@ -280,7 +273,7 @@ class CountReader:
                 if (groups & (of_members if level == self._low else of_group)).any():
                     yield level, name, other, gone
 
-    def _tells(self, group: str, member: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _tells(self, group: str, member: str) -> tuple[Booleans, Booleans]:
         """Groups whose variable tells how many members have a value, and those of whom that tells the variable.
 
         Single values are asked of variables that steps suppressed. That nobody has a value, or nobody another one, is
@@ -309,7 +302,7 @@ class CountReader:
             self._known[group, member] = of_members, of_group
         return self._known[group, member]
 
-    def _beside(self, member: str) -> Iterator[tuple[str, int, int, NDArray[np.int64], NDArray[np.int64]]]:
+    def _beside(self, member: str) -> Iterator[tuple[str, int, int, Integers, Integers]]:
         """Another variable, a value of this one and one of that, how many members have both, and have by chance.
 
         The numbers are -1 in groups without members.
@@ -343,6 +336,6 @@ class CountReader:
             self._said[member] = tuple(found)
         return self._said[member]
 
-    def _across(self, level: str, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _across(self, level: str, gone: Booleans) -> Booleans:
         """Cells of the other level beside these."""
         return gone[self._groups] if level == self._top else np.bincount(self._groups, gone, self._counted) > 0

@@ -17,15 +17,14 @@ from maskwright.masking.suppressing.dependency_inference import Readable, Reader
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.levels.structure_edits import Source
+    from maskwright.foundation.arrays import Booleans, Integers
     from maskwright.masking.levels.member_inference import SoleValue
     from maskwright.masking.suppressing.dependency_inference import CellsByWay
 
-    Cells = dict[Source, NDArray[np.bool_]]
-    Hidden = dict[str, NDArray[np.bool_]]
+    Cells = dict[Source, Booleans]
+    Hidden = dict[str, Booleans]
 
 
 class AcrossReader:
@@ -62,7 +61,7 @@ class AcrossReader:
         )
         self._references = tuple(self._joined_of(each) for each in _references(sole))
 
-    def complement(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> tuple[Cells, Cells]:
+    def complement(self, hidden: Mapping[Source, Booleans]) -> tuple[Cells, Cells]:
         """Choose cells to suppress besides; and cells that follow from what is empty beside them.
 
         `hidden`: suppressed cells of both levels; shape (n,).
@@ -81,7 +80,7 @@ class AcrossReader:
         besides = {source: cells & ~hidden.get(source, np.False_) for source, cells in gone.items()}
         return {source: cells for source, cells in besides.items() if cells.any()}, told
 
-    def left(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> Mapping[str, Readable]:
+    def left(self, hidden: Mapping[Source, Booleans]) -> Mapping[str, Readable]:
         """Suppressed cells that can be read off all the same, by level.
 
         `hidden`: shape (n,).
@@ -109,20 +108,20 @@ class AcrossReader:
             for level in (self._top, self._low)
         }
 
-    def _joined(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> _Joined:
+    def _joined(self, hidden: Mapping[Source, Booleans]) -> _Joined:
         """Joined records, with what those whom members point to have in the variables that are suppressed."""
         asked = frozenset(name for (level, name), gone in hidden.items() if level == self._low and gone.any())
         if self._known is None or self._known[0] != asked:
             self._known = (asked, self._joined_of(None, asked))
         return self._known[1]
 
-    def _joined_of(self, members: NDArray[np.int64] | None, seen: frozenset[str] = frozenset()) -> _Joined:
+    def _joined_of(self, members: Integers | None, seen: frozenset[str] = frozenset()) -> _Joined:
         return _Joined(
             self._shown, self._published, seen, self._wanted, self._last, self._never, self._by_counting, members
         )
 
 
-def _references(sole: Collection[SoleValue]) -> Iterator[NDArray[np.int64]]:
+def _references(sole: Collection[SoleValue]) -> Iterator[Integers]:
     """Rows of the members of whom each group has one; codes and labels that name the same ones give them once."""
     seen = set()
     for each in sole:
@@ -143,7 +142,7 @@ class _Joined:
         last: Collection[str],
         never: Collection[str],
         by_counting: Collection[str],
-        members: NDArray[np.int64] | None = None,
+        members: Integers | None = None,
     ) -> None:
         self._top, self._low = shown.names
         top, low = shown[self._top], shown[self._low]
@@ -170,7 +169,7 @@ class _Joined:
             belongs[column.name], said[column.name], ends[column.name] = GROUP, f"the {size}", ""
             columns.append(column)
         # Of whom each virtual column says what one of the real ones says.
-        self._pointed: dict[str, tuple[str, NDArray[np.int64]]] = {}
+        self._pointed: dict[str, tuple[str, Integers]] = {}
         for pointer, targets in low.pointers.items() if members is None else ():
             # A pointer is published whatever its role is.
             leaving = f"the pointer {pointer} (declared as `role: identifier`, and not under `pointers`)"
@@ -196,7 +195,7 @@ class _Joined:
     def _own(self, column: Column) -> Column:
         return column if self._members is None else column.taken(self._members)
 
-    def hidden(self, cells: Mapping[Source, NDArray[np.bool_]]) -> Hidden:
+    def hidden(self, cells: Mapping[Source, Booleans]) -> Hidden:
         """Suppressed cells in the joined records."""
         found = {
             name: gone[self._groups] if level == self._top else gone if self._members is None else gone[self._members]
@@ -207,7 +206,7 @@ class _Joined:
                 found[each] = found[name][np.maximum(targets, 0)] & (targets >= 0)
         return found
 
-    def cells(self, hidden: Mapping[str, NDArray[np.bool_]]) -> Cells:
+    def cells(self, hidden: Mapping[str, Booleans]) -> Cells:
         """Cells of the levels that cells of the joined records are."""
         found: Cells = {}
         for joined_name, gone in hidden.items():
@@ -236,7 +235,7 @@ def disclosed_by_size(shown: LinkedData, names: Collection[str]) -> Iterator[str
             yield name
 
 
-def _facts(name: str, codes: NDArray[np.int64]) -> Iterator[Column]:
+def _facts(name: str, codes: Integers) -> Iterator[Column]:
     """What everybody sees by counting and following pointers: a variable that nobody can suppress, if it varies."""
     distinct, values = np.unique(codes, return_inverse=True)
     if len(distinct) > 1:
@@ -244,7 +243,7 @@ def _facts(name: str, codes: NDArray[np.int64]) -> Iterator[Column]:
         yield Column(variable, values.astype(np.int32), np.zeros(len(codes), dtype=np.bool_))
 
 
-def _of_other(column: Column, name: str, targets: NDArray[np.int64]) -> Column:
+def _of_other(column: Column, name: str, targets: Integers) -> Column:
     """What the record has that each one points to, missing where it points to none."""
     own = column.taken(np.maximum(targets, 0))
     nobody = targets < 0
@@ -253,5 +252,5 @@ def _of_other(column: Column, name: str, targets: NDArray[np.int64]) -> Column:
     return Column(replace(column.variable, name=name), values, own.missing | nobody)
 
 
-def _with(cells: Mapping[Source, NDArray[np.bool_]], more: Mapping[Source, NDArray[np.bool_]]) -> Cells:
+def _with(cells: Mapping[Source, Booleans], more: Mapping[Source, Booleans]) -> Cells:
     return {**cells, **{source: cells.get(source, np.False_) | gone for source, gone in more.items()}}

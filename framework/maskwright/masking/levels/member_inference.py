@@ -19,16 +19,15 @@ from maskwright.planning.warnings.attribute_inference import in_one_order
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.levels.structure_edits import Source
+    from maskwright.foundation.arrays import Booleans, Integers
 
-    Cells = dict[Source, NDArray[np.bool_]]
+    Cells = dict[Source, Booleans]
     from maskwright.data.dataset import Column
     from maskwright.data.levels.linked_data import Level
 
-    Codes = NDArray[np.int64]
+    Codes = Integers
 
 
 MOST_VALUES = 30
@@ -43,7 +42,7 @@ class SoleValue:
     """
 
     name: str
-    members: NDArray[np.bool_]
+    members: Booleans
     of_two: bool
 
 
@@ -91,7 +90,7 @@ class SoleReader:
         self._missing = {each.name: low.data[each.name].missing for each in self._values}
         self._wanted, self._never = frozenset(wanted), frozenset(never)
 
-    def complement(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> Cells:
+    def complement(self, hidden: Mapping[Source, Booleans]) -> Cells:
         """Cells of housemates that go with these: of a pair nobody knows which one has the value.
 
         `hidden`: shape (n,).
@@ -112,12 +111,12 @@ class SoleReader:
                 more[source] = more.get(source, np.False_) | found
         return more
 
-    def left(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> dict[Source, dict[InferencePath, NDArray[np.bool_]]]:
+    def left(self, hidden: Mapping[Source, Booleans]) -> dict[Source, dict[InferencePath, Booleans]]:
         """Suppressed cells that follow all the same, and from what.
 
         `hidden`: shape (n,).
         """
-        found: dict[Source, dict[InferencePath, NDArray[np.bool_]]] = {}
+        found: dict[Source, dict[InferencePath, Booleans]] = {}
         for each, gone, told in self._told(hidden):
             if each.name in self._wanted and told.any():
                 off = f"{each.name} of the others of the {self._top}: there is a value that exactly one of them has"
@@ -129,9 +128,7 @@ class SoleReader:
                     found[self._low, each.name] = joined_paths(ways, {InferencePath(off): cells})
         return found
 
-    def _told(
-        self, hidden: Mapping[Source, NDArray[np.bool_]]
-    ) -> Iterator[tuple[SoleValue, NDArray[np.bool_], NDArray[np.bool_]]]:
+    def _told(self, hidden: Mapping[Source, Booleans]) -> Iterator[tuple[SoleValue, Booleans, Booleans]]:
         """Values, suppressed cells, and the groups in which these are known."""
         for each in self._values:
             gone = hidden.get((self._low, each.name))
@@ -144,7 +141,7 @@ class SoleReader:
             yield each, gone, told
 
 
-def _with_any(groups: NDArray[np.int64], members: NDArray[np.bool_], counted: int) -> NDArray[np.bool_]:
+def _with_any(groups: Integers, members: Booleans, counted: int) -> Booleans:
     """Groups that have any of these members; shape (counted,)."""
     return np.bincount(groups, members, counted) > 0
 

@@ -12,8 +12,7 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.progress import silent, stage
 from maskwright.masking.guarantees import smallest_classes
-from maskwright.masking.levels.complementary_inference import AcrossInference
-from maskwright.masking.levels.complementary_suppression import Complements, complement_across
+from maskwright.masking.levels.complementary_suppression import AcrossInference, Complements, complement_across
 from maskwright.masking.levels.dependency_inference import disclosed_by_size
 from maskwright.masking.suppressing.complementary_suppression import Complement, complement, without_cells
 from maskwright.masking.suppressing.dependency_inference import Readable, Reader, joined_paths
@@ -25,18 +24,17 @@ from maskwright.planning.model import key_names
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.edits.levels.structure_edits import Source
+    from maskwright.foundation.arrays import Booleans
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Progress, Reporter
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.planning.plan import Plan
 
-    Cells = dict[Source, NDArray[np.bool_]]
+    Cells = dict[Source, Booleans]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +49,8 @@ class SuppressionState:
     linked: LinkedData
     shown: LinkedData
     results: Mapping[str, MaskingResult]
-    cells: Mapping[Source, NDArray[np.bool_]] = field(default_factory=dict)
-    besides: Mapping[Source, NDArray[np.bool_]] = field(default_factory=dict)
+    cells: Mapping[Source, Booleans] = field(default_factory=dict)
+    besides: Mapping[Source, Booleans] = field(default_factory=dict)
     doubts: tuple[Doubt, ...] = ()
     notices: tuple[str, ...] = ()
 
@@ -67,9 +65,7 @@ def suppress_across_levels(
 ) -> SuppressionState:
     """Empty the cells that steps suppress, and those by which edits across records would give them back."""
     cells = _cells_of_steps(shown, results)
-    uncoded: dict[str, Mapping[str, NDArray[np.bool_]]] = {
-        name: codes_taken(result) for name, result in results.items()
-    }
+    uncoded: dict[str, Mapping[str, Booleans]] = {name: codes_taken(result) for name, result in results.items()}
     if not cells:
         linked = shown.with_data({name: without_cells(shown[name].data, gone) for name, gone in uncoded.items()})
         return SuppressionState(linked, shown, results)
@@ -148,8 +144,8 @@ def _for_guarantees(
     levels: Mapping[str, _Level],
     results: Mapping[str, MaskingResult],
     cells: Cells,
-    uncoded: Mapping[str, Mapping[str, NDArray[np.bool_]]],
-) -> tuple[Cells, dict[str, Mapping[str, NDArray[np.bool_]]]]:
+    uncoded: Mapping[str, Mapping[str, Booleans]],
+) -> tuple[Cells, dict[str, Mapping[str, Booleans]]]:
     """Further cells that go so that every step has what it promises; and all codes that are taken away then."""
     more: Cells = {}
     codes = dict(uncoded)
@@ -181,7 +177,7 @@ def _suppression_notices(besides: Cells, by_edits: Cells, promised: Cells) -> It
                 yield f"{int(cells.sum())} cell(s) of {source[1]} are suppressed as well, because otherwise {why}"
 
 
-def codes_taken(result: MaskingResult) -> dict[str, NDArray[np.bool_]]:
+def codes_taken(result: MaskingResult) -> dict[str, Booleans]:
     """Cells of a level whose missing code a method took away: k counts them with the suppressed ones."""
     return {} if result.removal is None else lost_codes(result.masked, result.removal.shown, {})
 
@@ -241,7 +237,7 @@ class _Level:
         names = [each for each in self.published if each not in self.counted]
         return Reader(self.shown, names, self.keys, self.weights, ())
 
-    def further(self, hidden: Mapping[str, NDArray[np.bool_]], progress: Progress) -> tuple[Cells, Cells]:
+    def further(self, hidden: Mapping[str, Booleans], progress: Progress) -> tuple[Cells, Cells]:
         """Cells that have to go with these because of other variables of their record, and of records alike.
 
         And cells that follow from what is empty beside them.
@@ -252,19 +248,19 @@ class _Level:
         found = self._complement(hidden, progress)
         return self._of_level(read_off, found.cells), self._of_level(read.told, found.told)
 
-    def by_edits(self, cells: Mapping[Source, NDArray[np.bool_]]) -> Cells:
+    def by_edits(self, cells: Mapping[Source, Booleans]) -> Cells:
         """Cells of this level that edits within its records ask for beside these."""
         hidden = {name: gone for (where, name), gone in cells.items() if where == self.name}
         return self._of_level(self._complement(hidden, silent).cells) if hidden else {}
 
-    def _complement(self, hidden: Mapping[str, NDArray[np.bool_]], progress: Progress) -> Complement:
+    def _complement(self, hidden: Mapping[str, Booleans], progress: Progress) -> Complement:
         return complement(
             self.shown, hidden, list(self.edits), domain=self.domain, last=self.keys, never=self.weights,
             progress=progress,
         )  # fmt: skip
 
-    def _of_level(self, *parts: Mapping[str, NDArray[np.bool_]]) -> Cells:
-        joined: dict[str, NDArray[np.bool_]] = {}
+    def _of_level(self, *parts: Mapping[str, Booleans]) -> Cells:
+        joined: dict[str, Booleans] = {}
         for each in parts:
             joined = joined_cells(joined, each)
         return {(self.name, name): gone for name, gone in joined.items()}
@@ -292,15 +288,15 @@ def dropped_names(result: MaskingResult | None) -> frozenset[str]:
     return frozenset() if result is None or result.terms is None else frozenset(e.name for e in result.terms.dropped)
 
 
-def _joined(cells: Mapping[Source, NDArray[np.bool_]], more: Mapping[Source, NDArray[np.bool_]]) -> Cells:
+def _joined(cells: Mapping[Source, Booleans], more: Mapping[Source, Booleans]) -> Cells:
     return {**cells, **{source: cells.get(source, np.False_) | gone for source, gone in more.items()}}
 
 
 def _with_cells(
     result: MaskingResult,
-    hidden: Mapping[str, NDArray[np.bool_]],
-    uncoded: Mapping[str, NDArray[np.bool_]],
-    besides: Mapping[Source, NDArray[np.bool_]],
+    hidden: Mapping[str, Booleans],
+    uncoded: Mapping[str, Booleans],
+    besides: Mapping[Source, Booleans],
     level: str,
     plan: Plan,
 ) -> MaskingResult:
@@ -319,7 +315,7 @@ def _with_cells(
     return replace(result, masked=masked, removal=removal, k=smallest_classes(masked, plan))
 
 
-def _counts(result: MaskingResult, besides: Mapping[str, NDArray[np.bool_]]) -> Iterator[Mapping[str, Any]]:
+def _counts(result: MaskingResult, besides: Mapping[str, Booleans]) -> Iterator[Mapping[str, Any]]:
     assert result.removal is not None
     before = {each["variable"]: each for each in result.removal.suppressed}
     for name in dict.fromkeys((*before, *besides)):
@@ -338,8 +334,8 @@ def _both(one: Readable, other: Readable) -> Readable:
 def _doubts(
     found: Complements,
     levels: Mapping[str, _Level],
-    hidden: Mapping[str, Mapping[str, NDArray[np.bool_]]],
-    besides: Mapping[Source, NDArray[np.bool_]],
+    hidden: Mapping[str, Mapping[str, Booleans]],
+    besides: Mapping[Source, Booleans],
     across: Mapping[str, Readable],
 ) -> Iterator[Doubt]:
     for name, level in levels.items():

@@ -15,10 +15,9 @@ from maskwright.plugins.method import Limit, Method
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.masking.protecting.variable_group import GroupWork
     from maskwright.plugins.block import Block, Gathered, Gathering
     from maskwright.plugins.method import Masked
@@ -42,18 +41,18 @@ class GroupResult:
     other records then; shape (n, g).
     """
 
-    values: NDArray[np.float64]
-    missing: NDArray[np.bool_]
+    values: Floats
+    missing: Booleans
     variables: tuple[Variable, ...]
-    labels: NDArray[np.int64] | None
-    representatives: NDArray[np.float64] | None
+    labels: Integers | None
+    representatives: Floats | None
     notes: Mapping[str, Any] = field(default_factory=dict)
-    kept_rows: NDArray[np.int64] | None = None
-    weights: NDArray[np.float64] | None = None
+    kept_rows: Integers | None = None
+    weights: Floats | None = None
     limits: tuple[Limit, ...] = ()
     doubts: tuple[str, ...] = ()
-    missing_codes: NDArray[np.int64] | None = None
-    suppressed: NDArray[np.bool_] | None = None
+    missing_codes: Integers | None = None
+    suppressed: Booleans | None = None
 
     def without_cells(self) -> GroupResult:
         """Copy without records, clusters and all, once they are in a dataset."""
@@ -63,7 +62,7 @@ class GroupResult:
             suppressed=None, missing_codes=None,
         )  # fmt: skip
 
-    def taken(self, rows: NDArray[np.int64]) -> GroupResult:
+    def taken(self, rows: Integers) -> GroupResult:
         """The same of these records only; clusters without a record left are left out."""
         codes = None if self.missing_codes is None else self.missing_codes[rows]
         suppressed = None if self.suppressed is None else self.suppressed[rows]
@@ -77,10 +76,7 @@ class GroupResult:
 
 
 def assemble(
-    records: Sequence[NDArray[np.int64]],
-    results: Sequence[Masked],
-    shape: tuple[int, ...],
-    variables: tuple[Variable, ...],
+    records: Sequence[Integers], results: Sequence[Masked], shape: tuple[int, ...], variables: tuple[Variable, ...]
 ) -> GroupResult:
     """Put the results of method calls together, in the order of the file.
 
@@ -93,7 +89,7 @@ def assemble(
         result.labels is not None and result.representatives is not None for result in results
     )
     labels = np.zeros(shape[0], dtype=np.int64)
-    representatives: list[NDArray[np.float64]] = []
+    representatives: list[Floats] = []
     offset = 0
     notes: dict[str, Any] = {}
     drawn = bool(results) and all(result.missing_codes is not None for result in results)

@@ -30,8 +30,13 @@ from maskwright.masking.protecting.assembling import (
     notes_of_all,
     without_removed,
 )
-from maskwright.masking.protecting.method_claims import broken_claims, refuse_other_representatives, with_warnings
-from maskwright.masking.protecting.method_contract import checked_masked, checked_removed
+from maskwright.masking.protecting.method_contract import (
+    broken_claims,
+    checked_masked,
+    checked_removed,
+    refuse_other_representatives,
+    with_warnings,
+)
 from maskwright.masking.protecting.processes import in_worker
 from maskwright.masking.protecting.variable_group import GroupSource, PatternMoments, kd_blocks
 from maskwright.planning.missing_patterns import MethodCall, each_pattern, splits_by_pattern, widened, without_holes
@@ -45,9 +50,8 @@ from maskwright.plugins.remover import Remover
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Dataset
+    from maskwright.foundation.arrays import Integers
     from maskwright.masking.context import MaskingContext, Standardisation
     from maskwright.masking.protecting.variable_group import GroupWork
     from maskwright.planning.missing_patterns import Pool
@@ -106,7 +110,7 @@ def facts_of_records(
 
 
 def _facts(work: GroupWork, source: GroupSource, context: MaskingContext) -> dict[int, Gathered]:
-    def block(records: NDArray[np.int64]) -> Block:
+    def block(records: Integers) -> Block:
         whole = _block(MethodCall.whole(records, len(source.variables)), work, source, silent)
         return _placed_in_file(whole, records, context)
 
@@ -121,7 +125,7 @@ def _gathered(work: GroupWork, source: GroupSource, context: MaskingContext) -> 
     return merged_strata(work, [_facts(work, source, context)])
 
 
-def _placed_in_file(block: Block, seen: NDArray[np.int64], context: MaskingContext) -> Block:
+def _placed_in_file(block: Block, seen: Integers, context: MaskingContext) -> Block:
     """Block whose records are counted in the whole file."""
     if context.whole is None:
         return block
@@ -185,14 +189,14 @@ def _calls_on_separate(
     return [replace(call, beside=None) for call in calls], moments
 
 
-def _blocks(work: GroupWork, source: GroupSource, block_size: int | None) -> list[NDArray[np.int64]]:
+def _blocks(work: GroupWork, source: GroupSource, block_size: int | None) -> list[Integers]:
     """Records of each stratum and block, in order."""
     order = np.argsort(work.strata, kind="stable")
     bounds = np.searchsorted(work.strata[order], np.arange(int(work.strata.max(initial=0)) + 2))
     strata = [order[start:stop] for start, stop in itertools.pairwise(bounds) if stop > start]
     if block_size is None or work.method.cut == "none":
         return strata
-    blocks: list[NDArray[np.int64]] = []
+    blocks: list[Integers] = []
     for records in strata:
         if len(records) <= block_size:
             blocks.append(records)

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dependencies import ValueCodes, dense
+from maskwright.foundation.arrays import Booleans, Integers
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Progress, silent
 from maskwright.masking.suppressing.derivable_cells import Derivation, Given
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit import Edit
@@ -134,7 +133,7 @@ class UniformSuppression:
         return any(given is not None and companion in given.by for given in asked)
 
 
-Hidden = dict[str, "NDArray[np.bool_]"]
+Hidden = dict[str, Booleans]
 
 ALMOST_DONE = 0.99
 """Share of the work beyond which nothing is said before it ends."""
@@ -151,16 +150,16 @@ class Complement:
     cells are undecided because as much was looked at for one record as ever is.
     """
 
-    cells: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    cells: Mapping[str, Booleans] = field(default_factory=dict)
     known: Mapping[str, int] = field(default_factory=dict)
     undecided: Mapping[str, int] = field(default_factory=dict)
-    told: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    told: Mapping[str, Booleans] = field(default_factory=dict)
     given_up: frozenset[str] = frozenset()
 
 
 def complement(
     shown: Dataset,
-    hidden: Mapping[str, NDArray[np.bool_]],
+    hidden: Mapping[str, Booleans],
     edits: Sequence[Edit],
     *,
     domain: Domain | None = None,
@@ -195,7 +194,7 @@ def complement(
     known: Counter[str] = Counter()
     undecided: Counter[str] = Counter()
     given_up: set[str] = set()
-    classes: dict[frozenset[str], list[NDArray[np.int64]]] = {}
+    classes: dict[frozenset[str], list[Integers]] = {}
     for places in _equivalent_records(derivation.records, hidden, rows):
         gone = frozenset(name for name in linked if hidden[name][rows[places[0]]])
         classes.setdefault(gone, []).append(places)
@@ -237,9 +236,7 @@ def _reached(names: Sequence[str], edits: Sequence[Edit]) -> list[Edit]:
     return found
 
 
-def _equivalent_records(
-    records: Dataset, hidden: Mapping[str, NDArray[np.bool_]], rows: NDArray[np.int64]
-) -> list[NDArray[np.int64]]:
+def _equivalent_records(records: Dataset, hidden: Mapping[str, Booleans], rows: Integers) -> list[Integers]:
     """Records with the same values and the same cells suppressed, as positions among `rows`: they are asked once."""
     codes = ValueCodes(records)
     together = np.zeros(len(rows), dtype=np.int64)
@@ -251,7 +248,7 @@ def _equivalent_records(
     return np.split(order, np.flatnonzero(np.diff(together[order])) + 1)
 
 
-def without_cells(data: Dataset, cells: Mapping[str, NDArray[np.bool_]]) -> Dataset:
+def without_cells(data: Dataset, cells: Mapping[str, Booleans]) -> Dataset:
     """Copy in which the given cells are missing."""
     return data.with_columns({name: data[name].suppressed(gone) for name, gone in cells.items()})
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dependencies import Dependencies, Dependency
+from maskwright.foundation.arrays import Booleans
 from maskwright.masking.suppressing.value_inference import CERTAIN, FEWEST_EQUIVALENT, SingleValues
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    CellsByWay = Mapping["InferencePath", NDArray[np.bool_]]
+    CellsByWay = Mapping["InferencePath", Booleans]
     from collections.abc import Collection, Mapping
 
     from maskwright.data.dataset import Dataset
@@ -34,7 +33,7 @@ class InferencePath:
     without: tuple[str, ...] = ()
 
 
-def joined_paths(ways: CellsByWay, more: CellsByWay) -> dict[InferencePath, NDArray[np.bool_]]:
+def joined_paths(ways: CellsByWay, more: CellsByWay) -> dict[InferencePath, Booleans]:
     """Cells that are read off in either, by the way.
 
     `ways`, `more`: shape (n,).
@@ -47,7 +46,7 @@ def describe_paths(ways: CellsByWay, total: int) -> str:
 
     `ways`: at least one; shape (n,).
     """
-    known: NDArray[np.bool_] | np.bool_ = np.False_
+    known: Booleans | np.bool_ = np.False_
     told = {}
     for way, cells in ways.items():
         # One way is enough to know a cell.
@@ -94,7 +93,7 @@ def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-Hidden = dict[str, "NDArray[np.bool_]"]
+Hidden = dict[str, Booleans]
 
 
 @dataclass(frozen=True)
@@ -106,10 +105,10 @@ class Readable:
     suppressed cells that follow from what is empty beside them; shape (n,).
     """
 
-    cells: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
-    left: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    cells: Mapping[str, Booleans] = field(default_factory=dict)
+    left: Mapping[str, Booleans] = field(default_factory=dict)
     by: Mapping[str, CellsByWay] = field(default_factory=dict)
-    told: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    told: Mapping[str, Booleans] = field(default_factory=dict)
 
 
 class Reader:
@@ -140,7 +139,7 @@ class Reader:
         self._never = frozenset(never).union(self._homes)
         self._n = len(shown)
 
-    def complement(self, hidden: Mapping[str, NDArray[np.bool_]]) -> Readable:
+    def complement(self, hidden: Mapping[str, Booleans]) -> Readable:
         """Choose cells to suppress besides, so that no suppressed cell can be read off other records.
 
         Of a record whose cell can be read off, the cell that gives it away goes; where that names the household, which
@@ -171,7 +170,7 @@ class Reader:
                     growing |= self._protected(dependency, gone)
                 growing |= self._protected_from_values(name, gone)
 
-    def _alike(self, gone: Mapping[str, NDArray[np.bool_]], kept: Hidden) -> Hidden:
+    def _alike(self, gone: Mapping[str, Booleans], kept: Hidden) -> Hidden:
         """Cells that go beside all suppressed cells of a variable where they went beside some.
 
         What could be read off all the same is kept: anybody sees that.
@@ -189,7 +188,7 @@ class Reader:
             more[name] = more[name] & ~kept[name]
         return {name: found for name, found in more.items() if found.any()}
 
-    def _told(self, gone: Mapping[str, NDArray[np.bool_]]) -> Hidden:
+    def _told(self, gone: Mapping[str, Booleans]) -> Hidden:
         """The only suppressed cell of a variable beside which another went, if that goes for one value only."""
         told: Hidden = {}
         for (name, other), given in self._beside.items():
@@ -199,9 +198,7 @@ class Reader:
                 told[name] = told.get(name, np.False_) | both
         return told
 
-    def _values_shown(
-        self, name: str, given: Collection[tuple[str, ...]], gone: Mapping[str, NDArray[np.bool_]]
-    ) -> int:
+    def _values_shown(self, name: str, given: Collection[tuple[str, ...]], gone: Mapping[str, Booleans]) -> int:
         """How many values of a variable published records show, by values of the others."""
         found: set[int] = set()
         codes = self._dependencies.codes
@@ -217,7 +214,7 @@ class Reader:
             found.update((pairs[sure] % width).tolist())
         return len(found)
 
-    def left(self, hidden: Mapping[str, NDArray[np.bool_]], names: Collection[str] | None = None) -> Readable:
+    def left(self, hidden: Mapping[str, Booleans], names: Collection[str] | None = None) -> Readable:
         """Suppressed cells that can be read off as things are; no further cells are suppressed.
 
         `hidden`: suppressed cells; shape (n,).
@@ -271,7 +268,7 @@ class Reader:
         gone[dependency.name] = gone[dependency.name] | np.isin(codes, codes[follows])
         return True
 
-    def _of_unpublished_codes(self, dependency: Dependency, gone: Hidden) -> NDArray[np.bool_]:
+    def _of_unpublished_codes(self, dependency: Dependency, gone: Hidden) -> Booleans:
         """Suppressed cells beside a code that no published cell explains: who knows the codes reads them."""
         (other,) = dependency.given
         codes, hidden = self._dependencies.codes, gone[dependency.name]
@@ -312,7 +309,7 @@ class Reader:
                 lost[rows] = True
         return changed
 
-    def _follows(self, dependency: Dependency, gone: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.bool_]:
+    def _follows(self, dependency: Dependency, gone: Mapping[str, Booleans]) -> Booleans:
         """Suppressed cells that other records show: nearly all that are equal in what determines it; shape (n,)."""
         codes = self._dependencies.codes
         values, hidden = codes.of(dependency.name), gone[dependency.name]

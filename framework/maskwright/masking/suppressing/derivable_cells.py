@@ -24,11 +24,10 @@ from maskwright.masking.suppressing.published_cells import MOST_EFFORT, CellStat
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.domain import Domain
     from maskwright.edits.reasoning.answers import Value
+    from maskwright.foundation.arrays import Integers
 
 
 _APPROXIMATE = Fraction(1, 10**6)
@@ -68,7 +67,7 @@ class Derivation:
     edits ask for that. `tick`: called now and then in long work.
     """
 
-    def __init__(self, shown: Dataset, rows: NDArray[np.int64], edits: Sequence[Edit], domain: Domain | None) -> None:
+    def __init__(self, shown: Dataset, rows: Integers, edits: Sequence[Edit], domain: Domain | None) -> None:
         states = CellStates(shown, [edit for edit in edits if edit.engine is None])
         usable = states.edits
         used = {name for edit in usable for name in edit.variables}

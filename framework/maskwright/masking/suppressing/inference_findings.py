@@ -15,17 +15,16 @@ from maskwright.masking.suppressing.published_cells import MOST_EFFORT
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit_set import EditSet
+    from maskwright.foundation.arrays import Booleans
     from maskwright.masking.suppressing.complementary_suppression import Complement
     from maskwright.masking.suppressing.dependency_inference import Readable
     from maskwright.planning.plan import Plan
 
 
 def following_doubts(
-    hidden: Mapping[str, NDArray[np.bool_]],
+    hidden: Mapping[str, Booleans],
     by_edits: Complement,
     read_off: Readable,
     edits: EditSet,
@@ -82,7 +81,7 @@ def following_doubts(
             )
 
 
-def lost_code_doubts(lost: Mapping[str, NDArray[np.bool_]], edits: EditSet) -> Iterator[Doubt]:
+def lost_code_doubts(lost: Mapping[str, Booleans], edits: EditSet) -> Iterator[Doubt]:
     """Doubts about missing codes that are suppressed, where edits say in which records a code stands.
 
     `lost`: cells that lost their missing code; shape (n,).
@@ -112,7 +111,7 @@ def order_doubts(shown: Dataset, masked: Dataset) -> Iterator[Doubt]:
             yield Doubt("suppressed-cells-follow", name, said, count, total, hint=hint)
 
 
-def complementary_cells(plan: Plan, hidden: Mapping[str, NDArray[np.bool_]]) -> dict[str, tuple[str, ...]]:
+def complementary_cells(plan: Plan, hidden: Mapping[str, Booleans]) -> dict[str, tuple[str, ...]]:
     """Variables that no step suppresses, with those beside whose suppressed cells theirs went.
 
     `hidden`: suppressed cells; shape (n,).
@@ -131,7 +130,7 @@ def primary_suppressions(plan: Plan) -> tuple[str, ...]:
 
 
 def complementary_to(
-    gone: NDArray[np.bool_], suppressed: Mapping[str, NDArray[np.bool_]], others: Mapping[str, NDArray[np.bool_]]
+    gone: Booleans, suppressed: Mapping[str, Booleans], others: Mapping[str, Booleans]
 ) -> tuple[str, ...]:
     """Variables beside whose suppressed cells others went: the fewest that account for them, those with most first.
 

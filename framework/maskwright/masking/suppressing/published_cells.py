@@ -34,12 +34,11 @@ from maskwright.edits.expression import (
 )
 from maskwright.edits.reasoning.clauses import Clause, TextSet, clause_of
 from maskwright.edits.reasoning.simplex import Row
+from maskwright.foundation.arrays import Booleans, Integers
 from maskwright.foundation.errors import EditError, PluginError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit import DomainPart, Edit
@@ -162,7 +161,7 @@ def _state_column(column: Column, state: str, texts: Sequence[str]) -> Column:
     return Column(variable, codes, np.zeros(len(column), dtype=np.bool_))
 
 
-def reads_suppressed(column: Column) -> NDArray[np.bool_]:
+def reads_suppressed(column: Column) -> Booleans:
     """Cells without a value that are written as suppressed ones are: suppressing them hides nothing; shape (n,)."""
     if column.blank is None:
         return column.missing.copy()
@@ -177,7 +176,7 @@ MOST_COMBINATIONS = 2_000
 """Alternatives of one clause."""
 
 Comparable = float | str
-Group = dict[tuple[int, ...], "NDArray[np.int64]"]
+Group = dict[tuple[int, ...], Integers]
 
 
 class Occurring:
@@ -193,7 +192,7 @@ class Occurring:
             if not self._numeric[name]
         }  # fmt: skip
         found = domain.combinations(part.variables)
-        columns: list[NDArray[np.int64]] = []
+        columns: list[Integers] = []
         self._values: list[list[Comparable]] = []
         for place, name in enumerate(part.variables):
             words = np.array(found.texts[place].to_pylist(), dtype=object)
@@ -205,7 +204,7 @@ class Occurring:
         self._codes = np.stack(columns, axis=1).astype(np.int64)
         self._numbered = [{value: code for code, value in enumerate(values)} for values in self._values]
         self._groups: dict[tuple[str, ...], Group] = {}
-        self._answers: dict[tuple[tuple[str, ...], tuple[int, ...]], tuple[NDArray[np.int64], bool]] = {}
+        self._answers: dict[tuple[tuple[str, ...], tuple[int, ...]], tuple[Integers, bool]] = {}
 
     def __call__(self, fixed: Mapping[str, Value], name: str, value: Value) -> tuple[Clause, bool]:
         """Clause on the free variables: one alternative for each combination in which `name` has another value."""
@@ -220,9 +219,7 @@ class Occurring:
         )
         return clause_of(self.source, alternatives), whole
 
-    def _projected(
-        self, known: tuple[str, ...], codes: tuple[int, ...], free: Sequence[int]
-    ) -> tuple[NDArray[np.int64], bool]:
+    def _projected(self, known: tuple[str, ...], codes: tuple[int, ...], free: Sequence[int]) -> tuple[Integers, bool]:
         """Different combinations of the free variables among those with these codes of the known ones."""
         key = (known, codes)
         if key not in self._answers:

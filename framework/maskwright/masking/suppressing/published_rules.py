@@ -35,15 +35,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Column
     from maskwright.edits.edit import Edit
     from maskwright.edits.expression import Expression
+    from maskwright.foundation.arrays import Booleans
     from maskwright.plugins.rules import RuleWriter
 
 
-def not_applicable(edits: EditSet, cells: Mapping[str, NDArray[np.bool_]]) -> dict[str, int]:
+def not_applicable(edits: EditSet, cells: Mapping[str, Booleans]) -> dict[str, int]:
     """Records in which a cell that an edit reads was suppressed, for the edits that have any."""
     counts: dict[str, int] = {}
     for edit in edits:

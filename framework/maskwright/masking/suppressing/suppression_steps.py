@@ -30,9 +30,8 @@ from maskwright.planning.model import key_names
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Dataset
+    from maskwright.foundation.arrays import Booleans, Integers
     from maskwright.foundation.doubts import Doubt
     from maskwright.masking.context import MaskingContext, Standardisation
     from maskwright.planning.plan import Plan
@@ -56,7 +55,7 @@ class Removal:
 
     data: Dataset
     results: tuple[GroupResult, ...]
-    rows: NDArray[np.int64]
+    rows: Integers
     edits: EditSet
     shown: Dataset
     not_applicable: Mapping[str, int] = field(default_factory=dict)
@@ -126,10 +125,10 @@ class _State:
 
     data: Dataset
     shown: Dataset
-    rows: NDArray[np.int64]
-    hidden: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
-    for_edits: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
-    for_dependencies: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    rows: Integers
+    hidden: Mapping[str, Booleans] = field(default_factory=dict)
+    for_edits: Mapping[str, Booleans] = field(default_factory=dict)
+    for_dependencies: Mapping[str, Booleans] = field(default_factory=dict)
     by_edits: Complement = field(default_factory=Complement)
     read_off: Readable = field(default_factory=Readable)
 
@@ -171,7 +170,7 @@ class _State:
         state = replace(self, for_dependencies=joined_cells(self.for_dependencies, found.cells), read_off=found)
         return state._without(found.cells)
 
-    def _without(self, cells: Mapping[str, NDArray[np.bool_]]) -> _State:
+    def _without(self, cells: Mapping[str, Booleans]) -> _State:
         return replace(self, data=without_cells(self.data, cells), hidden=joined_cells(self.hidden, cells))
 
     def suppressed(self) -> list[dict[str, Any]]:
@@ -186,7 +185,7 @@ class _State:
             if gone.any()
         ]
 
-    def lost_codes(self) -> dict[str, NDArray[np.bool_]]:
+    def lost_codes(self) -> dict[str, Booleans]:
         return lost_codes(self.data, self.shown, self.hidden)
 
     def said(self) -> Iterator[str]:
@@ -209,12 +208,12 @@ class _State:
             yield f"{int(gone.sum())} missing code(s) of {name} are published as suppressed cells"
 
 
-def lost_codes(data: Dataset, shown: Dataset, hidden: Mapping[str, NDArray[np.bool_]]) -> dict[str, NDArray[np.bool_]]:
+def lost_codes(data: Dataset, shown: Dataset, hidden: Mapping[str, Booleans]) -> dict[str, Booleans]:
     """Cells that were missing before, and whose missing code a method took away.
 
     `hidden`: suppressed cells; shape (n,).
     """
-    found: dict[str, NDArray[np.bool_]] = {}
+    found: dict[str, Booleans] = {}
     for column in data:
         before = shown[column.name]
         if before.missing.any():
@@ -224,9 +223,7 @@ def lost_codes(data: Dataset, shown: Dataset, hidden: Mapping[str, NDArray[np.bo
     return found
 
 
-def joined_cells(
-    cells: Mapping[str, NDArray[np.bool_]], more: Mapping[str, NDArray[np.bool_]]
-) -> dict[str, NDArray[np.bool_]]:
+def joined_cells(cells: Mapping[str, Booleans], more: Mapping[str, Booleans]) -> dict[str, Booleans]:
     """Cells of each variable that are in either, arrays of shape (n,)."""
     return {**cells, **{name: cells.get(name, np.False_) | gone for name, gone in more.items()}}
 
@@ -257,8 +254,8 @@ class SuppressedAgain:
     context: MaskingContext
 
     def cells(
-        self, shown: Dataset, hidden: Mapping[str, NDArray[np.bool_]], lost: Mapping[str, NDArray[np.bool_]]
-    ) -> tuple[Mapping[str, NDArray[np.bool_]], Mapping[str, NDArray[np.bool_]]]:
+        self, shown: Dataset, hidden: Mapping[str, Booleans], lost: Mapping[str, Booleans]
+    ) -> tuple[Mapping[str, Booleans], Mapping[str, Booleans]]:
         """All cells that are suppressed, and codes that are lost, once every step has again what it promises.
 
         `hidden`, `lost`: suppressed cells, and cells whose missing code was taken away; shape (n,).
@@ -315,7 +312,7 @@ def _suppress(
     raise AssertionError("suppression only ever grows, so it ends")
 
 
-def _constant_cells(state: _State) -> dict[str, NDArray[np.bool_]]:
+def _constant_cells(state: _State) -> dict[str, Booleans]:
     """Suppressed cells of variables of several values: where all have one (`*`), everybody knows what was there."""
     found = {}
     for name, gone in state.hidden.items():

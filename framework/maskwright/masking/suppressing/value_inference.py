@@ -15,10 +15,9 @@ from maskwright.masking.suppressing.published_cells import reads_suppressed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Dataset
     from maskwright.data.dependencies import Spanning
+    from maskwright.foundation.arrays import Booleans, Integers
 
 
 CERTAIN = 0.95
@@ -46,13 +45,13 @@ class SingleValues:
         self._columns = tuple(columns)
         self._given: dict[tuple[str, int], tuple[tuple[str, ...], ...]] = {}
         self._tried: dict[tuple[str, int], int] = {}
-        self._said: dict[str, NDArray[np.int64]] = {}
-        self._frequent: dict[str, tuple[NDArray[np.int64], int]] = {}
-        self._silent: dict[str, NDArray[np.bool_]] = {}
-        self._telling: dict[tuple[str, str], NDArray[np.bool_]] = {}
-        self._found: dict[tuple[str, tuple[str, ...]], tuple[tuple[int, ...], NDArray[np.int64]]] = {}
+        self._said: dict[str, Integers] = {}
+        self._frequent: dict[str, tuple[Integers, int]] = {}
+        self._silent: dict[str, Booleans] = {}
+        self._telling: dict[tuple[str, str], Booleans] = {}
+        self._found: dict[tuple[str, tuple[str, ...]], tuple[tuple[int, ...], Integers]] = {}
         self._asked: dict[str, tuple[int, tuple[_Question, ...]]] = {}
-        self._parts: dict[tuple[_Question, str], tuple[int, tuple[NDArray[np.int64], NDArray[np.int64]]]] = {}
+        self._parts: dict[tuple[_Question, str], tuple[int, tuple[Integers, Integers]]] = {}
 
     def given(self, name: str, size: int) -> tuple[tuple[str, ...], ...]:
         """Variables, or pairs of them, whose values may give one away."""
@@ -74,7 +73,7 @@ class SingleValues:
             if 1 < self._combined(pair) <= max(4 * self._n, 100_000):
                 yield pair
 
-    def unchanged_by_suppression(self, names: Sequence[str]) -> NDArray[np.bool_]:
+    def unchanged_by_suppression(self, names: Sequence[str]) -> Booleans:
         """Records in which the cells of these variables look the same if they are suppressed; shape (n,)."""
         found = np.ones(self._n, dtype=np.bool_)
         for name in names:
@@ -83,9 +82,7 @@ class SingleValues:
             found &= self._silent[name]
         return found
 
-    def disclosing_records(
-        self, name: str, given: tuple[str, ...], hidden: Mapping[str, NDArray[np.bool_]]
-    ) -> NDArray[np.int64]:
+    def disclosing_records(self, name: str, given: tuple[str, ...], hidden: Mapping[str, Booleans]) -> Integers:
         """Records whose suppressed cell other records with the same values show, as positions, ascending.
 
         At least `FEWEST_EQUIVALENT` published records have these values. Of the r of them, at most `EXCEPTIONS` of the
@@ -108,7 +105,7 @@ class SingleValues:
             known = self._found[name, given] = (state, np.unique(np.concatenate(found)))
         return known[1]
 
-    def unexplained(self, name: str, other: str, hidden: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.int64]:
+    def unexplained(self, name: str, other: str, hidden: Mapping[str, Booleans]) -> Integers:
         """Records whose suppressed cell another value tells that no published record shows beside it, as positions.
 
         Who knows what the value means knows the cell: of ``rel`` 'child' all ages are suppressed.
@@ -125,7 +122,7 @@ class SingleValues:
         shown = (given >= 0) & (found >= 0) & ~hidden[name] & ~hidden.get(other, np.False_)
         return np.flatnonzero(asked & ~np.isin(given, np.unique(given[shown])))
 
-    def _questions(self, name: str, hidden: Mapping[str, NDArray[np.bool_]], state: int) -> tuple[_Question, ...]:
+    def _questions(self, name: str, hidden: Mapping[str, Booleans], state: int) -> tuple[_Question, ...]:
         """About suppressed values, of which records with a value tell, and about suppressed missing codes."""
         known = self._asked.get(name)
         if known is None or known[0] != state:
@@ -138,7 +135,7 @@ class SingleValues:
             self._parts = {key: part for key, part in self._parts.items() if key[0] in known[1]}
         return known[1]
 
-    def _are_there(self, question: _Question, given: tuple[str, ...]) -> NDArray[np.bool_]:
+    def _are_there(self, question: _Question, given: tuple[str, ...]) -> Booleans:
         """Records asked about in which these variables are published, with values that are frequent."""
         parts = (self._parts[question, name][1][1] < self._values(name)[1] for name in given)
         return np.asarray(np.logical_and.reduce(list(parts)))
@@ -150,10 +147,10 @@ class SingleValues:
         self,
         question: _Question,
         given: tuple[str, ...],
-        hidden: Mapping[str, NDArray[np.bool_]],
+        hidden: Mapping[str, Booleans],
         states: tuple[int, ...],
         place: int,
-    ) -> NDArray[np.int64]:
+    ) -> Integers:
         """Codes of the values of one variable or of two together, of the records that tell, or that are asked about."""
         parts = []
         for name, state in zip(given, states, strict=True):
@@ -168,7 +165,7 @@ class SingleValues:
         # The last code of each is none: any other could be told from it.
         return parts[0] * (self._values(given[1])[1] + 1) + parts[1]
 
-    def _published(self, name: str, hidden: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.int64]:
+    def _published(self, name: str, hidden: Mapping[str, Booleans]) -> Integers:
         """Codes of frequent values and missing codes as they are published, -1 where there is none."""
         values = self._values(name)[0]
         if name not in hidden:
@@ -178,7 +175,7 @@ class SingleValues:
         alike = values[np.argmax(same)] if same.any() else -1
         return np.where(hidden[name], alike, values)
 
-    def _values(self, name: str) -> tuple[NDArray[np.int64], int]:
+    def _values(self, name: str) -> tuple[Integers, int]:
         """Codes 0, 1, ... of values and missing codes that enough records have, -1 for others; and how many."""
         if name not in self._frequent:
             said = self._all(name)
@@ -187,7 +184,7 @@ class SingleValues:
             self._frequent[name] = codes[said], int(often.sum())
         return self._frequent[name]
 
-    def _all(self, name: str) -> NDArray[np.int64]:
+    def _all(self, name: str) -> Integers:
         """Codes of values, and behind them of the texts of cells without one."""
         if name not in self._said:
             column, codes = self._shown[name], self._codes.of(name)
@@ -216,7 +213,7 @@ class _Question:
     of those that tell.
     """
 
-    def __init__(self, cells: NDArray[np.int64], asked: NDArray[np.int64], seen: NDArray[np.int64]) -> None:
+    def __init__(self, cells: Integers, asked: Integers, seen: Integers) -> None:
         self.asked, self.seen = asked, seen
         # Only values that are asked about are told apart; all others are the last.
         distinct, self._own = np.unique(cells[asked], return_inverse=True)
@@ -227,13 +224,8 @@ class _Question:
         self._shares = np.bincount(self._cells, minlength=self._width) / max(len(seen), 1)
 
     def answered(
-        self,
-        seen: NDArray[np.int64],
-        asked: NDArray[np.int64],
-        values: int,
-        tests: int,
-        groups: NDArray[np.int64] | None = None,
-    ) -> NDArray[np.bool_]:
+        self, seen: Integers, asked: Integers, values: int, tests: int, groups: Integers | None = None
+    ) -> Booleans:
         """Which of the cells that are asked about the records with the same value show.
 
         `groups`: of all records: those of one group bear witness once; shape (n,).
@@ -264,9 +256,7 @@ class _Question:
         return np.asarray(enough & (sizes - same <= allowed) & ~by_chance & (share < 1))
 
 
-def determining_values(
-    given: NDArray[np.int64], found: NDArray[np.int64], tests: int, groups: NDArray[np.int64] | None = None
-) -> NDArray[np.bool_]:
+def determining_values(given: Integers, found: Integers, tests: int, groups: Integers | None = None) -> Booleans:
     """Records whose `given` has a value that implies their `found`; see `SingleValues.disclosing_records`; shape (n,).
 
     `given`, `found`: codes 0, 1, ..., -1 where missing: such records tell nothing; shape (n,). `groups`: of the
@@ -280,11 +270,11 @@ def determining_values(
     return told
 
 
-def _state(cells: NDArray[np.bool_]) -> int:
+def _state(cells: Booleans) -> int:
     return hash(np.packbits(cells).tobytes())
 
 
-def _counts(pairs: NDArray[np.int64], asked: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+def _counts(pairs: Integers, asked: Integers, most: int) -> Integers:
     """How often each of the asked numbers below `most` is among the pairs."""
     if most <= 4 * len(pairs) + 1_000_000:
         return np.bincount(pairs, minlength=most)[asked]
@@ -293,7 +283,7 @@ def _counts(pairs: NDArray[np.int64], asked: NDArray[np.int64], most: int) -> ND
     return np.where(found[places] == asked, counted[places], 0) if len(found) else np.zeros_like(asked)
 
 
-def majority_values(given: NDArray[np.int64], found: NDArray[np.int64], seen: NDArray[np.bool_]) -> NDArray[np.int64]:
+def majority_values(given: Integers, found: Integers, seen: Booleans) -> Integers:
     """What nearly all that are seen, and have the same `given`, have; -1 where nearly all do not agree.
 
     `given`, `found`: codes 0, 1, ..., -1 where there is none; shape (groups,). `seen`: groups, or records, of which

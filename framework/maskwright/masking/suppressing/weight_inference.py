@@ -14,17 +14,14 @@ from maskwright.masking.suppressing.value_inference import CERTAIN, determining_
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Dataset
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.planning.plan import Plan
 
-    Codes = NDArray[np.int64]
+    Codes = Integers
 
 
-def consistent_values(
-    given: NDArray[np.int64], found: NDArray[np.int64], tests: int, groups: NDArray[np.int64] | None = None
-) -> NDArray[np.bool_]:
+def consistent_values(given: Integers, found: Integers, tests: int, groups: Integers | None = None) -> Booleans:
     """Values of `given` whose records all have one `found`, where that is beyond chance for the values as a whole.
 
     The records of a value are of one category by chance with probability ``q = sum_c p_c^w``, w being their number and
@@ -74,7 +71,7 @@ OF_VALUES = (
 )
 
 
-def factors_of_weights(before: Dataset, after: Dataset) -> dict[str, NDArray[np.float64]]:
+def factors_of_weights(before: Dataset, after: Dataset) -> dict[str, Floats]:
     """What the weights of each record were multiplied by, of weights that were multiplied by several factors."""
     found = {}
     for column in after:
@@ -89,7 +86,7 @@ def factors_of_weights(before: Dataset, after: Dataset) -> dict[str, NDArray[np.
     return found
 
 
-def weight_doubts(weights: str, factor: NDArray[np.float64], before: Dataset, after: Dataset) -> Iterator[Doubt]:
+def weight_doubts(weights: str, factor: Floats, before: Dataset, after: Dataset) -> Iterator[Doubt]:
     """Doubts about suppressed cells that the factor of a record's weight shows.
 
     `factor`: NaN where there is no weight; shape (n,).
@@ -112,11 +109,7 @@ def weight_doubts(weights: str, factor: NDArray[np.float64], before: Dataset, af
 
 
 def same_weight_doubts(
-    weights: str,
-    values: NDArray[np.float64],
-    before: Dataset,
-    after: Dataset,
-    groups: NDArray[np.int64] | None = None,
+    weights: str, values: Floats, before: Dataset, after: Dataset, groups: Integers | None = None
 ) -> Iterator[Doubt]:
     """Doubts about suppressed cells that weights tell together, too few records of each weight to say so alone.
 
@@ -139,8 +132,8 @@ def same_weight_doubts(
 
 
 def _suppressed_variables(
-    given: NDArray[np.int64], before: Dataset, after: Dataset
-) -> Iterator[tuple[str, NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]]:
+    given: Integers, before: Dataset, after: Dataset
+) -> Iterator[tuple[str, Booleans, Integers, Integers]]:
     """Variables with suppressed cells in records that have a weight: these cells, what all have, and what is shown."""
     codes, published = ValueCodes(before), ValueCodes(after)
     for column in after:
@@ -154,7 +147,7 @@ def _suppressed_variables(
         yield name, gone, values, np.where(~gone & (values >= 0), values, -1)
 
 
-def weight_codes(values: NDArray[np.float64]) -> NDArray[np.int64]:
+def weight_codes(values: Floats) -> Integers:
     """Codes 0, 1, ... of weights, or of what they were multiplied by; -1 for NaN.
 
     `values`: shape (n,).
@@ -165,7 +158,7 @@ def weight_codes(values: NDArray[np.float64]) -> NDArray[np.int64]:
     return codes
 
 
-def _in_published_terms(values: NDArray[np.int64], published: NDArray[np.int64]) -> NDArray[np.int64]:
+def _in_published_terms(values: Integers, published: Integers) -> Integers:
     """Codes of the categories that records have, or would have, where a recoding publishes each value as one."""
     both = (values >= 0) & (published >= 0)
     pairs = np.unique(np.stack((values[both], published[both])), axis=1)
@@ -186,10 +179,10 @@ class PublishedWeights(NamedTuple):
     """
 
     name: str
-    values: NDArray[np.float64]
-    factor: NDArray[np.float64] | None = None
+    values: Floats
+    factor: Floats | None = None
 
-    def taken(self, rows: NDArray[np.int64]) -> PublishedWeights:
+    def taken(self, rows: Integers) -> PublishedWeights:
         """Weights of these records."""
         return self._replace(values=self.values[rows], factor=None if self.factor is None else self.factor[rows])
 
@@ -271,9 +264,7 @@ def original_category_doubts(plan: Plan, before: Dataset, after: Dataset) -> Ite
         yield from strata_doubts(weights, left, before, after, after.households)
 
 
-def _disclosed_records(
-    given: Codes, values: Codes, shown: Codes, tests: int, groups: Codes | None
-) -> NDArray[np.bool_]:
+def _disclosed_records(given: Codes, values: Codes, shown: Codes, tests: int, groups: Codes | None) -> Booleans:
     """Records whose original category their weight tells, by itself or beside the published category; shape (n,)."""
     found = _disclosed_by_weight(np.where(shown >= 0, given, -1), values, tests, groups)
     order = np.argsort(shown, kind="stable")
@@ -286,7 +277,7 @@ def _disclosed_records(
     return found
 
 
-def _disclosed_by_weight(given: Codes, values: Codes, tests: int, groups: Codes | None) -> NDArray[np.bool_]:
+def _disclosed_by_weight(given: Codes, values: Codes, tests: int, groups: Codes | None) -> Booleans:
     there = (given >= 0) & (values >= 0)
     if not there.any():
         return there
@@ -304,9 +295,7 @@ def _disclosed_by_weight(given: Codes, values: Codes, tests: int, groups: Codes 
     return np.asarray(tells & (majority_values(given, values, there) == values))
 
 
-def _disclosure_message(
-    weights: str, name: str, by_value: NDArray[np.bool_], by_factor: NDArray[np.bool_], total: int
-) -> str:
+def _disclosure_message(weights: str, name: str, by_value: Booleans, by_factor: Booleans, total: int) -> str:
     count = int((by_value | by_factor).sum())
     lead = f"the original category of {count} of {total} cells that do not show it is told by {weights}"
     if not (by_factor & ~by_value).any():
@@ -314,7 +303,7 @@ def _disclosure_message(
     return f"{lead}, whose values were divided by another share where {name} was another"
 
 
-def _remedy(weights: str, name: str, by_value: NDArray[np.bool_], by_factor: NDArray[np.bool_]) -> str:
+def _remedy(weights: str, name: str, by_value: Booleans, by_factor: Booleans) -> str:
     ways = [f"Recode {name} until records of one category have the weights of others, too"]
     ways.append(f"or leave the weights out (`{weights}: {{role: identifier}}`)")
     if by_factor.any():

@@ -11,11 +11,10 @@ from maskwright.foundation.doubts import Doubt
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from maskwright.data.levels.linked_data import Level, LinkedData
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
 
-    Numbers = NDArray[np.float64]
+    Numbers = Floats
 
 
 HOLDS = 0.99
@@ -76,13 +75,7 @@ def level_inference_doubts(
 
 
 def _relation(
-    top: Level,
-    low: Level,
-    total: str,
-    name: str,
-    own: Numbers,
-    several: NDArray[np.bool_],
-    said: Mapping[str, Numbers],
+    top: Level, low: Level, total: str, name: str, own: Numbers, several: Booleans, said: Mapping[str, Numbers]
 ) -> tuple[str, tuple[int, int]] | None:
     """What of the members a variable of their group is, and in how many groups of how many."""
     upper, lower = top.data[total].variable, low.data[name].variable
@@ -121,9 +114,7 @@ def _numbers(level: Level) -> Iterator[tuple[str, Numbers]]:
             yield variable.name, np.where(column.missing, np.nan, column.values)
 
 
-def _member_totals(
-    values: Numbers, groups: NDArray[np.int64], counted: int
-) -> tuple[NDArray[np.bool_], dict[str, Numbers]]:
+def _member_totals(values: Numbers, groups: Integers, counted: int) -> tuple[Booleans, dict[str, Numbers]]:
     """Groups in which two or more members have something, and what the members of each say together."""
     has = np.isfinite(values) & (values != 0)
     several = np.bincount(groups[has], minlength=counted) >= 2
@@ -138,7 +129,7 @@ def _member_totals(
 
 
 def same_numbers(
-    own: Numbers, together: Numbers, several: NDArray[np.bool_], function: str, places: int | None = None
+    own: Numbers, together: Numbers, several: Booleans, function: str, places: int | None = None
 ) -> tuple[int, int] | None:
     """In how many groups two numbers are the same, and of how many; None: in too few.
 

@@ -15,9 +15,9 @@ from maskwright.foundation.doubts import Doubt
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
 
-    Numbers = NDArray[np.float64]
+    Numbers = Floats
     from collections.abc import Callable, Iterable
 
     from maskwright.data.dataset import Column, Dataset
@@ -185,13 +185,13 @@ def _is_derivable(own: Numbers) -> bool:
     )
 
 
-def _is_usual(values: Numbers) -> NDArray[np.bool_]:
+def _is_usual(values: Numbers) -> Booleans:
     """Records with the value that most have."""
     distinct, counts = np.unique(values, return_counts=True)
     return values == distinct[np.argmax(counts)] if len(values) else np.zeros(0, dtype=np.bool_)
 
 
-def _some(there: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _some(there: Booleans) -> Integers:
     """Records, at most `LOOKED_AT`, from all over the file."""
     rows = np.flatnonzero(there)
     return rows[np.linspace(0, max(len(rows) - 1, 0), min(len(rows), NUMBER_SAMPLE)).astype(np.int64)]
@@ -304,7 +304,7 @@ def sorted_file_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dat
             yield Doubt("follows-from-published", name, message, place=step.place, hint=hint)
 
 
-def _numbers(data: Dataset, names: Sequence[str]) -> Iterator[tuple[str, NDArray[np.float64]]]:
+def _numbers(data: Dataset, names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
     """Published numbers, NaN where missing, and the years of dates and those that texts hold."""
     for name in names:
         values = _values(data[name])
@@ -318,14 +318,14 @@ def _numbers(data: Dataset, names: Sequence[str]) -> Iterator[tuple[str, NDArray
                 yield f"the year of {name}", years
 
 
-def _values(column: Column) -> NDArray[np.float64] | None:
+def _values(column: Column) -> Floats | None:
     """Numbers, NaN where missing, also where they are categories; None: texts."""
     if column.variable.is_numeric:
         return np.where(column.missing, np.nan, column.values)
     return _coded(column, _number)
 
 
-def _coded(column: Column, meaning: Callable[[str], float]) -> NDArray[np.float64] | None:
+def _coded(column: Column, meaning: Callable[[str], float]) -> Floats | None:
     """What the categories mean, cell by cell; None where most mean nothing."""
     known = np.array([*map(meaning, column.variable.categories), np.nan])
     if np.mean(np.isfinite(known[:-1])) < RELATION_HOLDS if len(known) > 1 else True:
@@ -340,7 +340,7 @@ def _number(text: str) -> float:
         return np.nan
 
 
-def _relation(column: Column, numbers: Mapping[str, NDArray[np.float64]], tied: Sequence[set[str]]) -> str | None:
+def _relation(column: Column, numbers: Mapping[str, Floats], tied: Sequence[set[str]]) -> str | None:
     """What a number can be computed from, but for what is tied to it; None: nothing that was looked for."""
     itself = column.variable.name
     values = _values(column)
@@ -370,7 +370,7 @@ def _relation(column: Column, numbers: Mapping[str, NDArray[np.float64]], tied: 
     return None if found is None else " and ".join(found)
 
 
-def _has_constant_quotient(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
+def _has_constant_quotient(one: Floats, other: Floats) -> bool:
     both = np.isfinite(one) & np.isfinite(other)
     if not both.any() or np.mean(other[both] == 0) > 1 - RELATION_HOLDS:
         return False
@@ -380,7 +380,7 @@ def _has_constant_quotient(one: NDArray[np.float64], other: NDArray[np.float64])
     return len(finite) > 0 and _nearly_constant(quotient, SLACK * abs(float(np.median(finite))))
 
 
-def _nearly_constant(values: NDArray[np.float64], room: float, spread: float = 0.0) -> bool:
+def _nearly_constant(values: Floats, room: float, spread: float = 0.0) -> bool:
     """Whether nearly all numbers that are there lie within `spread` of the lower of the two most usual ones."""
     known = values[np.isfinite(values)]
     if len(known) < FEWEST_RELATED:
@@ -390,7 +390,7 @@ def _nearly_constant(values: NDArray[np.float64], room: float, spread: float = 0
     return bool(max(shares) >= RELATION_HOLDS)
 
 
-def _is_zero(difference: NDArray[np.float64], size: NDArray[np.float64]) -> bool:
+def _is_zero(difference: Floats, size: Floats) -> bool:
     known = np.isfinite(difference)
     if np.count_nonzero(known) < FEWEST_RELATED:
         return False

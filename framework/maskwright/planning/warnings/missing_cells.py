@@ -9,16 +9,15 @@ import numpy as np
 
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.planning.criteria import missing_codes
 from maskwright.planning.missing_patterns import splits_by_pattern, without_holes
+from maskwright.planning.strata import missing_codes
 from maskwright.plugins.parameter_markers import IndependentVariables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Dataset
+    from maskwright.foundation.arrays import Booleans, Integers
     from maskwright.planning.model import Group, Step
     from maskwright.planning.strata import Strata
 
@@ -92,11 +91,11 @@ def _counted(names: Sequence[str], data: Dataset) -> str:
     return ", ".join(f"{name}: {int(data[name].missing.sum())}" for name in names)
 
 
-def _missing(group: Sequence[str], data: Dataset) -> NDArray[np.bool_]:
+def _missing(group: Sequence[str], data: Dataset) -> Booleans:
     return np.stack([data[name].missing for name in group], axis=1)
 
 
-def _records_by_stratum(strata: Strata) -> list[NDArray[np.int64]]:
+def _records_by_stratum(strata: Strata) -> list[Integers]:
     order = np.argsort(strata.codes, kind="stable")
     return np.split(order, np.searchsorted(strata.codes[order], np.arange(1, strata.count)))
 
@@ -171,7 +170,7 @@ def _with_rare_patterns(
             yield group, few
 
 
-def rare_missing_records(group: Group, k: int, data: Dataset) -> NDArray[np.bool_]:
+def rare_missing_records(group: Group, k: int, data: Dataset) -> Booleans:
     """Records that have cells of a group of variables missing as fewer than k records, or households, have; (n,)."""
     gaps = np.stack([missing_codes(data[name]) for name in group.variables], axis=1)
     if not gaps.any():
@@ -183,14 +182,14 @@ def rare_missing_records(group: Group, k: int, data: Dataset) -> NDArray[np.bool
     return np.asarray((owners < k)[pattern])
 
 
-def _separate_strata(group: Group, gaps: NDArray[np.int64]) -> NDArray[np.int64]:
+def _separate_strata(group: Group, gaps: Integers) -> Integers:
     """Stratum of each record where patterns are masked apart, shape (n,); 0 for records without any value."""
     if group.strata is None or not any(each.title == "missing cells" for each in group.cut_by):
         return np.zeros(len(gaps), dtype=np.int64)
     return np.where((gaps > 0).all(axis=1), 0, group.strata.codes)
 
 
-def _patterns(gaps: NDArray[np.int64], start: NDArray[np.int64]) -> NDArray[np.int64]:
+def _patterns(gaps: Integers, start: Integers) -> Integers:
     """Code 0, 1, ... of how the cells of each record are missing, those apart that `start` tells apart; shape (n,)."""
     codes, span = start, int(start.max(initial=0)) + 1
     for variable in np.flatnonzero(gaps.any(axis=0)).tolist():

@@ -15,12 +15,11 @@ from maskwright.foundation.doubts import Doubt
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Part
     from maskwright.edits.edit_set import EditSet
+    from maskwright.foundation.arrays import Booleans, Integers
     from maskwright.planning.applicable_edits import StepLimit
     from maskwright.planning.model import Group, Step
 
@@ -249,7 +248,7 @@ def household_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Datas
             yield Doubt("constant-within-households", name, message, alike, several, step.place)
 
 
-def agreeing_households(homes: NDArray[np.int64], values: NDArray[np.int64]) -> tuple[int, int, NDArray[np.bool_]]:
+def agreeing_households(homes: Integers, values: Integers) -> tuple[int, int, Booleans]:
     """Households with two or more members that have a value, and those in which they all have the same.
 
     `homes`: household of each record, 0..c-1; shape (n,). `values`: codes, -1 where missing; shape (n,).

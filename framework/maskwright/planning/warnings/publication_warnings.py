@@ -17,12 +17,11 @@ from maskwright.planning.model import key_names
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
+    from maskwright.foundation.arrays import Integers
     from maskwright.planning.model import Group, Step
     from maskwright.planning.plan import Plan
 
@@ -53,7 +52,7 @@ def labels_of_suppressed(
     return found
 
 
-def _are_equivalent(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+def _are_equivalent(one: Integers, other: Integers) -> bool:
     """Whether each value of either stands with one value of the other; values that hardly repeat show nothing."""
     ours, theirs = int(one.max(initial=-1)) + 2, int(other.max(initial=-1)) + 2
     if ours != theirs or 2 * ours > len(one):
