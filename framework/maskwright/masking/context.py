@@ -171,17 +171,11 @@ def original_in_categories(column: Column, published: Variable) -> Column | None
         found = _codes_of_numbers(column.values[present].astype(np.float64), published.bands)
     else:
         categories = column.variable.categories
-        of_category = np.array(
-            [_only([code for code, band in enumerate(published.bands) if band.holds(each)]) for each in categories],
-            dtype=np.int32,
-        )
+        holding = [[code for code, band in enumerate(published.bands) if band.holds(each)] for each in categories]
+        of_category = np.array([found[0] if len(found) == 1 else -1 for found in holding], dtype=np.int32)
         found = of_category[column.values[present].astype(np.int64)] if len(categories) else codes[present]
     codes[present] = found
     return column.changed(codes, codes < 0, published)
-
-
-def _only(codes: list[int]) -> int:
-    return codes[0] if len(codes) == 1 else -1
 
 
 def _codes_of_numbers(values: Floats, bands: tuple[Band, ...]) -> NDArray[np.int32]:

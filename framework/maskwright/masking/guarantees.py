@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
-    from maskwright.planning.model import Step
     from maskwright.planning.plan import Plan
 
 
@@ -175,7 +174,8 @@ def class_doubts(plan: Plan, masked: Dataset, groups: Iterable[Mapping[str, Any]
         promised = found["requested"] if step.planning.k_guarantee == "require" else None
         if promised is None:
             continue
-        if _of_available_cases(step) and any(masked[name].missing.any() for name in found["variables"]):
+        of_available_cases = not step.method.has_keys and step.planning.missing == "available_cases"
+        if of_available_cases and any(masked[name].missing.any() for name in found["variables"]):
             continue
         if found["smallest"] < promised:
             yield Doubt(
@@ -184,7 +184,3 @@ def class_doubts(plan: Plan, masked: Dataset, groups: Iterable[Mapping[str, Any]
                 f"{found['smallest']}",
                 count=found["smallest"], place=step.place,
             )  # fmt: skip
-
-
-def _of_available_cases(step: Step) -> bool:
-    return not step.method.has_keys and step.planning.missing == "available_cases"

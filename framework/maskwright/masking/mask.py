@@ -85,7 +85,8 @@ def mask(
         protected = _protect(replace(context, workers=workers))
     context = in_published_terms(context, protected.data)
     context = _with_found_limits(context, protected)
-    categories = _adjust_categories(protected.data, context)
+    # Numbers come after, which may depend on categories.
+    categories = tuple(adjust_categories(unit, protected.data, context) for unit in context.plan.category_units)
     protected = replace(protected, data=with_categories(protected.data, categories))
     adjusted, units = _adjust(protected, context)
     numeric = [name for name in context.plan.masked if adjusted[name].variable.is_numeric]
@@ -200,11 +201,6 @@ def group_work(group: Group, step: Step, edits: EditSet, masked: Collection[str]
         group.step, step.method, step.params, group.variables, operators, own, group.strata.codes,
         companions,
     )  # fmt: skip
-
-
-def _adjust_categories(data: Dataset, context: MaskingContext) -> tuple[AdjustedCategories, ...]:
-    """Categories on their edits, unit by unit; numbers come after, which may depend on them."""
-    return tuple(adjust_categories(unit, data, context) for unit in context.plan.category_units)
 
 
 def _adjust(protected: _Protected, context: MaskingContext) -> tuple[Dataset, tuple[AdjustedUnit, ...]]:

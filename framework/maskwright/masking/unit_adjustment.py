@@ -176,7 +176,7 @@ def infeasible_by_edit(
 
 
 def unit_json(adjusted: AdjustedUnit) -> dict[str, Any]:
-    """One adjustment unit."""
+    """One adjustment unit, as in `run.json`."""
     unit, adjustment, cost = adjusted.unit, adjusted.adjustment, adjusted.cost
     return {
         "variables": list(unit.variables),

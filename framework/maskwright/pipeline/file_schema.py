@@ -108,7 +108,7 @@ class _Builder:
                 said = f"{plugin.name}: {option.get('description', name)}"
                 own = [properties[name]] if name in properties else []
                 options.setdefault(name, own).append(option | {"description": said})
-        properties.update({name: _any_of(found) for name, found in options.items()})
+        properties.update({name: one[0] if len(one) == 1 else {"anyOf": one} for name, one in options.items()})
         return section
 
     def edit(self) -> Schema:
@@ -208,25 +208,17 @@ def _single_key(key: str, value: Schema, description: str) -> Schema:
     }
 
 
-def _any_of(found: list[Schema]) -> Schema:
-    return found[0] if len(found) == 1 else {"anyOf": found}
-
-
 def untitled(schema: Any, *, names: bool = False) -> Any:
     """Copy without what pydantic adds for Python: titles made of names, and the examples of docstrings."""
     if isinstance(schema, dict):
         return {
-            key: _without_examples(value)
+            key: value.partition("\n\nExamples\n")[0]
             if key == "description" and isinstance(value, str)
             else untitled(value, names=not names and key == "properties")
             for key, value in schema.items()
             if names or key != "title"
         }
     return [untitled(item) for item in schema] if isinstance(schema, list) else schema
-
-
-def _without_examples(description: str) -> str:
-    return description.partition("\n\nExamples\n")[0]
 
 
 def _reached(whole: Schema, definitions: Schema) -> set[str]:

@@ -64,11 +64,6 @@ def is_weaker(kept_by: KeptBy, other: KeptBy) -> bool:
     return LEAST_CERTAIN.index(kept_by) <= LEAST_CERTAIN.index(other)
 
 
-def category_keeper(edit: Edit) -> Keeper:
-    """Keeper of an edit whose masked variables are categories."""
-    return Keeper(edit.name, "adjustment", "records that break it get the nearest categories that satisfy it")
-
-
 def recoded_keeper(edit: Edit, remasked: frozenset[str], broken: int, *, may_be_dropped: bool = False) -> Keeper:
     """Keeper of an edit whose masked variables are all published as coarser categories."""
     why_not = _only_checked(edit, set(edit.variables))
@@ -118,11 +113,6 @@ def _moves_together(group: Group, step: Step, read: set[str], masked: frozenset[
     cut = {name for each in group.cut_by if isinstance(each.part, DomainPart) for name in each.variables}
     others = read - set(group.variables)
     return step.method.companions_of_edits or others <= cut | set(step.companions)
-
-
-def moving_keeper(edit: Edit) -> Keeper:
-    """Keeper of an edit whose values move together."""
-    return Keeper(edit.name, "construction", "records get values that one record of the original had together")
 
 
 def limit_keeper(edit: Edit) -> Keeper:
@@ -214,7 +204,9 @@ def projected_condition(edit: Edit, edits: Iterable[Edit], movable: Collection[s
     if len(own) < len(condition.columns) or not own & set(movable):
         return None
     others = reading((each for each in edits if each.name != edit.name), own & set(movable))
-    return condition if all(map(_is_interval, others)) else None
+    ranges = [part for each in others for part in each.parts]
+    intervals = (isinstance(each, RangePart) and each.numbers is None and each.texts is None for each in ranges)
+    return condition if all(intervals) else None
 
 
 def kind_keeper(edit: Edit, edits: Iterable[Edit], movable: Collection[str]) -> Keeper | None:
@@ -232,7 +224,3 @@ def kind_keeper(edit: Edit, edits: Iterable[Edit], movable: Collection[str]) -> 
     else:
         why = f"{called[0]} is a part of it"
     return Keeper(edit.name, "checked", f"{why}: adjusted where neighbours allow")
-
-
-def _is_interval(edit: Edit) -> bool:
-    return all(isinstance(part, RangePart) and part.numbers is None and part.texts is None for part in edit.parts)

@@ -17,13 +17,11 @@ from maskwright.foundation.errors import InputError
 from maskwright.planning.adjustment_units import adjustment_units, category_units, is_of_unit, require_k
 from maskwright.planning.applicable_edits import declared_limits, limit_edits
 from maskwright.planning.keepers import (
-    category_keeper,
     keeper_of,
     kind_keeper,
     least_certain,
     limit_keeper,
     moving_edits,
-    moving_keeper,
     recoded_keeper,
 )
 from maskwright.planning.model import Group, Keeper, Step, key_names
@@ -120,24 +118,24 @@ def make_plan(
 
     def of_conjunct(edit: Edit) -> Keeper:
         if edit.name in moving:
-            return moving_keeper(edit)
+            how = "records get values that one record of the original had together"
+            return Keeper(edit.name, "construction", how)
         if recoded.intersection(edit.variables) and not (remasked - recoded).intersection(edit.variables):
             open_yet = coarse is not None and coarse.may_drop_later(edit)
             return recoded_keeper(edit, remasked, (arrival or {}).get(edit.name, 0), may_be_dropped=open_yet)
         of_kind = kind_keeper(edit, edits + limits, movable)
         if of_kind is not None and not edit.shadowed:
             return of_kind
-        return category_keeper(edit) if adjusted(edit) else keeper_of(edit, groups, units, steps, masked, arrival or {})
+        if adjusted(edit):
+            return Keeper(edit.name, "adjustment", "records that break it get the nearest categories that satisfy it")
+        return keeper_of(edit, groups, units, steps, masked, arrival or {})
 
     def keeper(edit: Edit) -> Keeper:
         every = conjuncts(edit)
         touched = [each for each in every if not masked.isdisjoint(each.variables)] or [edit]
         return least_certain([of_conjunct(each) for each in touched])
 
-    keepers = (
-        *map(keeper, edits),
-        *(limit_keeper(edit) for edit in limits),
-    )
+    keepers = (*map(keeper, edits), *map(limit_keeper, limits))
     identifiers = [name for name, variable in known.items() if variable.role == "identifier"]
     dropped = tuple(name for name in identifiers if not known[name].renewed)
     changing = [own for step, own in zip(steps, chosen, strict=True) if step.changes_cells]

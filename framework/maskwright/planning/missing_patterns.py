@@ -56,49 +56,36 @@ class Pool:
 
         `columns`: positions of the cells, q >= 1; shape (q,).
         """
-        having = _Having(self, columns, excepted)
-        found = int(_SET_BITS[having.bits()].sum())
-        return OtherHolders(having, found, found if most is None else min(found, most)) if found else None
+        found = int(_SET_BITS[self.bits_of(columns, excepted)].sum())
+        if not found:
+            return None
+        return OtherHolders(self, columns, excepted, found, found if most is None else min(found, most))
 
-    def bits_of(self, columns: Integers) -> NDArray[np.uint8]:
-        """Whether records have all of these cells, eight to a byte."""
+    def bits_of(self, columns: Integers, excepted: Integers) -> NDArray[np.uint8]:
+        """Whether records, but for those excepted, have all of these cells, eight to a byte."""
         words: NDArray[np.uint64] = np.bitwise_and.reduce(self._bits[columns], axis=0)
-        return words.view(np.uint8)
-
-
-@dataclass(frozen=True, eq=False)
-class _Having:
-    """Records of a pool that have some cells, but for those excepted."""
-
-    pool: Pool
-    columns: Integers
-    excepted: Integers
-
-    def bits(self) -> NDArray[np.uint8]:
-        bits = self.pool.bits_of(self.columns)
-        np.bitwise_and.at(bits, self.excepted >> 3, ~(np.uint8(128) >> (self.excepted & 7).astype(np.uint8)))
+        bits = words.view(np.uint8)
+        np.bitwise_and.at(bits, excepted >> 3, ~(np.uint8(128) >> (excepted & 7).astype(np.uint8)))
         return bits
 
 
 @dataclass(frozen=True, eq=False)
 class OtherHolders:
-    """Records that have the cells of a pattern, as many as are to be seen with its own.
+    """Records of a pool that have the cells of a pattern, as many as are to be seen with its own.
 
-    `found`: how many records of the pool there are. `count`: how many of them are taken, at most `found`.
+    `columns`: positions of these cells; shape (q,). `excepted`: places of the pattern's own records. `found`: how many
+    others the pool has. `count`: how many of them are taken, at most `found`.
     """
 
-    having: _Having
+    pool: Pool
+    columns: Integers
+    excepted: Integers
     found: int
     count: int
 
-    @property
-    def pool(self) -> Pool:
-        """Where they are from."""
-        return self.having.pool
-
     def records(self) -> Integers:
         """Their positions in the file, in the order of the pool; found anew each time."""
-        bits = self.having.bits()
+        bits = self.pool.bits_of(self.columns, self.excepted)
         if self.count == self.found:
             places = np.flatnonzero(np.unpackbits(bits))
         else:

@@ -146,12 +146,10 @@ class Step:
         try:
             yield
         except InputError as error:
-            found = [
-                problem
-                if problem.place is not None
-                else replace(problem, message=_led(problem, lead), place=self.place)
-                for problem in error.problems
-            ]
+            found = []
+            for each in error.problems:
+                message = each.message if each.message.startswith("step ") else lead + each.message
+                found.append(each if each.place is not None else replace(each, message=message, place=self.place))
             raise type(error)(found) from error
 
     @cached_property
@@ -233,10 +231,6 @@ class Step:
                 ]
             )
         )  # fmt: skip
-
-
-def _led(problem: Problem, lead: str) -> str:
-    return problem.message if problem.message.startswith("step ") else lead + problem.message
 
 
 @dataclass(frozen=True, eq=False)

@@ -90,16 +90,13 @@ def _reporting(step: Step) -> Step:
 def _working_order(steps: Sequence[Step], variables_of: VariablesOf) -> tuple[int, ...] | None:
     """Order, as positions, in which nothing is broken, with as few steps as can be past each other; None: none is."""
     _, mistakes = variables_of(steps)
-    for order in sorted(permutations(range(len(steps))), key=_inversions):
+    orders = permutations(range(len(steps)))
+    for order in sorted(orders, key=lambda order: sum(first > second for first, second in combinations(order, 2))):
         moved = [steps[position] for position in order]
         names, more = variables_of(moved)
         if more <= mistakes and next(_broken(moved, names), None) is None:
             return order
     return None
-
-
-def _inversions(order: Sequence[int]) -> int:
-    return sum(first > second for first, second in combinations(order, 2))
 
 
 def _listed(steps: Sequence[Step], order: Sequence[int]) -> str:

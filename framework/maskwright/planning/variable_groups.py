@@ -170,7 +170,7 @@ def _bound_by_unkept(
     group: Sequence[str], edits: Iterable[Edit], chosen: ChosenAggregation
 ) -> dict[str, tuple[str, ...]]:
     """Variables that edits bind which an aggregation does not keep, or that are bound with such, and these edits."""
-    parts = [(edit.name, part) for edit in edits for part in _flat(edit.parts)]
+    parts = [(edit.name, part) for edit in edits for part in demanded_parts(edit.parts)]
     together = Components(group)
     for _, part in parts:
         together.join(part.variables)
@@ -213,7 +213,7 @@ def _in_words(chosen: ChosenAggregation) -> str:
 
 def keeps(chosen: ChosenAggregation, edit: Edit) -> bool:
     """Whether an aggregation claims to keep an edit all of whose variables it aggregates."""
-    return claims_needed(_flat(edit.parts)) <= chosen.aggregation.keeps
+    return claims_needed(demanded_parts(edit.parts)) <= chosen.aggregation.keeps
 
 
 def claims_needed(parts: Iterable[Part]) -> set[KeptByAggregation | str]:
@@ -237,10 +237,10 @@ def _claims(part: Part) -> Iterator[KeptByAggregation | str]:
             yield "domain" if len(names) == 1 else _NOTHING_KEEPS
 
 
-def _flat(parts: Iterable[Part]) -> Iterator[Part]:
+def demanded_parts(parts: Iterable[Part]) -> Iterator[Part]:
     """Parts with what conditional ones demand: their conditions are cut by, so that they hold in whole clusters."""
     for part in parts:
         if isinstance(part, GoverningPart):
-            yield from _flat((*part.consequent, *part.otherwise))
+            yield from demanded_parts((*part.consequent, *part.otherwise))
         else:
             yield part

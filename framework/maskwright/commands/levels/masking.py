@@ -27,7 +27,7 @@ from maskwright.masking.levels.adjustment import (
 from maskwright.masking.levels.suppression_state import SuppressionState, codes_taken, suppress_across_levels
 from maskwright.masking.mask import mask
 from maskwright.masking.protecting.assembling import WEIGHT_DECIMALS
-from maskwright.masking.suppressing.complementary_suppression import without_cells
+from maskwright.masking.suppressing.cells import without_cells
 from maskwright.planning.levels.steps import guaranteed_variables, lets_k_go, numbered_by_pipeline
 
 if TYPE_CHECKING:

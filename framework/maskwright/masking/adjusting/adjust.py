@@ -126,7 +126,8 @@ def adjust(
     codes = codes_of(targets.variables)
     named = {targets.names[place]: frozenset(found.tolist()) for place, found in codes.items()}
     system = system_of(beside, without_codes(edits, named) + standing, scale, sets or {})
-    plan = _derivations(system, edits)
+    inside = [each for each in equalities_of(edits) if set(each.part.variables) <= set(targets.names)]
+    plan = derivations(targets.names, inside, system.decimals, listed=_listed(system))
     grid = Grid(targets.names, system.decimals, scale, plan, targets.strides)
     search = GridSearch.of(system, edits, grid, held, codes)
     # Without a grid the dependents are computed too, in the order in which the rule is written.
@@ -178,13 +179,6 @@ def adjust(
         derivations=plan,
         without_multiples=without_multiples,
     )
-
-
-def _derivations(system: ConstraintSystem, edits: EditSet) -> Derivations:
-    """Choose dependents for the equalities between variables that may move."""
-    names = system.targets.names
-    inside = [each for each in equalities_of(edits) if set(each.part.variables) <= set(names)]
-    return derivations(names, inside, system.decimals, listed=_listed(system))
 
 
 def _project_violating(

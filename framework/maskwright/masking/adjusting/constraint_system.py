@@ -81,6 +81,13 @@ class ConstraintSystem:
             self._trees[membership] = cKDTree(self.sets[membership] / self.scale[columns])
         return self._trees[membership]
 
+    def distance(self, membership: Membership, values: Floats) -> Floats:
+        """Of each row to the nearest member of a finite set, in standard deviations; 0 where a value is missing."""
+        columns = [self.position[name] for name in membership.variables]
+        known: Booleans = np.logical_not(np.any(np.isnan(values[:, columns]), axis=1))
+        found, _ = self.tree(membership).query(np.where(known[:, None], values[:, columns], 0.0) / self.scale[columns])
+        return np.where(known, found, 0.0)
+
 
 def system_of(targets: Targets, edits: EditSet, scale: Floats, sets: Mapping[Membership, Floats]) -> ConstraintSystem:
     """Constraints of edits on the rows of an adjustment unit.
@@ -131,11 +138,8 @@ def _holds(system: ConstraintSystem, alternative: Alternative, values: Floats, i
         value, size = curved.evaluate(fetcher(system, values, index))
         result &= ~curved.broken(value, RELATIVE * size)
     for membership in alternative.memberships:
-        columns = [system.position[name] for name in membership.variables]
-        chosen = values[:, columns]
-        known: Booleans = np.logical_not(np.any(np.isnan(chosen), axis=1))
-        distance, _ = system.tree(membership).query(np.where(known[:, None], chosen, 0.0) / system.scale[columns])
-        result &= ~known | (np.asarray(distance) <= RELATIVE)
+        away = system.distance(membership, values)
+        result &= away <= RELATIVE
     for requirement in alternative.requirements:
         result &= system.targets.known(requirement, values, index)
     return result
@@ -174,11 +178,8 @@ def _shortfall(system: ConstraintSystem, alternative: Alternative, values: Float
         away = np.minimum(np.abs(value) / np.maximum(length, 1e-300), 1e3) + 1e-6
         result += np.where(curved.broken(value, RELATIVE * size), away, 0.0)
     for membership in alternative.memberships:
-        columns = [system.position[name] for name in membership.variables]
-        chosen = values[:, columns]
-        known: Booleans = np.logical_not(np.any(np.isnan(chosen), axis=1))
-        distance, _ = system.tree(membership).query(np.where(known[:, None], chosen, 0.0) / system.scale[columns])
-        result += np.where(known & (np.asarray(distance) > RELATIVE), distance, 0.0)
+        away = system.distance(membership, values)
+        result += np.where(away > RELATIVE, away, 0.0)
     for requirement in alternative.requirements:
         result += ~system.targets.known(requirement, values, index)
     return result
@@ -187,12 +188,9 @@ def _shortfall(system: ConstraintSystem, alternative: Alternative, values: Float
 def _linear_value(
     system: ConstraintSystem, linear: LinearConstraint, values: Floats, index: Integers
 ) -> tuple[Floats, Floats]:
-    total = np.zeros(len(values))
-    size = np.zeros(len(values))
+    total, size, fetch = np.zeros(len(values)), np.zeros(len(values)), fetcher(system, values, index)
     for name, coefficient in linear.coefficients:
-        column = system.position.get(name)
-        term = values[:, column] if column is not None else system.targets.fixed_numbers(name, index)
-        term = float(coefficient) * term
+        term = float(coefficient) * fetch(name)
         total = total + term
         size = np.maximum(size, np.abs(term))
     return total, size

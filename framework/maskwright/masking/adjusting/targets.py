@@ -20,7 +20,7 @@ from maskwright.data.record_chunk import Cells, RecordChunk, number_cells
 from maskwright.edits.evaluation.binary64 import evaluate_binary64, evaluate_xpath
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.evaluation.exact import evaluate_exact
-from maskwright.edits.expression import Arithmetic, Comparison, Expression, Number, children, variable_names
+from maskwright.edits.expression import Arithmetic, Comparison, Expression, Number, nodes, variable_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -197,26 +197,16 @@ def _literals_as_libxml2(expression: Expression) -> Expression:
 
 @lru_cache(maxsize=1024)
 def _has_equality(edit: Edit) -> bool:
-    stack: list[Expression] = [edit.expression]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Comparison) and node.operator in ("==", "!="):
-            return True
-        stack.extend(children(node))
-    return False
+    return any(isinstance(node, Comparison) and node.operator in ("==", "!=") for node in nodes(edit.expression))
 
 
 @lru_cache(maxsize=1024)
 def _sums_whole_numbers(edit: Edit) -> bool:
-    stack: list[Expression] = [edit.expression]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Number) and node.value.denominator != 1:
-            return False
-        if isinstance(node, Arithmetic) and node.operator not in ("+", "-", "*"):
-            return False
-        stack.extend(children(node))
-    return edit.kind in ("linear", "range")
+    return edit.kind in ("linear", "range") and not any(
+        (isinstance(node, Number) and node.value.denominator != 1)
+        or (isinstance(node, Arithmetic) and node.operator not in ("+", "-", "*"))
+        for node in nodes(edit.expression)
+    )
 
 
 def take_cells(cells: Cells, index: Integers) -> Cells:

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.planning.levels.cross_level_edits import AcrossLevels, DerivedVariable
 
-    Groups = Booleans
-
 
 MOST_UNITS = 2**53
 """Whole units of a grid up to which a binary64 number holds each."""
@@ -226,15 +224,15 @@ class MovedTogether:
     """
 
     linked: LinkedData
-    moved: Groups
-    infeasible: Groups
-    large: Groups
+    moved: Booleans
+    infeasible: Booleans
+    large: Booleans
     by_edit: Mapping[str, int]
     failing: Mapping[str, int] = field(default_factory=dict)
     left_by_edit: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def left(self) -> Groups:
+    def left(self) -> Booleans:
         """Groups that break an edit still."""
         return self.infeasible | self.large
 
@@ -277,7 +275,7 @@ def moved_together(
     )
 
 
-def broken_groups(linked: LinkedData, bound: BoundEdits, rules: JointRules) -> dict[str, Groups]:
+def broken_groups(linked: LinkedData, bound: BoundEdits, rules: JointRules) -> dict[str, Booleans]:
     """Groups in which each edit does not hold, where there are such; edit name to shape (g,)."""
     found = {}
     for level in (rules.top, rules.low):
@@ -303,7 +301,7 @@ def _adjusted(
     written: JointEdits,
     scale: Mapping[str, float],
     rng: np.random.Generator,
-) -> tuple[dict[str, Column], dict[str, Groups]]:
+) -> tuple[dict[str, Column], dict[str, Booleans]]:
     """Columns of joined records of one composition on their edits, and those for which none were found, by edit."""
     rules = columns.rules
     moving = [
@@ -339,7 +337,9 @@ def _adjusted(
     return {name: data[name].changed(changed[:, place], data[name].missing) for place, name in enumerate(names)}, lost
 
 
-def _stuck(values: Floats, names: Sequence[str], data: Mapping[str, Column], written: JointEdits) -> dict[str, Groups]:
+def _stuck(
+    values: Floats, names: Sequence[str], data: Mapping[str, Column], written: JointEdits
+) -> dict[str, Booleans]:
     """Rows that break an equality in which nothing can move: money to distribute, and nobody has any."""
     place = {name: number for number, name in enumerate(names)}
     found = {}

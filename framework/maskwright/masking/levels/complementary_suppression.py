@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +16,9 @@ from maskwright.edits.levels.structure import MembersColumn, OtherRecordColumn
 from maskwright.edits.levels.structure_edits import Source, sources_of_edit, spans_records
 from maskwright.foundation.progress import Progress, part, silent
 from maskwright.masking.levels.dependency_inference import AcrossReader
-from maskwright.masking.suppressing.complementary_suppression import complement, without_cells
+from maskwright.masking.suppressing.cells import LevelCellMasks, joined_cells, of_level, with_any, without_cells
+from maskwright.masking.suppressing.complementary_suppression import Complement, complement
+from maskwright.masking.suppressing.derivable_cells import reached
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -27,55 +29,34 @@ if TYPE_CHECKING:
     from maskwright.edits.levels.structure_edits import Source
     from maskwright.foundation.arrays import Booleans, Integers
 
-    Cells = dict[Source, Booleans]
-    Lacking = Callable[[Cells], Mapping[Source, Booleans]]
-
-
-@dataclass(frozen=True)
-class Complements:
-    """What was suppressed besides, by level and variable.
-
-    `cells`: shape (n,). `known`: cells that follow from the edits alone, whatever is suppressed. `undecided`: cells of
-    which it was neither shown that they follow nor that they do not. `told`: cells that follow from what is empty
-    beside them; shape (n,). `given_up`: variables of which cells are undecided because as much was looked at for one
-    group as ever is.
-    """
-
-    cells: Mapping[Source, Booleans] = field(default_factory=dict)
-    known: Mapping[Source, int] = field(default_factory=dict)
-    undecided: Mapping[Source, int] = field(default_factory=dict)
-    told: Mapping[Source, Booleans] = field(default_factory=dict)
-    given_up: frozenset[Source] = frozenset()
+    Lacking = Callable[[dict[Source, Booleans]], LevelCellMasks]
 
 
 def complement_across(
     shown: LinkedData,
-    hidden: Mapping[Source, Booleans],
+    hidden: LevelCellMasks,
     bound: BoundEdits,
     last: Collection[Source] = (),
     never: Collection[Source] = (),
     progress: Progress = silent,
-) -> Complements:
-    """Choose cells to suppress besides, so that no suppressed cell follows from its group and the edits.
-
-    `hidden`: suppressed cells; shape (n,).
-    """
+) -> Complement[Source]:
+    """Choose cells to suppress besides, so that no suppressed cell follows from its group and the edits."""
     problem = _Problem(shown, hidden, bound, frozenset(last), frozenset(never), progress)
-    return problem.solved() if problem.spans else Complements()
+    return problem.solved() if problem.spans else Complement()
 
 
 class _Problem:
     def __init__(
         self,
         shown: LinkedData,
-        hidden: Mapping[Source, Booleans],
+        hidden: LevelCellMasks,
         bound: BoundEdits,
         last: frozenset[Source],
         never: frozenset[Source],
         progress: Progress,
     ) -> None:
         self._shown, self._bound, self._last = shown, bound, last
-        self._hidden = {source: gone for source, gone in hidden.items() if gone.any()}
+        self._hidden = with_any(hidden)
         self._top, self._low = (level.name for level in shown)
         self._edits = self._reached()
         keys = {(level.name, name) for level in shown for name in level.key_columns}
@@ -91,28 +72,19 @@ class _Problem:
             for edits in self._bound.edits.values() for edit in edits
             if edit.engine is None and edit.severity == "error" and not edit.shadowed
         ]  # fmt: skip
-        read = {edit.name: sources_of_edit(self._bound, edit) for edit in left}
-        seen, found = set(self._hidden), []
-        while touching := [edit for edit in left if seen & read[edit.name]]:
-            found += touching
-            left = [edit for edit in left if edit not in touching]
-            seen.update(source for edit in touching for source in read[edit.name])
-        return found
+        return reached(self._hidden, left, lambda edit: sources_of_edit(self._bound, edit))
 
     def _reaching(self, hidden: frozenset[Source]) -> list[Edit]:
         """Edits that read these variables, or variables that such edits read, and so on, in their order."""
         if hidden not in self._reaching_known:
             read = {edit.name: sources_of_edit(self._bound, edit) for edit in self._edits}
-            seen, found = set(hidden), set[str]()
-            while more := {name for name, own in read.items() if name not in found and seen & own}:
-                found |= more
-                seen.update(source for name in more for source in read[name])
+            found = {edit.name for edit in reached(hidden, self._edits, lambda edit: read[edit.name])}
             self._reaching_known[hidden] = [edit for edit in self._edits if edit.name in found]
         return self._reaching_known[hidden]
 
-    def solved(self) -> Complements:
-        cells: Cells = {}
-        told: Cells = {}
+    def solved(self) -> Complement[Source]:
+        cells: dict[Source, Booleans] = {}
+        told: dict[Source, Booleans] = {}
         known: Counter[Source] = Counter()
         undecided: Counter[Source] = Counter()
         given_up: set[Source] = set()
@@ -140,7 +112,7 @@ class _Problem:
             for joined_name, gone in hidden.items():
                 if names[joined_name][:2] in unsaid:
                     undecided[names[joined_name][:2]] += int(gone.sum())
-        return Complements(cells, known, undecided, told, frozenset(given_up))
+        return Complement(cells, known, undecided, told, frozenset(given_up))
 
     def _rows(self, groups: Integers, place: int | None) -> Integers:
         return groups if place is None else self._shown.starts(self._low)[groups] + place
@@ -220,12 +192,8 @@ class _Problem:
 
     def _truths(self) -> dict[str, Integers]:
         """For each column with a condition: where members satisfy it, and where that is open or was never known."""
-        gone = {
-            level.name: {name: cells for (where, name), cells in self._hidden.items() if where == level.name}
-            for level in self._shown
-        }
         published = self._shown.with_data(
-            {level.name: without_cells(level.data, gone[level.name]) for level in self._shown}
+            {level.name: without_cells(level.data, of_level(self._hidden, level.name)) for level in self._shown}
         )
         found = {}
         for column in self._columns(self._top):
@@ -285,7 +253,7 @@ class AcrossInference:
         self._bound, self._within, self._last, self._never = bound, within, last, never
         self.reader = self._of(self._wanted)
 
-    def extend_inference(self, cells: Mapping[Source, Booleans], by_edits: Mapping[Source, Booleans]) -> bool:
+    def extend_inference(self, cells: LevelCellMasks, by_edits: LevelCellMasks) -> bool:
         """Ask, from now on, for variables by whose cells edits tell others; whether there were any.
 
         `cells`: all suppressed cells, beside which nothing asks for more; shape (n,). `by_edits`: those that went
@@ -302,25 +270,24 @@ class AcrossInference:
             self.reader = self._of(self._wanted)
         return bool(leading)
 
-    def _lacking(self, hidden: Cells) -> Cells:
-        lacks: Cells = dict(complement_across(self._shown, hidden, self._bound, self._last, self._never).cells)
+    def _lacking(self, hidden: dict[Source, Booleans]) -> dict[Source, Booleans]:
+        lacks: dict[Source, Booleans] = dict(
+            complement_across(self._shown, hidden, self._bound, self._last, self._never).cells
+        )
         for level in self._within:
-            for source, gone in level(hidden).items():
-                lacks[source] = lacks.get(source, np.False_) | gone
+            lacks = joined_cells(lacks, level(hidden))
         return lacks
 
     def _of(self, wanted: Collection[Source]) -> AcrossReader:
         return AcrossReader(self._shown, self._published, wanted, self._last, self._never)
 
 
-def tied_by_edits(
-    bound: BoundEdits, cells: Mapping[Source, Booleans], wanted: Collection[Source]
-) -> tuple[Source, ...]:
+def tied_by_edits(bound: BoundEdits, cells: LevelCellMasks, wanted: Collection[Source]) -> tuple[Source, ...]:
     """Variables of which cells merely went beside others, and that an edit reads with another that has empty cells.
 
     `cells`: all suppressed cells; shape (n,).
     """
-    empty = {source for source, gone in cells.items() if gone.any()}
+    empty = set(with_any(cells))
     tied: set[Source] = set()
     for edits in bound.edits.values():
         for edit in edits:
@@ -333,9 +300,9 @@ def tied_by_edits(
 
 def leading_on(
     shown: LinkedData,
-    cells: Mapping[Source, Booleans],
-    told: Mapping[Source, Booleans],
-    by_edits: Mapping[Source, Booleans],
+    cells: LevelCellMasks,
+    told: LevelCellMasks,
+    by_edits: LevelCellMasks,
     lacking: Lacking,
 ) -> tuple[Source, ...]:
     """Variables by whose told cells edits tell other suppressed cells.
@@ -349,35 +316,27 @@ def leading_on(
     concerned = np.logical_or.reduce(list(of_groups.values())) if of_groups else np.zeros(0, dtype=np.bool_)
     if not concerned.any():
         return ()
-    left: Cells = {}
+    left: dict[Source, Booleans] = {}
     for source, gone in cells.items():
         rows = concerned if _is_of_top(shown, source) else concerned[_groups(shown)]
         left[source] = np.asarray(gone & rows & ~told.get(source, np.False_))
     leaking = np.zeros(len(concerned), dtype=np.bool_)
-    if _any(lacking(_without_none(left))):
+    if with_any(lacking(with_any(left))):
         # What went for the told cell's sake alone may be known with it: the others are hidden by fewer, perhaps.
         for source, more in _not_hidden_by(left, by_edits, lacking).items():
             leaking |= _groups_of(shown, source, more)
     return tuple(source for source, groups in of_groups.items() if (groups & leaking).any())
 
 
-def _not_hidden_by(left: Cells, by_edits: Mapping[Source, Booleans], lacking: Lacking) -> Mapping[Source, Booleans]:
+def _not_hidden_by(left: dict[Source, Booleans], by_edits: LevelCellMasks, lacking: Lacking) -> LevelCellMasks:
     """Cells without which those that are no edit's are told, and which are not among these; none where these do."""
-    hidden: Cells = {source: gone & ~by_edits.get(source, np.False_) for source, gone in left.items()}
-    while _any(more := lacking(_without_none(hidden))):
+    hidden: dict[Source, Booleans] = {source: gone & ~by_edits.get(source, np.False_) for source, gone in left.items()}
+    while with_any(more := lacking(with_any(hidden))):
         outside = {source: gone & ~left.get(source, np.False_) for source, gone in more.items()}
-        if _any(outside):
+        if with_any(outside):
             return outside
-        hidden = {**hidden, **{source: hidden.get(source, np.False_) | gone for source, gone in more.items()}}
+        hidden = joined_cells(hidden, more)
     return {}
-
-
-def _any(cells: Mapping[Source, Booleans]) -> bool:
-    return any(gone.any() for gone in cells.values())
-
-
-def _without_none(cells: Cells) -> Cells:
-    return {source: gone for source, gone in cells.items() if gone.any()}
 
 
 def _groups(shown: LinkedData) -> Integers:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from maskwright.data.dependencies import EXCEPTIONS, ValueCodes, determines, exceptions
-from maskwright.masking.suppressing.dependency_inference import InferencePath, joined_paths
+from maskwright.masking.suppressing.cells import LevelCellMasks, joined_cells
+from maskwright.masking.suppressing.dependency_inference import InferencePath
 from maskwright.masking.suppressing.published_cells import reads_suppressed
 from maskwright.masking.suppressing.value_inference import determining_values, majority_values
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.levels.structure_edits import Source
     from maskwright.foundation.arrays import Booleans, Integers
-
-    Cells = dict[Source, Booleans]
 
 
 class KnownNumber(NamedTuple):
@@ -96,6 +95,14 @@ class _Kind(NamedTuple):
     told: Booleans | None = None
 
 
+def _number_or_any(
+    counts: Integers, is_of: Booleans, beside: tuple[str, int] | None, shuffled: Integers
+) -> Iterator[_Kind]:
+    """Members of a kind by their number, and by whether there are any."""
+    yield _Kind(counts, False, is_of, beside, shuffled)
+    yield _Kind(np.minimum(counts, 1), True, is_of, beside, np.minimum(shuffled, 1))
+
+
 class CountReader:
     """An intruder who knows how many members have a value.
 
@@ -125,31 +132,27 @@ class CountReader:
         self._said: dict[str, tuple[_Number, ...]] = {}
         self._known: dict[tuple[str, str], tuple[Booleans, Booleans]] = {}
 
-    def complement(self, hidden: Mapping[Source, Booleans]) -> Cells:
-        """Cells that go with these.
-
-        `hidden`: shape (n,).
-        """
-        more: Cells = {}
+    def complement(self, hidden: LevelCellMasks) -> dict[Source, Booleans]:
+        """Cells that go with these."""
+        more: dict[Source, Booleans] = {}
         for level, name, other, asked in self._asked(hidden):
             gone = asked
             source = (self._low if level == self._top else self._top, other)
             if other in self._never:
                 continue
             if level == self._top and name not in self._wanted and source in hidden:
-                gone = gone & (np.bincount(self._groups, hidden[source], self._counted) == 0)
-            lacking = self._across(level, gone) & ~hidden.get(source, np.False_)
+                gone = gone & ~self._of_any(hidden[source])
+            across = gone[self._groups] if level == self._top else self._of_any(gone)
+            lacking = across & ~hidden.get(source, np.False_)
             if lacking.any():
                 more[source] = more.get(source, np.False_) | lacking
         return more
 
-    def left(self, hidden: Mapping[Source, Booleans]) -> dict[Source, dict[InferencePath, Booleans]]:
+    def left(self, hidden: LevelCellMasks) -> dict[Source, dict[InferencePath, Booleans]]:
         """Suppressed cells that follow from a variable that stays, and how.
 
         That a variable says something of the members is not enough: of two empty cells, that one of them is the head's
         says of neither whether it is.
-
-        `hidden`: shape (n,).
         """
         asked: dict[Source, list[str]] = {}
         for level, name, other, _ in self._asked(hidden):
@@ -163,7 +166,7 @@ class CountReader:
                 cells = (self._of_groups if level == self._top else self._of_members)(name, some, hidden)
                 if (cells & ~read).any():
                     read |= cells
-                    found[source] = joined_paths(found.get(source, {}), {self._way(level, name, some): cells})
+                    found[source] = joined_cells(found.get(source, {}), {self._way(level, name, some): cells})
         return found
 
     def _way(self, level: str, name: str, others: tuple[str, ...]) -> InferencePath:
@@ -175,19 +178,19 @@ class CountReader:
         off = f"{named} of {self._top}, which {tell} how many have which {name}, and {name} of the other members"
         return InferencePath(off, without)
 
-    def _of_groups(self, name: str, others: tuple[str, ...], hidden: Mapping[Source, Booleans]) -> Booleans:
+    def _of_groups(self, name: str, others: tuple[str, ...], hidden: LevelCellMasks) -> Booleans:
         """Suppressed cells of groups that numbers of members show as other groups with as many have it."""
         own, gone = self._codes[self._top].of(name), hidden[self._top, name]
         read = np.zeros(self._counted, dtype=np.bool_)
         for other in others:
-            blurred = np.bincount(self._groups, hidden.get((self._low, other), self._nobody), self._counted) > 0
+            blurred = self._of_any(hidden.get((self._low, other), self._nobody))
             for number in self._telling(name, other, own_is_given=False):
                 codes = np.where(blurred, -1, number.counts)
                 tells = np.True_ if number.told is None else number.told
                 read |= gone & (own >= 0) & tells & (majority_values(codes, own, ~gone) == own)
         return read
 
-    def _of_members(self, name: str, others: tuple[str, ...], hidden: Mapping[Source, Booleans]) -> Booleans:
+    def _of_members(self, name: str, others: tuple[str, ...], hidden: LevelCellMasks) -> Booleans:
         """Suppressed cells of members that are counted out."""
         values, gone = self._codes[self._low].of(name), hidden[self._low, name]
         empty = gone | self._appears_suppressed(name)
@@ -205,7 +208,7 @@ class CountReader:
                 has = (values >= 0) & number.is_of[values]
                 open_ = may_be & (empty | (has & ~seen_beside))
                 inside = has & ~empty & seen_beside
-                whole = np.bincount(self._groups, open_, self._counted) == 0
+                whole = ~self._of_any(open_)
                 told = majority_values(own, number.counts, whole)
                 told = told if number.told is None else np.where(number.told, told, -1)
                 numbers.append(KnownNumber(told, number.capped, number.is_of, inside, open_, seen_beside))
@@ -241,17 +244,18 @@ class CountReader:
             is_of = np.arange(distinct) == value
             for chosen in (is_of, ~is_of):
                 counts, by_chance = (self._counts((each >= 0) & chosen[each]) for each in (codes, shuffled))
-                yield _Kind(counts, False, chosen, None, by_chance)
-                yield _Kind(np.minimum(counts, 1), True, chosen, None, np.minimum(by_chance, 1))
+                yield from _number_or_any(counts, chosen, None, by_chance)
         for second, value, other, counts, by_chance in self._beside(member):
-            is_of = np.arange(distinct) == value
-            yield _Kind(counts, False, is_of, (second, other), by_chance)
-            yield _Kind(np.minimum(counts, 1), True, is_of, (second, other), np.minimum(by_chance, 1))
+            yield from _number_or_any(counts, np.arange(distinct) == value, (second, other), by_chance)
 
     def _counts(self, members: Booleans) -> Integers:
         """How many of these members each group has; -1 in groups without members."""
         nobody = np.bincount(self._groups, minlength=self._counted) == 0
         return np.where(nobody, -1, np.bincount(self._groups[members], minlength=self._counted))
+
+    def _of_any(self, members: Booleans) -> Booleans:
+        """Groups that have any of these members."""
+        return np.bincount(self._groups, members, self._counted) > 0
 
     def _shuffled(self, codes: Integers) -> Integers:
         return np.random.default_rng(ORDER_OF_CHANCE).permutation(codes)
@@ -261,12 +265,12 @@ class CountReader:
         column = self._data[name]
         return np.asarray(column.missing & reads_suppressed(column))
 
-    def _asked(self, hidden: Mapping[Source, Booleans]) -> Iterator[tuple[str, str, str, Booleans]]:
+    def _asked(self, hidden: LevelCellMasks) -> Iterator[tuple[str, str, str, Booleans]]:
         """Suppressed variables, and those of the other level that say something of them."""
         for (level, name), gone in hidden.items():
             if not gone.any() or name not in self._published[level]:
                 continue
-            groups = gone if level == self._top else np.bincount(self._groups, gone, self._counted) > 0
+            groups = gone if level == self._top else self._of_any(gone)
             for other in self._published[self._low if level == self._top else self._top]:
                 group, member = (name, other) if level == self._top else (other, name)
                 of_members, of_group = self._tells(group, member)
@@ -335,7 +339,3 @@ class CountReader:
                     found.append(each)
             self._said[member] = tuple(found)
         return self._said[member]
-
-    def _across(self, level: str, gone: Booleans) -> Booleans:
-        """Cells of the other level beside these."""
-        return gone[self._groups] if level == self._top else np.bincount(self._groups, gone, self._counted) > 0

@@ -12,7 +12,8 @@ from maskwright.data.dependencies import GROUP, HOME, OWN, Spanning, ValueCodes,
 from maskwright.data.variable import Variable
 from maskwright.masking.levels.count_inference import CountReader
 from maskwright.masking.levels.member_inference import SoleReader, sole_values
-from maskwright.masking.suppressing.dependency_inference import Readable, Reader, joined_paths
+from maskwright.masking.suppressing.cells import CellMasks, LevelCellMasks, joined_cells, of_level, with_any
+from maskwright.masking.suppressing.dependency_inference import Readable, Reader
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from maskwright.foundation.arrays import Booleans, Integers
     from maskwright.masking.levels.member_inference import SoleValue
     from maskwright.masking.suppressing.dependency_inference import CellsByWay
-
-    Cells = dict[Source, Booleans]
-    Hidden = dict[str, Booleans]
 
 
 class AcrossReader:
@@ -61,54 +59,40 @@ class AcrossReader:
         )
         self._references = tuple(self._joined_of(each) for each in _references(sole))
 
-    def complement(self, hidden: Mapping[Source, Booleans]) -> tuple[Cells, Cells]:
-        """Choose cells to suppress besides; and cells that follow from what is empty beside them.
-
-        `hidden`: suppressed cells of both levels; shape (n,).
-        """
-        gone: Cells = {source: cells.copy() for source, cells in hidden.items() if cells.any()}
-        told: Cells = {}
+    def complement(self, hidden: LevelCellMasks) -> tuple[dict[Source, Booleans], dict[Source, Booleans]]:
+        """Choose cells to suppress besides; and cells that follow from what is empty beside them."""
+        gone = with_any(hidden)
+        told: dict[Source, Booleans] = {}
         while True:
             before = gone
             for reader in self._by_members:
-                gone = _with(gone, reader.complement(gone))
+                gone = joined_cells(gone, reader.complement(gone))
             for joined in (self._joined(gone), *self._references):
                 read = joined.reader.complement(joined.hidden(gone))
-                told, gone = _with(told, joined.cells(read.told)), _with(gone, joined.cells(read.cells))
+                told, gone = joined_cells(told, joined.cells(read.told)), joined_cells(gone, joined.cells(read.cells))
             if all(source in before and np.array_equal(cells, before[source]) for source, cells in gone.items()):
                 break
-        besides = {source: cells & ~hidden.get(source, np.False_) for source, cells in gone.items()}
-        return {source: cells for source, cells in besides.items() if cells.any()}, told
+        return with_any({source: cells & ~hidden.get(source, np.False_) for source, cells in gone.items()}), told
 
-    def left(self, hidden: Mapping[Source, Booleans]) -> Mapping[str, Readable]:
-        """Suppressed cells that can be read off all the same, by level.
-
-        `hidden`: shape (n,).
-        """
-        left: Cells = {}
+    def left(self, hidden: LevelCellMasks) -> Mapping[str, Readable]:
+        """Suppressed cells that can be read off all the same, by level."""
+        left: dict[Source, Booleans] = {}
         by: dict[Source, CellsByWay] = {}
         for joined in (self._joined(hidden), *self._references):
             read = joined.reader.left(joined.hidden(hidden), joined.real)
-            left = _with(left, joined.cells(read.left))
+            left = joined_cells(left, joined.cells(read.left))
             for name, ways in read.by.items():
                 for way, gone in ways.items():
                     for source, cells in joined.cells({name: gone}).items():
-                        by[source] = joined_paths(by.get(source, {}), {way: cells})
+                        by[source] = joined_cells(by.get(source, {}), {way: cells})
         for reader in self._by_members:
             for source, ways in reader.left(hidden).items():
                 for cells in ways.values():
-                    left = _with(left, {source: cells})
-                by[source] = joined_paths(by.get(source, {}), ways)
-        return {
-            level: Readable(
-                {},
-                {name: gone for (where, name), gone in left.items() if where == level},
-                {name: ways for (where, name), ways in by.items() if where == level},
-            )
-            for level in (self._top, self._low)
-        }
+                    left = joined_cells(left, {source: cells})
+                by[source] = joined_cells(by.get(source, {}), ways)
+        return {level: Readable({}, of_level(left, level), of_level(by, level)) for level in (self._top, self._low)}
 
-    def _joined(self, hidden: Mapping[Source, Booleans]) -> _Joined:
+    def _joined(self, hidden: LevelCellMasks) -> _Joined:
         """Joined records, with what those whom members point to have in the variables that are suppressed."""
         asked = frozenset(name for (level, name), gone in hidden.items() if level == self._low and gone.any())
         if self._known is None or self._known[0] != asked:
@@ -195,7 +179,7 @@ class _Joined:
     def _own(self, column: Column) -> Column:
         return column if self._members is None else column.taken(self._members)
 
-    def hidden(self, cells: Mapping[Source, Booleans]) -> Hidden:
+    def hidden(self, cells: LevelCellMasks) -> dict[str, Booleans]:
         """Suppressed cells in the joined records."""
         found = {
             name: gone[self._groups] if level == self._top else gone if self._members is None else gone[self._members]
@@ -206,9 +190,9 @@ class _Joined:
                 found[each] = found[name][np.maximum(targets, 0)] & (targets >= 0)
         return found
 
-    def cells(self, hidden: Mapping[str, Booleans]) -> Cells:
+    def cells(self, hidden: CellMasks) -> dict[Source, Booleans]:
         """Cells of the levels that cells of the joined records are."""
-        found: Cells = {}
+        found: dict[Source, Booleans] = {}
         for joined_name, gone in hidden.items():
             name, own = joined_name, gone
             if joined_name in self._pointed:
@@ -221,8 +205,8 @@ class _Joined:
             elif self._members is not None:
                 own = np.zeros(self._of, dtype=np.bool_)
                 own[self._members[gone]] = True
-            found = _with(found, {(level, name): own})
-        return {source: gone for source, gone in found.items() if gone.any()}
+            found = joined_cells(found, {(level, name): own})
+        return with_any(found)
 
 
 def disclosed_by_size(shown: LinkedData, names: Collection[str]) -> Iterator[str]:
@@ -250,7 +234,3 @@ def _of_other(column: Column, name: str, targets: Integers) -> Column:
     values = own.values.copy()
     values[nobody] = np.nan if column.variable.is_numeric else -1
     return Column(replace(column.variable, name=name), values, own.missing | nobody)
-
-
-def _with(cells: Mapping[Source, Booleans], more: Mapping[Source, Booleans]) -> Cells:
-    return {**cells, **{source: cells.get(source, np.False_) | gone for source, gone in more.items()}}

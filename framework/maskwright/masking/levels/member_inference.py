@@ -11,7 +11,9 @@ import numpy as np
 
 from maskwright.data.dependencies import BY_CHANCE, EXCEPTIONS, ValueCodes, determines
 from maskwright.foundation.doubts import Doubt
-from maskwright.masking.suppressing.dependency_inference import InferencePath, joined_paths
+from maskwright.masking.levels.count_inference import MOST_VALUES
+from maskwright.masking.suppressing.cells import LevelCellMasks, joined_cells
+from maskwright.masking.suppressing.dependency_inference import InferencePath
 from maskwright.masking.suppressing.value_inference import CERTAIN
 from maskwright.planning.levels.attribute_inference import FEWEST, HOLDS, remedy, same_numbers
 from maskwright.planning.warnings.attribute_inference import in_one_order
@@ -19,19 +21,10 @@ from maskwright.planning.warnings.attribute_inference import in_one_order
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.data.dataset import Column
+    from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.edits.levels.structure_edits import Source
     from maskwright.foundation.arrays import Booleans, Integers
-
-    Cells = dict[Source, Booleans]
-    from maskwright.data.dataset import Column
-    from maskwright.data.levels.linked_data import Level
-
-    Codes = Integers
-
-
-MOST_VALUES = 30
-"""Values of a variable up to which each is tried."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +83,9 @@ class SoleReader:
         self._missing = {each.name: low.data[each.name].missing for each in self._values}
         self._wanted, self._never = frozenset(wanted), frozenset(never)
 
-    def complement(self, hidden: Mapping[Source, Booleans]) -> Cells:
-        """Cells of housemates that go with these: of a pair nobody knows which one has the value.
-
-        `hidden`: shape (n,).
-        """
-        more: Cells = {}
+    def complement(self, hidden: LevelCellMasks) -> dict[Source, Booleans]:
+        """Cells of housemates that go with these: of a pair nobody knows which one has the value."""
+        more: dict[Source, Booleans] = {}
         for each, gone, told in self._told(hidden):
             if each.name in self._never:
                 continue
@@ -111,11 +101,8 @@ class SoleReader:
                 more[source] = more.get(source, np.False_) | found
         return more
 
-    def left(self, hidden: Mapping[Source, Booleans]) -> dict[Source, dict[InferencePath, Booleans]]:
-        """Suppressed cells that follow all the same, and from what.
-
-        `hidden`: shape (n,).
-        """
+    def left(self, hidden: LevelCellMasks) -> dict[Source, dict[InferencePath, Booleans]]:
+        """Suppressed cells that follow all the same, and from what."""
         found: dict[Source, dict[InferencePath, Booleans]] = {}
         for each, gone, told in self._told(hidden):
             if each.name in self._wanted and told.any():
@@ -125,10 +112,10 @@ class SoleReader:
                 cells = gone & told[self._groups] & (each.members != shows[self._groups])
                 if cells.any():
                     ways = found.get((self._low, each.name), {})
-                    found[self._low, each.name] = joined_paths(ways, {InferencePath(off): cells})
+                    found[self._low, each.name] = joined_cells(ways, {InferencePath(off): cells})
         return found
 
-    def _told(self, hidden: Mapping[Source, Booleans]) -> Iterator[tuple[SoleValue, Booleans, Booleans]]:
+    def _told(self, hidden: LevelCellMasks) -> Iterator[tuple[SoleValue, Booleans, Booleans]]:
         """Values, suppressed cells, and the groups in which these are known."""
         for each in self._values:
             gone = hidden.get((self._low, each.name))
@@ -148,9 +135,6 @@ def _with_any(groups: Integers, members: Booleans, counted: int) -> Booleans:
 
 MOST_GROUPS = 20_000
 """Groups that are looked at, spread over the file."""
-
-MOST_MEMBER_VALUES = 30
-"""Values of a member's variable up to which each is counted."""
 
 MOST_FOR_PAIRS = 8
 """Values of a member's variable up to which each two of them are counted together."""
@@ -240,7 +224,7 @@ def _by_marked_members(
 
 
 def _few(codes: ValueCodes, name: str) -> bool:
-    return 1 < codes.distinct(name) <= MOST_MEMBER_VALUES
+    return 1 < codes.distinct(name) <= MOST_VALUES
 
 
 def _in_one_order(one: Column, other: Column) -> bool:
@@ -304,7 +288,7 @@ def _by_counting(
                 yield upper.name, name, how
 
 
-def _numbers(codes: ValueCodes, name: str, groups: Codes, counted: int) -> Iterator[Codes]:
+def _numbers(codes: ValueCodes, name: str, groups: Integers, counted: int) -> Iterator[Integers]:
     """How many members of each group have a value, and where there are few, one of two."""
     own, values = codes.of(name), codes.distinct(name)
     there = own >= 0

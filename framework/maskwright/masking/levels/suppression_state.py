@@ -12,13 +12,21 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.progress import silent, stage
 from maskwright.masking.guarantees import smallest_classes
-from maskwright.masking.levels.complementary_suppression import AcrossInference, Complements, complement_across
+from maskwright.masking.levels.complementary_suppression import AcrossInference, complement_across
 from maskwright.masking.levels.dependency_inference import disclosed_by_size
-from maskwright.masking.suppressing.complementary_suppression import Complement, complement, without_cells
-from maskwright.masking.suppressing.dependency_inference import Readable, Reader, joined_paths
+from maskwright.masking.suppressing.cells import (
+    CellMasks,
+    LevelCellMasks,
+    joined_cells,
+    of_level,
+    with_any,
+    without_cells,
+)
+from maskwright.masking.suppressing.complementary_suppression import Complement, complement
+from maskwright.masking.suppressing.dependency_inference import Readable, Reader
 from maskwright.masking.suppressing.inference_findings import following_doubts, primary_suppressions
 from maskwright.masking.suppressing.published_rules import not_applicable, when_present
-from maskwright.masking.suppressing.suppression_steps import joined_cells, lost_codes
+from maskwright.masking.suppressing.suppression_steps import lost_codes
 from maskwright.planning.model import key_names
 
 if TYPE_CHECKING:
@@ -34,8 +42,6 @@ if TYPE_CHECKING:
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.planning.plan import Plan
 
-    Cells = dict[Source, Booleans]
-
 
 @dataclass(frozen=True, eq=False)
 class SuppressionState:
@@ -49,8 +55,8 @@ class SuppressionState:
     linked: LinkedData
     shown: LinkedData
     results: Mapping[str, MaskingResult]
-    cells: Mapping[Source, Booleans] = field(default_factory=dict)
-    besides: Mapping[Source, Booleans] = field(default_factory=dict)
+    cells: LevelCellMasks = field(default_factory=dict)
+    besides: LevelCellMasks = field(default_factory=dict)
     doubts: tuple[Doubt, ...] = ()
     notices: tuple[str, ...] = ()
 
@@ -65,7 +71,7 @@ def suppress_across_levels(
 ) -> SuppressionState:
     """Empty the cells that steps suppress, and those by which edits across records would give them back."""
     cells = _cells_of_steps(shown, results)
-    uncoded: dict[str, Mapping[str, Booleans]] = {name: codes_taken(result) for name, result in results.items()}
+    uncoded: dict[str, CellMasks] = {name: codes_taken(result) for name, result in results.items()}
     if not cells:
         linked = shown.with_data({name: without_cells(shown[name].data, gone) for name, gone in uncoded.items()})
         return SuppressionState(linked, shown, results)
@@ -78,37 +84,37 @@ def suppress_across_levels(
     levels[top] = replace(levels[top], counted=tuple(disclosed_by_size(shown, levels[top].published)))
     last = {(name, key) for name, level in levels.items() for key in level.keys}
     never = {(name, weight) for name, level in levels.items() for weight in level.weights}
-    besides: Cells = {}
-    by_edits: Cells = {}
-    promised: Cells = {}
-    told: Cells = {}
+    besides: dict[Source, Booleans] = {}
+    by_edits: dict[Source, Booleans] = {}
+    promised: dict[Source, Booleans] = {}
+    told: dict[Source, Booleans] = {}
     by_level = {name: level.published for name, level in levels.items()}
     within = tuple(level.by_edits for level in levels.values())
     across = AcrossInference(shown, by_level, published, within, tuple(cells), last, never)
     while True:
         with stage(reporter, "Suppressing across records") as progress:
             found = complement_across(shown, cells, published, last, never, progress)
-        told = _joined(told, found.told)
-        more: Cells = dict(found.cells)
+        told = joined_cells(told, found.told)
+        more: dict[Source, Booleans] = dict(found.cells)
         with stage(reporter, "Reading suppressed cells off the other level"):
-            off, following = across.reader.complement(_joined(cells, more))
-        by_edits, told = _joined(by_edits, more), _joined(told, following)
-        more = _joined(more, off)
+            off, following = across.reader.complement(joined_cells(cells, more))
+        by_edits, told = joined_cells(by_edits, more), joined_cells(told, following)
+        more = joined_cells(more, off)
         if more:
-            cells = _joined(cells, more)
+            cells = joined_cells(cells, more)
             for name, level in levels.items():
-                own = {variable: gone for (where, variable), gone in cells.items() if where == name}
+                own = of_level(cells, name)
                 with stage(reporter, f"Reading suppressed cells off {name} records") as progress:
                     further, following = level.further(own, progress)
-                more, told = _joined(more, further), _joined(told, following)
+                more, told = joined_cells(more, further), joined_cells(told, following)
         if not more:
             # What went besides makes other classes of keys: every step is asked whether it still has what it promises.
             more, uncoded = _for_guarantees(levels, results, cells, uncoded)
-            promised = _joined(promised, more)
+            promised = joined_cells(promised, more)
         if not more and not across.extend_inference(cells, by_edits):
             break
-        cells, besides = _joined(cells, more), _joined(besides, more)
-    hidden = {name: {variable: gone for (where, variable), gone in cells.items() if where == name} for name in levels}
+        cells, besides = joined_cells(cells, more), joined_cells(besides, more)
+    hidden = {name: of_level(cells, name) for name in levels}
     linked = shown.with_data(
         {
             level.name: without_cells(level.data, joined_cells(hidden[level.name], uncoded.get(level.name, {})))
@@ -129,8 +135,8 @@ def suppress_across_levels(
     )
 
 
-def _cells_of_steps(shown: LinkedData, results: Mapping[str, MaskingResult]) -> Cells:
-    cells: Cells = {}
+def _cells_of_steps(shown: LinkedData, results: Mapping[str, MaskingResult]) -> dict[Source, Booleans]:
+    cells: dict[Source, Booleans] = {}
     for name, result in results.items():
         for column in result.masked:
             if column.name in shown[name].data:
@@ -143,17 +149,17 @@ def _cells_of_steps(shown: LinkedData, results: Mapping[str, MaskingResult]) -> 
 def _for_guarantees(
     levels: Mapping[str, _Level],
     results: Mapping[str, MaskingResult],
-    cells: Cells,
-    uncoded: Mapping[str, Mapping[str, Booleans]],
-) -> tuple[Cells, dict[str, Mapping[str, Booleans]]]:
+    cells: dict[Source, Booleans],
+    uncoded: Mapping[str, CellMasks],
+) -> tuple[dict[Source, Booleans], dict[str, CellMasks]]:
     """Further cells that go so that every step has what it promises; and all codes that are taken away then."""
-    more: Cells = {}
+    more: dict[Source, Booleans] = {}
     codes = dict(uncoded)
     for name, result in results.items():
         removal = result.removal
         if removal is None or removal.again is None:
             continue
-        own = {variable: gone for (where, variable), gone in cells.items() if where == name}
+        own = of_level(cells, name)
         level = levels[name].shown
         shown = removal.shown.with_columns({column.name: column for column in level if column.name in removal.shown})
         hidden, codes[name] = removal.again.cells(shown, own, uncoded[name])
@@ -164,7 +170,9 @@ def _for_guarantees(
     return more, codes
 
 
-def _suppression_notices(besides: Cells, by_edits: Cells, promised: Cells) -> Iterator[str]:
+def _suppression_notices(
+    besides: dict[Source, Booleans], by_edits: dict[Source, Booleans], promised: dict[Source, Booleans]
+) -> Iterator[str]:
     for source, gone in besides.items():
         edits = gone & by_edits.get(source, np.False_)
         own = gone & ~edits & promised.get(source, np.False_)
@@ -237,29 +245,28 @@ class _Level:
         names = [each for each in self.published if each not in self.counted]
         return Reader(self.shown, names, self.keys, self.weights, ())
 
-    def further(self, hidden: Mapping[str, Booleans], progress: Progress) -> tuple[Cells, Cells]:
+    def further(self, hidden: CellMasks, progress: Progress) -> tuple[dict[Source, Booleans], dict[Source, Booleans]]:
         """Cells that have to go with these because of other variables of their record, and of records alike.
 
         And cells that follow from what is empty beside them.
         """
         read = self.reader.complement(hidden)
         read_off = read.cells
-        hidden = {**hidden, **{name: hidden.get(name, np.False_) | gone for name, gone in read_off.items()}}
-        found = self._complement(hidden, progress)
+        found = self._complement(joined_cells(hidden, read_off), progress)
         return self._of_level(read_off, found.cells), self._of_level(read.told, found.told)
 
-    def by_edits(self, cells: Mapping[Source, Booleans]) -> Cells:
+    def by_edits(self, cells: LevelCellMasks) -> dict[Source, Booleans]:
         """Cells of this level that edits within its records ask for beside these."""
-        hidden = {name: gone for (where, name), gone in cells.items() if where == self.name}
+        hidden = of_level(cells, self.name)
         return self._of_level(self._complement(hidden, silent).cells) if hidden else {}
 
-    def _complement(self, hidden: Mapping[str, Booleans], progress: Progress) -> Complement:
+    def _complement(self, hidden: CellMasks, progress: Progress) -> Complement[str]:
         return complement(
             self.shown, hidden, list(self.edits), domain=self.domain, last=self.keys, never=self.weights,
             progress=progress,
         )  # fmt: skip
 
-    def _of_level(self, *parts: Mapping[str, Booleans]) -> Cells:
+    def _of_level(self, *parts: CellMasks) -> dict[Source, Booleans]:
         joined: dict[str, Booleans] = {}
         for each in parts:
             joined = joined_cells(joined, each)
@@ -288,20 +295,16 @@ def dropped_names(result: MaskingResult | None) -> frozenset[str]:
     return frozenset() if result is None or result.terms is None else frozenset(e.name for e in result.terms.dropped)
 
 
-def _joined(cells: Mapping[Source, Booleans], more: Mapping[Source, Booleans]) -> Cells:
-    return {**cells, **{source: cells.get(source, np.False_) | gone for source, gone in more.items()}}
-
-
 def _with_cells(
     result: MaskingResult,
-    hidden: Mapping[str, Booleans],
-    uncoded: Mapping[str, Booleans],
-    besides: Mapping[Source, Booleans],
+    hidden: CellMasks,
+    uncoded: CellMasks,
+    besides: LevelCellMasks,
     level: str,
     plan: Plan,
 ) -> MaskingResult:
     """Result of a level with the cells that went besides."""
-    own = {name: gone for (where, name), gone in besides.items() if where == level}
+    own = of_level(besides, level)
     if not own or result.removal is None:
         return result
     gone_now = joined_cells(own, uncoded)
@@ -309,13 +312,13 @@ def _with_cells(
     stated = result.removal.stated
     unsaid = {**lost_codes(result.removal.data, result.removal.shown, hidden), **hidden}
     removal = replace(
-        result.removal, data=masked, edits=when_present(stated, [name for name, gone in unsaid.items() if gone.any()]),
+        result.removal, data=masked, edits=when_present(stated, with_any(unsaid)),
         not_applicable=not_applicable(stated, unsaid), suppressed=tuple(_counts(result, own)),
     )  # fmt: skip
     return replace(result, masked=masked, removal=removal, k=smallest_classes(masked, plan))
 
 
-def _counts(result: MaskingResult, besides: Mapping[str, Booleans]) -> Iterator[Mapping[str, Any]]:
+def _counts(result: MaskingResult, besides: CellMasks) -> Iterator[Mapping[str, Any]]:
     assert result.removal is not None
     before = {each["variable"]: each for each in result.removal.suppressed}
     for name in dict.fromkeys((*before, *besides)):
@@ -327,27 +330,24 @@ def _counts(result: MaskingResult, besides: Mapping[str, Booleans]) -> Iterator[
 def _both(one: Readable, other: Readable) -> Readable:
     """What can be read off by either."""
     names = dict.fromkeys((*one.left, *other.left))
-    by = {name: joined_paths(one.by.get(name, {}), other.by.get(name, {})) for name in names}
+    by = {name: joined_cells(one.by.get(name, {}), other.by.get(name, {})) for name in names}
     return Readable({}, joined_cells(one.left, other.left), by)
 
 
 def _doubts(
-    found: Complements,
+    found: Complement[Source],
     levels: Mapping[str, _Level],
-    hidden: Mapping[str, Mapping[str, Booleans]],
-    besides: Mapping[Source, Booleans],
+    hidden: Mapping[str, CellMasks],
+    besides: LevelCellMasks,
     across: Mapping[str, Readable],
 ) -> Iterator[Doubt]:
     for name, level in levels.items():
-        known, undecided = (
-            {variable: count for (where, variable), count in counts.items() if where == name}
-            for counts in (found.known, found.undecided)
-        )
         grown = any(where == name for where, _ in besides)
         left = level.reader.left(hidden[name]) if grown else Readable()
         left = _both(left, across[name])
-        told = {variable: gone for (where, variable), gone in found.told.items() if where == name}
         given_up = frozenset(variable for where, variable in found.given_up if where == name)
-        by_edits = Complement({}, known, undecided, told, given_up)
+        by_edits = Complement(
+            {}, of_level(found.known, name), of_level(found.undecided, name), of_level(found.told, name), given_up
+        )
         asked = () if level.plan is None else primary_suppressions(level.plan)
         yield from following_doubts(hidden[name], by_edits, left, EditSet(()), level.shown, asked)

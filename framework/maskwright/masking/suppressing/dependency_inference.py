@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dependencies import Dependencies, Dependency
-from maskwright.foundation.arrays import Booleans
+from maskwright.masking.suppressing.cells import CellMasks, joined_cells, with_any
 from maskwright.masking.suppressing.value_inference import CERTAIN, FEWEST_EQUIVALENT, SingleValues
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from maskwright.foundation.arrays import Booleans
 
     CellsByWay = Mapping["InferencePath", Booleans]
     from collections.abc import Collection, Mapping
@@ -33,19 +35,8 @@ class InferencePath:
     without: tuple[str, ...] = ()
 
 
-def joined_paths(ways: CellsByWay, more: CellsByWay) -> dict[InferencePath, Booleans]:
-    """Cells that are read off in either, by the way.
-
-    `ways`, `more`: shape (n,).
-    """
-    return {**ways, **{way: np.asarray(ways.get(way, np.False_) | cells) for way, cells in more.items()}}
-
-
 def describe_paths(ways: CellsByWay, total: int) -> str:
-    """How many of the suppressed cells can be read off, and off what.
-
-    `ways`: at least one; shape (n,).
-    """
+    """How many of the suppressed cells can be read off, and off what; there is at least one way."""
     known: Booleans | np.bool_ = np.False_
     told = {}
     for way, cells in ways.items():
@@ -62,10 +53,7 @@ def describe_paths(ways: CellsByWay, total: int) -> str:
 
 
 def remedy_of_paths(name: str, ways: CellsByWay, *, is_key: bool) -> str:
-    """What ends it: of the variable itself, or of those that give it away.
-
-    `ways`: shape (n,).
-    """
+    """What ends it: of the variable itself, or of those that give it away."""
     own = remedy_of_variable(name, is_key=is_key)
     if not all(way.without for way in ways):
         return f"{own}."
@@ -93,9 +81,6 @@ def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-Hidden = dict[str, Booleans]
-
-
 @dataclass(frozen=True)
 class Readable:
     """What dependencies in the data ask for.
@@ -105,10 +90,10 @@ class Readable:
     suppressed cells that follow from what is empty beside them; shape (n,).
     """
 
-    cells: Mapping[str, Booleans] = field(default_factory=dict)
-    left: Mapping[str, Booleans] = field(default_factory=dict)
+    cells: CellMasks = field(default_factory=dict)
+    left: CellMasks = field(default_factory=dict)
     by: Mapping[str, CellsByWay] = field(default_factory=dict)
-    told: Mapping[str, Booleans] = field(default_factory=dict)
+    told: CellMasks = field(default_factory=dict)
 
 
 class Reader:
@@ -139,29 +124,26 @@ class Reader:
         self._never = frozenset(never).union(self._homes)
         self._n = len(shown)
 
-    def complement(self, hidden: Mapping[str, Booleans]) -> Readable:
+    def complement(self, hidden: CellMasks) -> Readable:
         """Choose cells to suppress besides, so that no suppressed cell can be read off other records.
 
         Of a record whose cell can be read off, the cell that gives it away goes; where that names the household, which
         stays, the same variable goes in the rows of all housemates. What goes beside some suppressed cells of a
         variable goes beside all, or it would say which value they had.
-
-        `hidden`: suppressed cells; shape (n,).
         """
-        gone: Hidden = {name: cells.copy() for name, cells in hidden.items() if cells.any()}
-        kept: Hidden = {}
+        gone: dict[str, Booleans] = {name: cells.copy() for name, cells in hidden.items() if cells.any()}
+        kept: dict[str, Booleans] = {}
         self._beside = {}
         while True:
             self._protect(gone)
             more = self._alike(gone, kept)
             if not more:
                 break
-            gone |= {name: gone.get(name, np.False_) | found for name, found in more.items()}
-        cells = {name: found & ~hidden.get(name, np.False_) for name, found in gone.items()}
-        cells = {name: found for name, found in cells.items() if found.any()}
+            gone = joined_cells(gone, more)
+        cells = with_any({name: found & ~hidden.get(name, np.False_) for name, found in gone.items()})
         return replace(self.left(gone), cells=cells, told=self._told(gone))
 
-    def _protect(self, gone: Hidden) -> None:
+    def _protect(self, gone: dict[str, Booleans]) -> None:
         growing = True
         while growing:
             growing = False
@@ -170,27 +152,26 @@ class Reader:
                     growing |= self._protected(dependency, gone)
                 growing |= self._protected_from_values(name, gone)
 
-    def _alike(self, gone: Mapping[str, Booleans], kept: Hidden) -> Hidden:
+    def _alike(self, gone: CellMasks, kept: dict[str, Booleans]) -> dict[str, Booleans]:
         """Cells that go beside all suppressed cells of a variable where they went beside some.
 
         What could be read off all the same is kept: anybody sees that.
         """
-        more: Hidden = {}
+        more: dict[str, Booleans] = {}
         for name, other in self._beside:
             found = gone[name] if self._spanning is None else self._spanning.whole(other, gone[name])
             found = found & ~self._singles.unchanged_by_suppression((other,))
             found = found & ~(gone[other] | kept.get(other, np.False_))
             if found.any():
                 more[other] = more.get(other, np.False_) | found
-        everything = {**gone, **{name: gone.get(name, np.False_) | found for name, found in more.items()}}
-        for name, found in self.left(everything, tuple(more)).left.items():
+        for name, found in self.left(joined_cells(gone, more), tuple(more)).left.items():
             kept[name] = kept.get(name, np.False_) | (found & more[name])
             more[name] = more[name] & ~kept[name]
-        return {name: found for name, found in more.items() if found.any()}
+        return with_any(more)
 
-    def _told(self, gone: Mapping[str, Booleans]) -> Hidden:
+    def _told(self, gone: CellMasks) -> dict[str, Booleans]:
         """The only suppressed cell of a variable beside which another went, if that goes for one value only."""
-        told: Hidden = {}
+        told: dict[str, Booleans] = {}
         for (name, other), given in self._beside.items():
             both = gone[name] & gone[other]
             cells = int(both.sum()) if self._spanning is None else self._spanning.cells(name, both)
@@ -198,7 +179,7 @@ class Reader:
                 told[name] = told.get(name, np.False_) | both
         return told
 
-    def _values_shown(self, name: str, given: Collection[tuple[str, ...]], gone: Mapping[str, Booleans]) -> int:
+    def _values_shown(self, name: str, given: Collection[tuple[str, ...]], gone: CellMasks) -> int:
         """How many values of a variable published records show, by values of the others."""
         found: set[int] = set()
         codes = self._dependencies.codes
@@ -214,12 +195,9 @@ class Reader:
             found.update((pairs[sure] % width).tolist())
         return len(found)
 
-    def left(self, hidden: Mapping[str, Booleans], names: Collection[str] | None = None) -> Readable:
-        """Suppressed cells that can be read off as things are; no further cells are suppressed.
-
-        `hidden`: suppressed cells; shape (n,).
-        """
-        left: Hidden = {}
+    def left(self, hidden: CellMasks, names: Collection[str] | None = None) -> Readable:
+        """Suppressed cells that can be read off as things are; no further cells are suppressed."""
+        left: dict[str, Booleans] = {}
         by: dict[str, CellsByWay] = {}
         for name, cells in hidden.items():
             if names is not None and name not in names:
@@ -229,7 +207,7 @@ class Reader:
                 if follows.any():
                     left[name] = left.get(name, np.False_) | follows
                     way = self._way(dependency.given, by_count=dependency.by_count)
-                    by[name] = joined_paths(by.get(name, {}), {way: follows})
+                    by[name] = joined_cells(by.get(name, {}), {way: follows})
             for size in (1, 2) if cells.any() else ():
                 for given in self._singles.given(name, size):
                     shown = np.zeros(self._n, dtype=np.bool_)
@@ -237,7 +215,7 @@ class Reader:
                     before = left.get(name, np.False_)
                     # What is known already is not said again of every other value that tells it.
                     if (shown & ~before).any():
-                        by[name] = joined_paths(by.get(name, {}), {self._way(given): shown})
+                        by[name] = joined_cells(by.get(name, {}), {self._way(given): shown})
                         left[name] = before | shown
         return Readable({}, left, by)
 
@@ -249,7 +227,7 @@ class Reader:
         are = "are" if len(names) > 1 else "is"
         return InferencePath(f"other records, which show the same value where {equal} {are} equal", without)
 
-    def _protected(self, dependency: Dependency, gone: Hidden) -> bool:
+    def _protected(self, dependency: Dependency, gone: dict[str, Booleans]) -> bool:
         """Suppress what gives cells away by a dependency; whether there was anything to suppress."""
         follows = self._follows(dependency, gone)
         if len(dependency.given) == 1 and not dependency.by_count:
@@ -268,7 +246,7 @@ class Reader:
         gone[dependency.name] = gone[dependency.name] | np.isin(codes, codes[follows])
         return True
 
-    def _of_unpublished_codes(self, dependency: Dependency, gone: Hidden) -> Booleans:
+    def _of_unpublished_codes(self, dependency: Dependency, gone: dict[str, Booleans]) -> Booleans:
         """Suppressed cells beside a code that no published cell explains: who knows the codes reads them."""
         (other,) = dependency.given
         codes, hidden = self._dependencies.codes, gone[dependency.name]
@@ -282,7 +260,7 @@ class Reader:
         beside[there & hidden] = ~explained[given[there & hidden]]
         return beside & ~self._singles.unchanged_by_suppression((other,))
 
-    def _protected_from_values(self, name: str, gone: Hidden) -> bool:
+    def _protected_from_values(self, name: str, gone: dict[str, Booleans]) -> bool:
         """Suppress single values that give cells away, then pairs; whether there was anything to suppress."""
         changed = False
         lost = np.zeros(self._n, dtype=np.bool_)
@@ -309,7 +287,7 @@ class Reader:
                 lost[rows] = True
         return changed
 
-    def _follows(self, dependency: Dependency, gone: Mapping[str, Booleans]) -> Booleans:
+    def _follows(self, dependency: Dependency, gone: CellMasks) -> Booleans:
         """Suppressed cells that other records show: nearly all that are equal in what determines it; shape (n,)."""
         codes = self._dependencies.codes
         values, hidden = codes.of(dependency.name), gone[dependency.name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -22,13 +22,16 @@ from maskwright.edits.reasoning.simplex import Row
 from maskwright.masking.suppressing.published_cells import MOST_EFFORT, CellStates, Occurring, reads_suppressed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.domain import Domain
     from maskwright.edits.reasoning.answers import Value
     from maskwright.foundation.arrays import Integers
 
+
+Name = TypeVar("Name", bound="Hashable")
+Statement = TypeVar("Statement")
 
 _APPROXIMATE = Fraction(1, 10**6)
 """Relative: a number without a grid follows when it is known so closely."""
@@ -194,16 +197,8 @@ class Derivation:
 
     def _linked(self, name: str, free: frozenset[str]) -> list[Clause]:
         """Clauses that reach `name` over free variables."""
-        reached: set[str] = {name}
-        found: list[Clause] = []
-        left = [clause for clause in self._clauses if free & set(clause.variables)]
-        while True:
-            touching = [clause for clause in left if reached & set(clause.variables)]
-            if not touching:
-                return found
-            found += touching
-            left = [clause for clause in left if clause not in touching]
-            reached |= {other for clause in touching for other in clause.variables if other in free}
+        linking, over = [each for each in self._clauses if not free.isdisjoint(each.variables)], free | {name}
+        return reached([name], linking, lambda clause: over.intersection(clause.variables))
 
     def _asked(
         self,
@@ -293,6 +288,18 @@ class Derivation:
         below = Row("", {name: Fraction(1)}, "<", value - apart)
         above = Row("", {name: Fraction(-1)}, "<", -value - apart)
         return clause_of("", ((below,), (above,)))
+
+
+def reached(
+    names: Iterable[Name], statements: Iterable[Statement], reads: Callable[[Statement], Iterable[Name]]
+) -> list[Statement]:
+    """Statements that read one of these variables, or one that such a statement reads, and so on."""
+    seen, found, left = set(names), list[Statement](), list(statements)
+    while touching := [each for each in left if not seen.isdisjoint(reads(each))]:
+        left = [each for each in left if seen.isdisjoint(reads(each))]
+        found += touching
+        seen.update(name for each in touching for name in reads(each))
+    return found
 
 
 def _silent() -> None:

@@ -13,28 +13,26 @@ from maskwright.masking.suppressing.dependency_inference import describe_paths, 
 from maskwright.masking.suppressing.published_cells import MOST_EFFORT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator
 
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.arrays import Booleans
+    from maskwright.masking.suppressing.cells import CellMasks
     from maskwright.masking.suppressing.complementary_suppression import Complement
     from maskwright.masking.suppressing.dependency_inference import Readable
     from maskwright.planning.plan import Plan
 
 
 def following_doubts(
-    hidden: Mapping[str, Booleans],
-    by_edits: Complement,
+    hidden: CellMasks,
+    by_edits: Complement[str],
     read_off: Readable,
     edits: EditSet,
     shown: Dataset,
     keys: Collection[str],
 ) -> Iterator[Doubt]:
-    """Doubts about the suppressed cells of each variable.
-
-    `hidden`: suppressed cells; shape (n,).
-    """
+    """Doubts about the suppressed cells of each variable."""
     unanalysed = [edit.name for edit in edits if edit.engine is not None and edit.severity == "error"]
     for name, gone in hidden.items():
         total = int(gone.sum())
@@ -81,7 +79,7 @@ def following_doubts(
             )
 
 
-def lost_code_doubts(lost: Mapping[str, Booleans], edits: EditSet) -> Iterator[Doubt]:
+def lost_code_doubts(lost: CellMasks, edits: EditSet) -> Iterator[Doubt]:
     """Doubts about missing codes that are suppressed, where edits say in which records a code stands.
 
     `lost`: cells that lost their missing code; shape (n,).
@@ -111,11 +109,8 @@ def order_doubts(shown: Dataset, masked: Dataset) -> Iterator[Doubt]:
             yield Doubt("suppressed-cells-follow", name, said, count, total, hint=hint)
 
 
-def complementary_cells(plan: Plan, hidden: Mapping[str, Booleans]) -> dict[str, tuple[str, ...]]:
-    """Variables that no step suppresses, with those beside whose suppressed cells theirs went.
-
-    `hidden`: suppressed cells; shape (n,).
-    """
+def complementary_cells(plan: Plan, hidden: CellMasks) -> dict[str, tuple[str, ...]]:
+    """Variables that no step suppresses, with those beside whose suppressed cells theirs went."""
     asked = {name: hidden[name] for name in primary_suppressions(plan) if name in hidden}
     return {name: complementary_to(gone, asked, {}) for name, gone in hidden.items() if name not in asked}
 
@@ -129,9 +124,7 @@ def primary_suppressions(plan: Plan) -> tuple[str, ...]:
     return tuple(name for name in plan.variables if name in named)
 
 
-def complementary_to(
-    gone: Booleans, suppressed: Mapping[str, Booleans], others: Mapping[str, Booleans]
-) -> tuple[str, ...]:
+def complementary_to(gone: Booleans, suppressed: CellMasks, others: CellMasks) -> tuple[str, ...]:
     """Variables beside whose suppressed cells others went: the fewest that account for them, those with most first.
 
     `gone`: cells of a variable that no step suppresses; shape (n,). `suppressed`: cells of the same records that steps

@@ -32,17 +32,17 @@ from maskwright.plugins.registry import find_rule_writer
 from maskwright.plugins.rules import RulesFor
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
     from maskwright.data.dataset import Column
     from maskwright.edits.edit import Edit
     from maskwright.edits.expression import Expression
-    from maskwright.foundation.arrays import Booleans
+    from maskwright.masking.suppressing.cells import CellMasks
     from maskwright.plugins.rules import RuleWriter
 
 
-def not_applicable(edits: EditSet, cells: Mapping[str, Booleans]) -> dict[str, int]:
+def not_applicable(edits: EditSet, cells: CellMasks) -> dict[str, int]:
     """Records in which a cell that an edit reads was suppressed, for the edits that have any."""
     counts: dict[str, int] = {}
     for edit in edits:

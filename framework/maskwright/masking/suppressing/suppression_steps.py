@@ -14,7 +14,8 @@ from maskwright.masking.context import in_published_terms
 from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.variable_group import GroupWork
-from maskwright.masking.suppressing.complementary_suppression import Complement, complement, without_cells
+from maskwright.masking.suppressing.cells import CellMasks, joined_cells, with_any, without_cells
+from maskwright.masking.suppressing.complementary_suppression import Complement, complement
 from maskwright.masking.suppressing.dependency_inference import Readable, Reader
 from maskwright.masking.suppressing.inference_findings import (
     complementary_cells,
@@ -105,7 +106,7 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
     unsaid = joined_cells(state.hidden, lost)
     return Removal(
         state.data, tuple(results), state.rows,
-        when_present(edits, [name for name, gone in unsaid.items() if gone.any()]), state.shown,
+        when_present(edits, with_any(unsaid)), state.shown,
         not_applicable(edits, unsaid), tuple(state.suppressed()), tuple(state.said()),
         (
             *following_doubts(
@@ -126,10 +127,10 @@ class _State:
     data: Dataset
     shown: Dataset
     rows: Integers
-    hidden: Mapping[str, Booleans] = field(default_factory=dict)
-    for_edits: Mapping[str, Booleans] = field(default_factory=dict)
-    for_dependencies: Mapping[str, Booleans] = field(default_factory=dict)
-    by_edits: Complement = field(default_factory=Complement)
+    hidden: CellMasks = field(default_factory=dict)
+    for_edits: CellMasks = field(default_factory=dict)
+    for_dependencies: CellMasks = field(default_factory=dict)
+    by_edits: Complement[str] = field(default_factory=Complement)
     read_off: Readable = field(default_factory=Readable)
 
     def taken(self, result: GroupResult) -> _State:
@@ -158,7 +159,7 @@ class _State:
                 hidden[name] = gone
         return replace(self, data=data, shown=shown, hidden=hidden)
 
-    def with_complement(self, found: Complement) -> _State:
+    def with_complement(self, found: Complement[str]) -> _State:
         """After cells were suppressed that edits would give others away by."""
         found = replace(found, told=joined_cells(self.by_edits.told, found.told))
         state = replace(self, for_edits=joined_cells(self.for_edits, found.cells), by_edits=found)
@@ -170,7 +171,7 @@ class _State:
         state = replace(self, for_dependencies=joined_cells(self.for_dependencies, found.cells), read_off=found)
         return state._without(found.cells)
 
-    def _without(self, cells: Mapping[str, Booleans]) -> _State:
+    def _without(self, cells: CellMasks) -> _State:
         return replace(self, data=without_cells(self.data, cells), hidden=joined_cells(self.hidden, cells))
 
     def suppressed(self) -> list[dict[str, Any]]:
@@ -208,11 +209,8 @@ class _State:
             yield f"{int(gone.sum())} missing code(s) of {name} are published as suppressed cells"
 
 
-def lost_codes(data: Dataset, shown: Dataset, hidden: Mapping[str, Booleans]) -> dict[str, Booleans]:
-    """Cells that were missing before, and whose missing code a method took away.
-
-    `hidden`: suppressed cells; shape (n,).
-    """
+def lost_codes(data: Dataset, shown: Dataset, hidden: CellMasks) -> dict[str, Booleans]:
+    """Cells that were missing before, and whose missing code a method took away."""
     found: dict[str, Booleans] = {}
     for column in data:
         before = shown[column.name]
@@ -221,11 +219,6 @@ def lost_codes(data: Dataset, shown: Dataset, hidden: Mapping[str, Booleans]) ->
             gone &= ~hidden.get(column.name, np.False_)
             found |= {column.name: gone} if gone.any() else {}
     return found
-
-
-def joined_cells(cells: Mapping[str, Booleans], more: Mapping[str, Booleans]) -> dict[str, Booleans]:
-    """Cells of each variable that are in either, arrays of shape (n,)."""
-    return {**cells, **{name: cells.get(name, np.False_) | gone for name, gone in more.items()}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,9 +246,7 @@ class SuppressedAgain:
     steps: tuple[_Suppressing, ...]
     context: MaskingContext
 
-    def cells(
-        self, shown: Dataset, hidden: Mapping[str, Booleans], lost: Mapping[str, Booleans]
-    ) -> tuple[Mapping[str, Booleans], Mapping[str, Booleans]]:
+    def cells(self, shown: Dataset, hidden: CellMasks, lost: CellMasks) -> tuple[CellMasks, CellMasks]:
         """All cells that are suppressed, and codes that are lost, once every step has again what it promises.
 
         `hidden`, `lost`: suppressed cells, and cells whose missing code was taken away; shape (n,).

@@ -13,11 +13,12 @@ from maskwright.data.dependencies import BY_CHANCE, EXCEPTIONS, MOST_PAIRED, Val
 from maskwright.masking.suppressing.published_cells import reads_suppressed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.dependencies import Spanning
     from maskwright.foundation.arrays import Booleans, Integers
+    from maskwright.masking.suppressing.cells import CellMasks
 
 
 CERTAIN = 0.95
@@ -82,15 +83,13 @@ class SingleValues:
             found &= self._silent[name]
         return found
 
-    def disclosing_records(self, name: str, given: tuple[str, ...], hidden: Mapping[str, Booleans]) -> Integers:
+    def disclosing_records(self, name: str, given: tuple[str, ...], hidden: CellMasks) -> Integers:
         """Records whose suppressed cell other records with the same values show, as positions, ascending.
 
         At least `FEWEST_EQUIVALENT` published records have these values. Of the r of them, at most `EXCEPTIONS` of the
         r (1 - p) that chance would let differ do, p being the share of records that show this cell's value; that all
         are alike has by chance the probability p^(r - 1), which has to be below one in `BY_CHANCE` times the number of
         values that are tried.
-
-        `hidden`: suppressed cells; shape (n,).
         """
         state = tuple(_state(hidden[each]) if each in hidden else 0 for each in (name, *given))
         known = self._found.get((name, given))
@@ -100,17 +99,16 @@ class SingleValues:
             for question in self._questions(name, hidden, state[0]):
                 seen, asked = (self._joined(question, given, hidden, state[1:], place) for place in (0, 1))
                 groups = None if self._spanning is None else self._spanning.witnesses(given)
-                shown = question.answered(seen, asked, self._widths(given), tests, groups)
+                widths = math.prod(self._values(each)[1] + 1 for each in given)
+                shown = question.answered(seen, asked, widths, tests, groups)
                 found.append(question.asked[shown & self._are_there(question, given)])
             known = self._found[name, given] = (state, np.unique(np.concatenate(found)))
         return known[1]
 
-    def unexplained(self, name: str, other: str, hidden: Mapping[str, Booleans]) -> Integers:
+    def unexplained(self, name: str, other: str, hidden: CellMasks) -> Integers:
         """Records whose suppressed cell another value tells that no published record shows beside it, as positions.
 
         Who knows what the value means knows the cell: of ``rel`` 'child' all ages are suppressed.
-
-        `hidden`: suppressed cells; shape (n,).
         """
         found, given = self._codes.of(name), self._values(other)[0]
         if (name, other) not in self._telling:
@@ -122,7 +120,7 @@ class SingleValues:
         shown = (given >= 0) & (found >= 0) & ~hidden[name] & ~hidden.get(other, np.False_)
         return np.flatnonzero(asked & ~np.isin(given, np.unique(given[shown])))
 
-    def _questions(self, name: str, hidden: Mapping[str, Booleans], state: int) -> tuple[_Question, ...]:
+    def _questions(self, name: str, hidden: CellMasks, state: int) -> tuple[_Question, ...]:
         """About suppressed values, of which records with a value tell, and about suppressed missing codes."""
         known = self._asked.get(name)
         if known is None or known[0] != state:
@@ -140,14 +138,11 @@ class SingleValues:
         parts = (self._parts[question, name][1][1] < self._values(name)[1] for name in given)
         return np.asarray(np.logical_and.reduce(list(parts)))
 
-    def _widths(self, given: tuple[str, ...]) -> int:
-        return math.prod(self._values(name)[1] + 1 for name in given)
-
     def _joined(
         self,
         question: _Question,
         given: tuple[str, ...],
-        hidden: Mapping[str, Booleans],
+        hidden: CellMasks,
         states: tuple[int, ...],
         place: int,
     ) -> Integers:
@@ -165,7 +160,7 @@ class SingleValues:
         # The last code of each is none: any other could be told from it.
         return parts[0] * (self._values(given[1])[1] + 1) + parts[1]
 
-    def _published(self, name: str, hidden: Mapping[str, Booleans]) -> Integers:
+    def _published(self, name: str, hidden: CellMasks) -> Integers:
         """Codes of frequent values and missing codes as they are published, -1 where there is none."""
         values = self._values(name)[0]
         if name not in hidden:

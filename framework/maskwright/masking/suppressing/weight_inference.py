@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from maskwright.data.dependencies import BY_CHANCE, FEW_VALUES, ValueCodes, determines, groups_of_each
+from maskwright.foundation.arrays import Booleans, Floats, Integers
 from maskwright.foundation.doubts import Doubt
 from maskwright.masking.suppressing.value_inference import CERTAIN, determining_values, majority_values
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.planning.plan import Plan
-
-    Codes = Integers
 
 
 def consistent_values(given: Integers, found: Integers, tests: int, groups: Integers | None = None) -> Booleans:
@@ -38,9 +37,7 @@ def consistent_values(given: Integers, found: Integers, tests: int, groups: Inte
     values, categories = given[both], found[both]
     if not len(values):
         return np.zeros(counted, dtype=np.bool_)
-    witnesses = (
-        np.bincount(values, minlength=counted) if groups is None else groups_of_each(values, groups[both], counted)
-    )
+    witnesses = _witnesses(values, None if groups is None else groups[both], counted)
     least, most = np.full(counted, np.iinfo(np.int64).max), np.full(counted, -1)
     np.minimum.at(least, values, categories)
     np.maximum.at(most, values, categories)
@@ -55,6 +52,11 @@ def consistent_values(given: Integers, found: Integers, tests: int, groups: Inte
     if float(np.log(gains[asked]).sum()) < math.log(BY_CHANCE * tests):
         return np.zeros(counted, dtype=np.bool_)
     return np.asarray(asked & alike & (chance <= 1.0 - CERTAIN))
+
+
+def _witnesses(codes: Integers, groups: Integers | None, counted: int) -> Integers:
+    """How many records, or groups of them, have each of the codes; shape (counted,)."""
+    return np.bincount(codes, minlength=counted) if groups is None else groups_of_each(codes, groups, counted)
 
 
 DECIMALS = 5
@@ -87,10 +89,7 @@ def factors_of_weights(before: Dataset, after: Dataset) -> dict[str, Floats]:
 
 
 def weight_doubts(weights: str, factor: Floats, before: Dataset, after: Dataset) -> Iterator[Doubt]:
-    """Doubts about suppressed cells that the factor of a record's weight shows.
-
-    `factor`: NaN where there is no weight; shape (n,).
-    """
+    """Doubts about suppressed cells that the factor of a record's weight shows; `factor`: NaN without one; (n,)."""
     given = weight_codes(factor)
     tests = 2 * max(len(before.columns), 1)
     for name, gone, values, shown in _suppressed_variables(given, before, after):
@@ -98,14 +97,8 @@ def weight_doubts(weights: str, factor: Floats, before: Dataset, after: Dataset)
         if not determines(given, shown, tests):
             some = determining_values(given, shown, tests * len(given))
             tells = np.isin(given, given[some & (given >= 0)]) | consistent_values(given, shown, tests)[given]
-        read = gone & tells & (values >= 0) & (majority_values(given, shown, shown >= 0) == values)
-        if count := int(read.sum()):
-            total = int(gone.sum())
-            said = (
-                f"{count} of {total} suppressed cells can be read off {weights}, whose values were divided by "
-                f"another share where {name} is another"
-            )
-            yield Doubt("suppressed-cells-follow", name, said, count, total, hint=REMEDY)
+        why = f"{weights}, whose values were divided by another share where {name} is another"
+        yield from _readable_cells(name, gone & tells & _shows_majority(given, shown, values), gone, why, REMEDY)
 
 
 def same_weight_doubts(
@@ -121,14 +114,21 @@ def same_weight_doubts(
     given = weight_codes(values)
     for name, gone, found, shown in _suppressed_variables(given, before, after):
         tells = consistent_values(given, shown, max(len(before.columns), 1), groups)[given]
-        read = gone & tells & (found >= 0) & (majority_values(given, shown, shown >= 0) == found)
-        if count := int(read.sum()):
-            total = int(gone.sum())
-            said = (
-                f"{count} of {total} suppressed cells can be read off {weights}: the records with the same weight, "
-                "but for these, all show the same"
-            )
-            yield Doubt("suppressed-cells-follow", name, said, count, total, hint=OF_VALUES)
+        why = f"{weights}: the records with the same weight, but for these, all show the same"
+        yield from _readable_cells(name, gone & tells & _shows_majority(given, shown, found), gone, why, OF_VALUES)
+
+
+def _shows_majority(given: Integers, shown: Integers, values: Integers) -> Booleans:
+    """Records whose value nearly all that are published with the same `given` show."""
+    return np.asarray((values >= 0) & (majority_values(given, shown, shown >= 0) == values))
+
+
+def _readable_cells(name: str, read: Booleans, gone: Booleans, off: str, remedy: str) -> Iterator[Doubt]:
+    """The doubt that suppressed cells can be read off something, if any can."""
+    if count := int(read.sum()):
+        total = int(gone.sum())
+        said = f"{count} of {total} suppressed cells can be read off {off}"
+        yield Doubt("suppressed-cells-follow", name, said, count, total, hint=remedy)
 
 
 def _suppressed_variables(
@@ -148,10 +148,7 @@ def _suppressed_variables(
 
 
 def weight_codes(values: Floats) -> Integers:
-    """Codes 0, 1, ... of weights, or of what they were multiplied by; -1 for NaN.
-
-    `values`: shape (n,).
-    """
+    """Codes 0, 1, ... of weights, or of what they were multiplied by; -1 for NaN; shape (n,)."""
     codes = np.full(len(values), -1, dtype=np.int64)
     known = np.isfinite(values)
     codes[known] = np.unique(values[known], return_inverse=True)[1]
@@ -214,14 +211,14 @@ def masked_categories(plan: Plan) -> tuple[str, ...]:
 
 
 def strata_doubts(
-    weights: PublishedWeights, names: Collection[str], before: Dataset, after: Dataset, groups: Codes | None = None
+    weights: PublishedWeights, names: Collection[str], before: Dataset, after: Dataset, groups: Integers | None = None
 ) -> Iterator[Doubt]:
     """Doubts about masked categories whose originals the weights tell.
 
     A cell is asked about where its published category alone does not tell the original one: of fewer than
-    `single_values.CERTAIN` of the records that are published with that category it is the original. The weights tell it
+    `CERTAIN` of the records that are published with that category it is the original. The weights tell it
     if they determine the original categories (`determines`), of all records or of those with its published category, or
-    if its weight is one of the single values that tell (`telling_values`), and if nearly all records with the same
+    if its weight is one of the single values that tell (`determining_values`), and if nearly all records with the same
     weight had the original category that this one had. A weight that one record alone has, or one group, tells nothing:
     so calibrated weights do not. The same is asked of what the weights were multiplied by.
 
@@ -264,7 +261,9 @@ def original_category_doubts(plan: Plan, before: Dataset, after: Dataset) -> Ite
         yield from strata_doubts(weights, left, before, after, after.households)
 
 
-def _disclosed_records(given: Codes, values: Codes, shown: Codes, tests: int, groups: Codes | None) -> Booleans:
+def _disclosed_records(
+    given: Integers, values: Integers, shown: Integers, tests: int, groups: Integers | None
+) -> Booleans:
     """Records whose original category their weight tells, by itself or beside the published category; shape (n,)."""
     found = _disclosed_by_weight(np.where(shown >= 0, given, -1), values, tests, groups)
     order = np.argsort(shown, kind="stable")
@@ -277,17 +276,13 @@ def _disclosed_records(given: Codes, values: Codes, shown: Codes, tests: int, gr
     return found
 
 
-def _disclosed_by_weight(given: Codes, values: Codes, tests: int, groups: Codes | None) -> Booleans:
+def _disclosed_by_weight(given: Integers, values: Integers, tests: int, groups: Integers | None) -> Booleans:
     there = (given >= 0) & (values >= 0)
     if not there.any():
         return there
     if determines(given, values, tests, groups):
         counted = int(given.max()) + 1
-        witnesses = (
-            np.bincount(given[there], minlength=counted)
-            if groups is None
-            else groups_of_each(given[there], groups[there], counted)
-        )
+        witnesses = _witnesses(given[there], None if groups is None else groups[there], counted)
         tells = there & (witnesses[given] > 1)
     else:
         together = consistent_values(given, values, tests, groups)

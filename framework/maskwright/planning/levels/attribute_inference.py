@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.foundation.arrays import Booleans, Floats, Integers
 
-    Numbers = Floats
-
 
 HOLDS = 0.99
 """Share of the groups, of those that can tell, in which a relation has to hold."""
@@ -75,7 +73,7 @@ def level_inference_doubts(
 
 
 def _relation(
-    top: Level, low: Level, total: str, name: str, own: Numbers, several: Booleans, said: Mapping[str, Numbers]
+    top: Level, low: Level, total: str, name: str, own: Floats, several: Booleans, said: Mapping[str, Floats]
 ) -> tuple[str, tuple[int, int]] | None:
     """What of the members a variable of their group is, and in how many groups of how many."""
     upper, lower = top.data[total].variable, low.data[name].variable
@@ -103,7 +101,7 @@ def _in(found: tuple[int, int]) -> str:
     return f"in {found[0]:,} of {found[1]:,} groups with two or more values"
 
 
-def _numbers(level: Level) -> Iterator[tuple[str, Numbers]]:
+def _numbers(level: Level) -> Iterator[tuple[str, Floats]]:
     """Amounts and dates of a level, NaN where missing: neither keys nor weights, nor what is not published."""
     for column in level.data:
         variable = column.variable
@@ -114,7 +112,7 @@ def _numbers(level: Level) -> Iterator[tuple[str, Numbers]]:
             yield variable.name, np.where(column.missing, np.nan, column.values)
 
 
-def _member_totals(values: Numbers, groups: Integers, counted: int) -> tuple[Booleans, dict[str, Numbers]]:
+def _member_totals(values: Floats, groups: Integers, counted: int) -> tuple[Booleans, dict[str, Floats]]:
     """Groups in which two or more members have something, and what the members of each say together."""
     has = np.isfinite(values) & (values != 0)
     several = np.bincount(groups[has], minlength=counted) >= 2
@@ -129,7 +127,7 @@ def _member_totals(values: Numbers, groups: Integers, counted: int) -> tuple[Boo
 
 
 def same_numbers(
-    own: Numbers, together: Numbers, several: Booleans, function: str, places: int | None = None
+    own: Floats, together: Floats, several: Booleans, function: str, places: int | None = None
 ) -> tuple[int, int] | None:
     """In how many groups two numbers are the same, and of how many; None: in too few.
 

@@ -225,16 +225,11 @@ def disclosing_code_doubts(names: Iterable[str], data: Dataset | None) -> Iterat
             continue
         texts, codes = column.blank.texts, column.blank.codes
         used = np.bincount(codes[column.missing & (codes >= 0)], minlength=len(texts))
-        few = sum(
-            count for count, text in zip(used.tolist(), texts, strict=True) if count < FEW and _holds_number(text)
-        )
+        counted = zip(used.tolist(), texts, strict=True)
+        few = sum(count for count, text in counted if count < FEW and WORDS_WITH_A_NUMBER.match(text))
         if few:
             message = (
                 f"{few} missing {'cell holds a number' if few == 1 else 'cells hold numbers'} within a text that "
                 "hardly any other record has: missing codes are published as they stand, and it may be the value itself"
             )
             yield Doubt("missing-code-tells", name, message, few, len(data))
-
-
-def _holds_number(text: str) -> bool:
-    return WORDS_WITH_A_NUMBER.match(text) is not None
