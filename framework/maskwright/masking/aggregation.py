@@ -305,16 +305,16 @@ def _join_notices(joined: dict[str, int], scarce: Sequence[str], k: int, source:
     what = "records" if source.households is None else many_groups(source.group_name)
     few = f"fewer than k = {k} {what} have a value"
     met = {name: count for name, count in joined.items() if name not in scarce}
-    said = []
+    notices = []
     if met:
         counted = ", ".join(f"{name}: {count}" for name, count in met.items())
-        said.append(
+        notices.append(
             f"clusters in which {few} of a variable publish the average of theirs and the nearest clusters' values "
             f"({counted} clusters)"
         )
     if scarce:
-        said.append(f"{few} of {', '.join(scarce)} where they are masked together: k does not hold there")
-    return said
+        notices.append(f"{few} of {', '.join(scarce)} where they are masked together: k does not hold there")
+    return notices
 
 
 def _owners(labels: Integers, households: Integers | None, count: int) -> Integers:
@@ -359,7 +359,7 @@ def _groups(labels: Integers, households: Integers | None, points: Floats, homes
     return groups
 
 
-def _nearest(points: Floats, asked: Integers) -> Integers:
+def _nearest(points: Floats, queried: Integers) -> Integers:
     """Another point that is nearest to each one asked for; shape (m,). There are at least two points."""
     from scipy.spatial import cKDTree  # heavy: most runs do without it
 
@@ -372,11 +372,11 @@ def _nearest(points: Floats, asked: Integers) -> Integers:
     following[order] = np.roll(order, -1)
     last = order[np.cumsum(equals) - 1]
     following[last] = first
-    alone = equals[place[asked]] == 1
-    other = following[asked]
+    alone = equals[place[queried]] == 1
+    other = following[queried]
     if alone.any():
-        found = np.asarray(cKDTree(distinct).query(points[asked[alone]], k=2)[1])
-        other[alone] = first[np.where(found[:, 0] == place[asked[alone]], found[:, 1], found[:, 0])]
+        found = np.asarray(cKDTree(distinct).query(points[queried[alone]], k=2)[1])
+        other[alone] = first[np.where(found[:, 0] == place[queried[alone]], found[:, 1], found[:, 0])]
     return other
 
 

@@ -114,8 +114,8 @@ def beside_multiples(plan: Plan, masked: Dataset) -> tuple[tuple[int, int], ...]
             found.append((0, 0))
             continue
         values = column.values[~column.missing].astype(np.float64)
-        beside = np.abs(values - np.rint(values / base) * base) > RELATIVE * np.maximum(np.abs(values), base)
-        found.append((int(beside.sum()), len(values)))
+        off = np.abs(values - np.rint(values / base) * base) > RELATIVE * np.maximum(np.abs(values), base)
+        found.append((int(off.sum()), len(values)))
     return tuple(found)
 
 

@@ -296,8 +296,8 @@ def _notices_of_edits(context: MaskingContext) -> tuple[str, ...]:
     """What became of edits on recoded variables, beyond what the plan says."""
     if context.terms is None:
         return ()
-    said = {each.original.name for each in context.plan.translations}
-    new = [each for each in context.terms.translations if each.original.name not in said]
+    translated = {each.original.name for each in context.plan.translations}
+    new = [each for each in context.terms.translations if each.original.name not in translated]
     return recoded_edit_notices(new, context.terms.dropped)
 
 

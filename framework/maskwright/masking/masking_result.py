@@ -123,8 +123,8 @@ def method_doubts(plan: Plan, results: Sequence[GroupResult]) -> Iterator[Doubt]
     for group, result in zip(plan.groups, results, strict=True):
         step = plan.steps[group.step - 1]
         for doubt in result.doubts:
-            said = f"{step.method.name} on {_shown(group)}: {doubt}"
-            yield Doubt("method-warned", str(group.step), said, place=step.place)
+            reported = f"{step.method.name} on {_shown(group)}: {doubt}"
+            yield Doubt("method-warned", str(group.step), reported, place=step.place)
 
 
 def _shown(group: Group) -> str:
@@ -196,8 +196,8 @@ def published_note_doubts(
     plan: Plan, notes: Sequence[Mapping[str, Any]], adjusted: Sequence[CategoryCounts]
 ) -> Iterator[Doubt]:
     """Doubts about what methods publish of the changes that they made, where these are not the only ones."""
-    for group, said in zip(plan.groups, notes, strict=True):
-        if not any(said.get("published", {}).values()):
+    for group, reported in zip(plan.groups, notes, strict=True):
+        if not any(reported.get("published", {}).values()):
             continue
         own = set(group.variables)
         moved = [name for each in adjusted for name in each.names if name in own]
@@ -230,9 +230,9 @@ def household_doubts(original: Dataset, masked: Dataset, plan: Plan) -> Iterator
     """Doubts about variables that were the same within households and are no longer, unless the plan has told."""
     if masked.households is None or not household_columns(masked, plan.untouched):
         return
-    told = {each.subject for each in plan.doubts if each.kind == "constant-within-households"}
+    warned = {each.subject for each in plan.doubts if each.kind == "constant-within-households"}
     before = original if masked.origin is None else original.taken(masked.origin)
-    for name in (name for name in plan.masked if name in masked and name not in told):
+    for name in (name for name in plan.masked if name in masked and name not in warned):
         codes = ValueCodes(before).of(name)
         if determines(masked.households, codes):
             _, _, alike = agreeing_households(masked.households, codes)

@@ -77,10 +77,10 @@ def adjust_unit(
     companions: dict[str, Cells] = {
         name: column_cells(current[name]) for name in edits.variables if name not in unit.variables and name in current
     }
-    asked = {
+    with_codes = {
         node.operand.name for edit in edits for node in nodes(edit.expression) if isinstance(node, MissingAs)
     }  # fmt: skip
-    moving = {name: column_cells(current[name]) for name in unit.variables if name in asked}
+    moving = {name: column_cells(current[name]) for name in unit.variables if name in with_codes}
     multiples = guaranteed_units(context.plan.promised, variables)
     scale = np.array([standardisation.scale[name] for name in unit.variables])
     weight = np.sqrt(_adjustment_weights(unit, context.plan))

@@ -36,23 +36,23 @@ def resolve_execution(
     if not section.is_mapping:
         return read_model(ExecutionSection, section, problems), None
     before = len(problems)
-    said = read_model(ExecutionSection, only(section, OWN_KEYS), problems)
+    settings = read_model(ExecutionSection, only(section, OWN_KEYS), problems)
     name = section.get("engine")
     engine = None if name is None else registry.engines.get(name.raw)
     further = without(section, OWN_KEYS)
     for key, _ in further.entries:
         if engine is None or key.raw not in engine.params.model_fields:
             problems.append(_unknown_key(key, engine, registry))
-    if name is None and said is not None and said.scratch is not None:
+    if name is None and settings is not None and settings.scratch is not None:
         hint = "It is where an engine's tasks write: execution: {engine: processes, scratch: DIR}; or leave it out."
         where = next(key.place for key, _ in section.entries if key.raw == "scratch")
         problems.append(Problem("execution: 'scratch' is used by engines, and no engine is named", where, hint))
-    if said is None or name is None:
-        return (None if len(problems) > before else said), None
+    if settings is None or name is None:
+        return (None if len(problems) > before else settings), None
     if engine is None:
         problems.append(Problem(registry.unknown("engine", name.raw, registry.engines), name.place))
         return None, None
-    if said.processes:
+    if settings.processes:
         hint = "`engine: processes` has whole stages done in processes; `processes: true` methods only, and no engine."
         problems.append(Problem("execution: 'processes' and 'engine' exclude each other", name.place, hint))
     taken = only(section, tuple(engine.params.model_fields))
@@ -61,7 +61,7 @@ def resolve_execution(
     scratch = None if named is None else absolute_path(named, folder, problems)
     if len(problems) > before or params is None:
         return None, None
-    return said, ChosenEngine(engine, _absolute(params, folder), None if scratch is None else scratch.resolve())
+    return settings, ChosenEngine(engine, _absolute(params, folder), None if scratch is None else scratch.resolve())
 
 
 def check_scratch(

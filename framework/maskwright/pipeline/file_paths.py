@@ -128,8 +128,8 @@ def resolve_output(
         paths[key.raw] = path
     if is_folder and (across_levels or named is None):
         hint = "Name a file: output: {data: masked.csv}; or one for each level."
-        told = [Problem("output.data: levels are written into files, not into parts", section.place, hint)]
-        problems.extend(told if across_levels else ())
+        refused = [Problem("output.data: levels are written into files, not into parts", section.place, hint)]
+        problems.extend(refused if across_levels else ())
         return None
     needs, xml = new_rules and len(problems) == before, None if named is None else named.name == "xml"
     _place_rules(

@@ -105,9 +105,9 @@ class _Builder:
         options: dict[str, list[Schema]] = {}
         for plugin in offered:
             for name, option in self.model(plugin.params, f"{kind}.{plugin.name}").get("properties", {}).items():
-                said = f"{plugin.name}: {option.get('description', name)}"
+                description = f"{plugin.name}: {option.get('description', name)}"
                 own = [properties[name]] if name in properties else []
-                options.setdefault(name, own).append(option | {"description": said})
+                options.setdefault(name, own).append(option | {"description": description})
         properties.update({name: one[0] if len(one) == 1 else {"anyOf": one} for name, one in options.items()})
         return section
 

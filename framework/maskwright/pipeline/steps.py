@@ -47,8 +47,10 @@ def resolve_steps(section: Node, registry: Registry, problems: list[Problem], fo
 def totals_without_levels(steps: Sequence[Step]) -> list[Problem]:
     """A problem for each step that says how totals over members are made, where records have no members."""
     hint = "Leave it out: totals of a record's own variables are kept as their edits say."
-    said = "totals: data of one level have no totals over members"
-    return [Problem(f"step {n}: {said}", step.place, hint) for n, step in enumerate(steps, 1) if step.planning.totals]
+    message = "totals: data of one level have no totals over members"
+    return [
+        Problem(f"step {n}: {message}", step.place, hint) for n, step in enumerate(steps, 1) if step.planning.totals
+    ]
 
 
 def _step(node: Node, registry: Registry, problems: list[Problem], folder: Path) -> Step | None:
@@ -301,10 +303,10 @@ def resolve_release(
     return found
 
 
-def declared_keys(asked: ReleaseSection, declared: Mapping[str, VariableDeclaration]) -> tuple[str, ...]:
+def declared_keys(release: ReleaseSection, declared: Mapping[str, VariableDeclaration]) -> tuple[str, ...]:
     """Names of the identifiers that are published as keys with new values."""
     return tuple(
         name
         for name, each in declared.items()
-        if each.role == "identifier" and (each.release == "new" or asked.ids == "new")
+        if each.role == "identifier" and (each.release == "new" or release.ids == "new")
     )

@@ -80,11 +80,11 @@ def _edits(names: Sequence[str]) -> str:
 def _taken_away(crossing: Sequence[str], edits: EditSet, steps: Sequence[Step], removed: Sequence[Group]) -> str:
     """``tenure, which step 3 (local_suppression) takes away``: what edits read of that, empty where nothing."""
     read = {name for each in crossing for name in edits[each].variables}
-    told = [
+    phrases = [
         f"{', '.join(names)}, which step {group.step} ({steps[group.step - 1].method.name}) takes away"
         for group in removed if (names := [name for name in group.variables if name in read])
     ]  # fmt: skip
-    return " and ".join(told)
+    return " and ".join(phrases)
 
 
 def require_k(

@@ -119,11 +119,11 @@ def refuse_contradictions(edits: EditSet, variables: Sequence[Variable], *, thor
     analysis = _analysis(binding, known, thorough)
     if analysis.blocking:
         raise EditError([problem for finding in analysis.blocking for problem in _problems_of(finding, edits)])
-    said = [finding.message for finding in analysis.findings]
-    more = len(said) - MOST_FINDINGS
+    messages = [finding.message for finding in analysis.findings]
+    more = len(messages) - MOST_FINDINGS
     if more > 0:
-        said = [*said[:MOST_FINDINGS], f"and {more} more findings about the rules: maskwright edits lists them"]
-    return tuple(said)
+        messages = [*messages[:MOST_FINDINGS], f"and {more} more findings about the rules: maskwright edits lists them"]
+    return tuple(messages)
 
 
 def _problems_of(finding: Finding, edits: EditSet) -> Iterator[Problem]:

@@ -148,7 +148,7 @@ def make_plan(
     }  # fmt: skip
     # Where cells are only suppressed, those that edits would give them away by are suppressed too.
     changed = frozenset(name for group in shaping if group is not None for name in group.variables)
-    said = (
+    notices = (
         *disclosure_warnings(edits, known, changed, groups, steps, data),
         *aggregation_notices(groups, steps, known, edits),
         *missing_pattern_notices(groups, steps, data),
@@ -167,7 +167,7 @@ def make_plan(
     )
     return Plan(
         tuple(steps), tuple(groups), tuple(units), keepers, known, untouched, dropped,
-        None if data is None else len(data), said, edits, recoded,
+        None if data is None else len(data), notices, edits, recoded,
         _may_lose_cells(steps, chosen, known, untouched, edits, data), (*doubts, *broken_guarantees(groups, steps)),
         limits, promised, tuple(categories), coarse or RecodedVariables(), tuple(translations),
     )  # fmt: skip

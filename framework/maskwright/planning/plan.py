@@ -167,7 +167,7 @@ class Plan:
     def to_json(self) -> dict[str, Any]:
         """Plain record of the plan, as in `run.json` and for measures."""
         edits = {edit.name: edit for edit in (*self.edits, *self.limits)}
-        said = {each.original.name: each for each in self.translations}
+        translated = {each.original.name: each for each in self.translations}
         return {
             "records": self.records,
             "steps": [
@@ -181,8 +181,8 @@ class Plan:
                     "text": edits[keeper.edit].text,
                     "kept_by": keeper.kept_by,
                     "how": keeper.how,
-                    "form": said[keeper.edit].form if keeper.edit in said else None,
-                    "becomes": _text(said[keeper.edit].edit) if keeper.edit in said else None,
+                    "form": translated[keeper.edit].form if keeper.edit in translated else None,
+                    "becomes": _text(translated[keeper.edit].edit) if keeper.edit in translated else None,
                 }
                 for keeper in self.keepers
             ],
@@ -233,8 +233,8 @@ def _text(edit: Edit | None) -> str | None:
 def _group_json(group: Group, step: Step) -> dict[str, Any]:
     strata = group.strata.strata if group.strata else ()
     # What neither changes a cell nor looks at keys has nothing to do with the variables that it is handed.
-    looked_at = step.changes_cells or step.method.has_keys
-    operators = dict(zip(group.variables, group.operators, strict=True)) if looked_at else {}
+    involved = step.changes_cells or step.method.has_keys
+    operators = dict(zip(group.variables, group.operators, strict=True)) if involved else {}
     return {
         "variables": list(operators),
         "operators": operators,

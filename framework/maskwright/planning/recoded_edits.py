@@ -79,14 +79,14 @@ def recoded_variables(
     for number, (step, found) in enumerate(zip(steps, variables_of_steps(steps, variables), strict=True), 1):
         own = found.names if "detail" in step.method.removes else ()
         coarse |= dict.fromkeys(own, number)
-        asked = {"weaken": step.planning.release_edits.weaken, "drop": step.planning.release_edits.drop}
-        for key, names in asked.items():
+        requested = {"weaken": step.planning.release_edits.weaken, "drop": step.planning.release_edits.drop}
+        for key, names in requested.items():
             listed[key].update(name for name in names if name in own)
             problems += [
-                Problem(f"step {number}: release_edits.{key}: {said}")
+                Problem(f"step {number}: release_edits.{key}: {reason}")
                 for name in names
                 if name not in own
-                and (said := unknown_name("variable that the step publishes as categories", name, own))
+                and (reason := unknown_name("variable that the step publishes as categories", name, own))
             ]
     if problems:
         raise InputError(problems)

@@ -236,11 +236,11 @@ def _wrong_zeros(step: Step, known: Mapping[str, Variable], wanted: Sequence[str
     for name in names:
         if name in known and name not in wanted:
             what = f"it is {known[name].type}, its role {known[name].role}"
-            said = f"no variable that the step masks called {name!r}: {what}"
-            yield Problem(f"step {number}: structural_zeros: {said}")
+            reason = f"no variable that the step masks called {name!r}: {what}"
+            yield Problem(f"step {number}: structural_zeros: {reason}")
         elif name not in wanted:
-            said = unknown_name("variable that the step masks", name, wanted)
-            yield Problem(f"step {number}: structural_zeros: {said}")
+            reason = unknown_name("variable that the step masks", name, wanted)
+            yield Problem(f"step {number}: structural_zeros: {reason}")
         elif name in known and not known[name].is_numeric:
             yield Problem(f"step {number}: structural_zeros: {name!r} is {known[name].type}, not a number")
 

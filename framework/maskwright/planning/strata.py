@@ -62,12 +62,12 @@ class Criterion:
 class Cut:
     """A criterion applied to records.
 
-    `codes`: shape (n,). `said`: what each code means; empty where it goes without saying.
+    `codes`: shape (n,). `meanings`: what each code means; empty where it goes without saying.
     """
 
     criterion: Criterion
     codes: Integers
-    said: tuple[str, ...]
+    meanings: tuple[str, ...]
     gaps: tuple[str, ...] = field(default=())
 
 
@@ -146,18 +146,18 @@ def _by_condition(each: Criterion, condition: Expression, columns: RecordChunk, 
     # In XPath a comparison with a missing cell is false, and so is the opposite one.
     opposite = _condition(negate(condition) if each.binding == "exact" else Not(condition))
     if each.title.startswith("condition of"):
-        said = (f"not {each.title}", each.title, f"{each.title} unknown")
+        meanings = (f"not {each.title}", each.title, f"{each.title} unknown")
     else:
-        said = (opposite or f"not ({each.title})", each.title, f"{each.title} unknown")
-    return Cut(each, codes, said)
+        meanings = (opposite or f"not ({each.title})", each.title, f"{each.title} unknown")
+    return Cut(each, codes, meanings)
 
 
 def _by_missing(each: Criterion, name: str, column: Column) -> Cut:
     texts = () if column.blank is None else column.blank.texts
-    said = [f"{name} missing"] * (len(texts) + 3)
+    meanings = [f"{name} missing"] * (len(texts) + 3)
     if len(texts) > 1:
-        said[2 : len(texts) + 2] = [f"{name} missing ({text or 'empty'})" for text in sorted(texts)]
-    return Cut(each, missing_codes(column), ("", *said[1:]), (name,))
+        meanings[2 : len(texts) + 2] = [f"{name} missing ({text or 'empty'})" for text in sorted(texts)]
+    return Cut(each, missing_codes(column), ("", *meanings[1:]), (name,))
 
 
 def missing_codes(column: Column) -> Integers:
@@ -205,18 +205,18 @@ def label(cuts: Sequence[Cut], codes: Sequence[int]) -> str:
     A condition that is unknown because of a cell that is said to be missing is left out.
     """
     missing = {name for each, code in zip(cuts, codes, strict=True) if each.gaps and code for name in each.gaps}
-    said = [
-        each.said[code]
+    meanings = [
+        each.meanings[code]
         for each, code in zip(cuts, codes, strict=True)
-        if each.said[code]
+        if each.meanings[code]
         and not (
             isinstance(each.criterion.part, GoverningPart)
             and code == UNKNOWN
             and missing & set(each.criterion.variables)
         )
     ]
-    if said:
-        return ", ".join(said)
+    if meanings:
+        return ", ".join(meanings)
     return "nothing missing" if any(each.gaps for each in cuts) else "all records"
 
 

@@ -153,7 +153,7 @@ class Combinations:
 
 
 def _label(cuts: Sequence[Cut], codes: Sequence[int]) -> str:
-    known = all(code < len(each.said) for each, code in zip(cuts, codes, strict=True))
+    known = all(code < len(each.meanings) for each, code in zip(cuts, codes, strict=True))
     return label(cuts, codes) if known else "combination of conditions"
 
 

@@ -159,8 +159,8 @@ def _smallest(
     names: Sequence[str], clauses: Mapping[str, Sequence[Clause]], space: Space, fixed: Mapping[str, Value]
 ) -> tuple[str, ...]:
     def contradict(some: Sequence[str]) -> bool:
-        asked = [clause for name in some for clause in clauses[name]]
-        answer = Satisfiability(asked, space, fixed, most_choices=_MOST_CHOICES).answer()
+        stated = [clause for name in some for clause in clauses[name]]
+        answer = Satisfiability(stated, space, fixed, most_choices=_MOST_CHOICES).answer()
         return isinstance(answer, Refutation) and not answer.is_open
 
     return smallest(names, contradict) if contradict(names) else ()

@@ -143,8 +143,8 @@ class Targets:
                 numbers = values[owner, position]
                 own = number_cells(numbers, np.isnan(numbers), variable.decimals)
                 if variable.name in self.moving:
-                    said = take_cells(self.moving[variable.name], records)
-                    own = replace(own, nothing=said.nothing, codes=said.codes)
+                    recorded = take_cells(self.moving[variable.name], records)
+                    own = replace(own, nothing=recorded.nothing, codes=recorded.codes)
                 cells[variable.name] = own
         return cells
 

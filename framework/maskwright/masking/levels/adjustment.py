@@ -109,11 +109,11 @@ def repaired(
     names = tuple(name for name in movable if name in data)
     stated = [(edit, part) for edit in across.repaired for part in edit.parts if isinstance(part, LinearPart)]
     held = [_whole(part) for _, part in stated]
-    beside = [_fixed_sum(data, part, names) for part in held]
+    linked_columns = [_fixed_sum(data, part, names) for part in held]
     own = [_sum(data, [(name, value) for name, value in part.coefficients if name in names]) for part in held]
     broken = {edit.name: 0 for edit, _ in stated}
     failing = np.zeros(len(data), dtype=np.bool_)
-    for (edit, _), part, fixed, value in zip(stated, held, beside, own, strict=True):
+    for (edit, _), part, fixed, value in zip(stated, held, linked_columns, own, strict=True):
         over = value + fixed > float(part.constant) if part.relation == "<=" else value + fixed >= float(part.constant)
         broken[edit.name] += int(over.sum())
         failing |= over
@@ -123,7 +123,7 @@ def repaired(
     _, first, labels = np.unique(values, axis=0, return_index=True, return_inverse=True, equal_nan=True)
     companions: dict[str, Cells] = {}
     edits = []
-    for number, ((edit, _), part, fixed) in enumerate(zip(stated, held, beside, strict=True)):
+    for number, ((edit, _), part, fixed) in enumerate(zip(stated, held, linked_columns, strict=True)):
         name = f"tightest bound {number + 1}"
         tightest = np.full(len(first), -np.inf)
         np.maximum.at(tightest, labels, fixed)
@@ -199,16 +199,18 @@ def derived_instead(
 ) -> LinkedData:
     """Levels in which the totals of some groups are derived, and bounds that read them are met."""
     top = linked.levels[0]
-    beside = with_linked_columns(linked.taken(groups), bound, top.name)
-    beside = with_derived(beside, across.derived)
+    linked_columns = with_linked_columns(linked.taken(groups), bound, top.name)
+    linked_columns = with_derived(linked_columns, across.derived)
     derived = {each.variable for each in across.derived}
     if across.repaired:
         left = [name for name in movable if name not in derived]
-        beside = repaired(beside, across, left, across.inside[top.name], [scale[name] for name in left], rng).data
+        linked_columns = repaired(
+            linked_columns, across, left, across.inside[top.name], [scale[name] for name in left], rng
+        ).data
     columns = {}
     for name in {*movable, *derived}:
         values, missing = top.data[name].values.copy(), top.data[name].missing.copy()
-        values[groups], missing[groups] = beside[name].values, beside[name].missing
+        values[groups], missing[groups] = linked_columns[name].values, linked_columns[name].missing
         columns[name] = top.data[name].changed(values, missing)
     return linked.with_data({top.name: top.data.with_columns(columns)})
 
@@ -253,11 +255,11 @@ def moved_together(
     by_edit = {name: int(groups.sum()) for name, groups in broken.items()}
     large = failing & (np.diff(linked.starts(low)) > largest)
     left = {name: int((groups & large).sum()) for name, groups in broken.items() if (groups & large).any()}
-    nobody = np.zeros(len(failing), dtype=np.bool_)
+    none = np.zeros(len(failing), dtype=np.bool_)
     if not (failing & ~large).any():
-        return MovedTogether(linked, nobody, nobody, large, by_edit, left_by_edit=left)
+        return MovedTogether(linked, none, none, large, by_edit, left_by_edit=left)
     columns = LevelColumns.of(linked, bound, rules)
-    writer, parts, infeasible = JointWriter(rules), [], nobody.copy()
+    writer, parts, infeasible = JointWriter(rules), [], none.copy()
     still: dict[str, int] = {}
     for number, found in enumerate(joined_groups(columns, among=np.flatnonzero(failing & ~large))):
         written = writer.edits(found.composition)

@@ -84,7 +84,7 @@ class _Problem:
 
     def solved(self) -> Complement[Source]:
         cells: dict[Source, Booleans] = {}
-        told: dict[Source, Booleans] = {}
+        disclosed: dict[Source, Booleans] = {}
         known: Counter[Source] = Counter()
         undecided: Counter[Source] = Counter()
         given_up: set[Source] = set()
@@ -95,12 +95,12 @@ class _Problem:
             done += len(groups)
             joined, hidden = self._joined(groups, pattern)
             names = {name_of(name, place): (level, name, place) for level, name, place in self._cells(pattern)}
-            edits, unsaid = self._written_out(pattern, {names[name][:2] for name in hidden})
+            edits, inexpressible = self._written_out(pattern, {names[name][:2] for name in hidden})
             found = complement(
                 joined, hidden, edits, last=self._named(self._last, pattern), never=self._named(self._never, pattern),
                 progress=share,
             )  # fmt: skip
-            for all_cells, more_cells in ((cells, found.cells), (told, found.told)):
+            for all_cells, more_cells in ((cells, found.cells), (disclosed, found.disclosed)):
                 for joined_name, gone in more_cells.items():
                     level, name, place = names[joined_name]
                     own = all_cells.setdefault((level, name), np.zeros(len(self._shown[level]), dtype=np.bool_))
@@ -110,9 +110,9 @@ class _Problem:
                     counts[names[joined_name][:2]] += count
             given_up |= {names[joined_name][:2] for joined_name in found.given_up}
             for joined_name, gone in hidden.items():
-                if names[joined_name][:2] in unsaid:
+                if names[joined_name][:2] in inexpressible:
                     undecided[names[joined_name][:2]] += int(gone.sum())
-        return Complement(cells, known, undecided, told, frozenset(given_up))
+        return Complement(cells, known, undecided, disclosed, frozenset(given_up))
 
     def _rows(self, groups: Integers, place: int | None) -> Integers:
         return groups if place is None else self._shown.starts(self._low)[groups] + place
@@ -144,27 +144,27 @@ class _Problem:
     def _written_out(self, pattern: Pattern, hidden: Collection[Source]) -> tuple[list[Edit], set[Source]]:
         """Edits on long records that reach their suppressed cells, and the variables of those that cannot be said."""
         edits: list[Edit] = []
-        unsaid: set[Source] = set()
+        inexpressible: set[Source] = set()
         for edit in self._reaching(frozenset(hidden)):
             try:
                 edits += written_out(edit, self._bound, pattern)
             except UndefinedValue:
                 if spans_records(self._bound, edit):
-                    unsaid |= sources_of_edit(self._bound, edit)
-        return edits, unsaid
+                    inexpressible |= sources_of_edit(self._bound, edit)
+        return edits, inexpressible
 
     def _alike(self) -> Iterator[tuple[Integers, Pattern]]:
         """Groups with suppressed cells, by pattern."""
         low = self._shown[self._low]
         assert low.groups is not None
-        asked = np.zeros(len(self._shown[self._top]), dtype=np.bool_)
+        affected = np.zeros(len(self._shown[self._top]), dtype=np.bool_)
         for (level, _), gone in self._hidden.items():
-            asked[np.flatnonzero(gone) if level == self._top else low.groups[gone]] = True
+            affected[np.flatnonzero(gone) if level == self._top else low.groups[gone]] = True
         starts = self._shown.starts(self._low)
         sizes = np.diff(starts)
         targets, truths = self._targets(starts), self._truths()
-        for members in np.unique(sizes[asked]).tolist():
-            groups = np.flatnonzero(asked & (sizes == members)).astype(np.int64)
+        for members in np.unique(sizes[affected]).tolist():
+            groups = np.flatnonzero(affected & (sizes == members)).astype(np.int64)
             rows = starts[groups][:, None] + np.arange(members)
             parts = [each[rows] for each in (*targets.values(), *truths.values())]
             together = np.stack(parts, axis=1) if parts else np.zeros((len(groups), 0, members), dtype=np.int64)
@@ -172,10 +172,10 @@ class _Problem:
             # Nothing to tell groups apart by: one pattern.
             distinct, which = np.unique(flat, axis=0, return_inverse=True) if flat.size else (flat[:1], 0 * groups)
             for number, row in enumerate(distinct.reshape(len(distinct), len(parts), members).tolist()):
-                said = dict(zip((*targets, *truths), map(tuple, row), strict=True))
+                decided = dict(zip((*targets, *truths), map(tuple, row), strict=True))
                 pattern = Pattern(
-                    self._top, self._low, members, {name: said[name] for name in targets},
-                    {name: said[name] for name in truths},
+                    self._top, self._low, members, {name: decided[name] for name in targets},
+                    {name: decided[name] for name in truths},
                 )  # fmt: skip
                 yield groups[which.ravel() == number], pattern
 
@@ -263,8 +263,8 @@ class AcrossInference:
         if not tied:
             return False
         read = self._of((*self._wanted, *tied)).left(cells)
-        told = {(level, name): read[level].left[name] for level, name in tied if name in read[level].left}
-        leading = leading_on(self._shown, cells, told, by_edits, self._lacking)
+        disclosed = {(level, name): read[level].left[name] for level, name in tied if name in read[level].left}
+        leading = leading_on(self._shown, cells, disclosed, by_edits, self._lacking)
         if leading:
             self._wanted = (*self._wanted, *leading)
             self.reader = self._of(self._wanted)
@@ -301,17 +301,20 @@ def tied_by_edits(bound: BoundEdits, cells: LevelCellMasks, wanted: Collection[S
 def leading_on(
     shown: LinkedData,
     cells: LevelCellMasks,
-    told: LevelCellMasks,
+    disclosed: LevelCellMasks,
     by_edits: LevelCellMasks,
     lacking: Lacking,
 ) -> tuple[Source, ...]:
     """Variables by whose told cells edits tell other suppressed cells.
 
-    `cells`: all suppressed cells, beside which no edit asks for more; shape (n,). `told`: those of them that single
-    values tell; shape (n,). `by_edits`: those that went because edits across records tell others by them; shape (n,).
+    `cells`: all suppressed cells, beside which no edit asks for more; shape (n,). `disclosed`: those of them that
+    single values tell; shape (n,). `by_edits`: those that went because edits across records tell others by them; shape
+    (n,).
     """
     of_groups = {
-        source: _groups_of(shown, source, gone & told[source]) for source, gone in cells.items() if source in told
+        source: _groups_of(shown, source, gone & disclosed[source])
+        for source, gone in cells.items()
+        if source in disclosed
     }
     concerned = np.logical_or.reduce(list(of_groups.values())) if of_groups else np.zeros(0, dtype=np.bool_)
     if not concerned.any():
@@ -319,7 +322,7 @@ def leading_on(
     left: dict[Source, Booleans] = {}
     for source, gone in cells.items():
         rows = concerned if _is_of_top(shown, source) else concerned[_groups(shown)]
-        left[source] = np.asarray(gone & rows & ~told.get(source, np.False_))
+        left[source] = np.asarray(gone & rows & ~disclosed.get(source, np.False_))
     leaking = np.zeros(len(concerned), dtype=np.bool_)
     if with_any(lacking(with_any(left))):
         # What went for the told cell's sake alone may be known with it: the others are hidden by fewer, perhaps.

@@ -62,17 +62,20 @@ class AcrossReader:
     def complement(self, hidden: LevelCellMasks) -> tuple[dict[Source, Booleans], dict[Source, Booleans]]:
         """Choose cells to suppress besides; and cells that follow from what is empty beside them."""
         gone = with_any(hidden)
-        told: dict[Source, Booleans] = {}
+        disclosed: dict[Source, Booleans] = {}
         while True:
             before = gone
             for reader in self._by_members:
                 gone = joined_cells(gone, reader.complement(gone))
             for joined in (self._joined(gone), *self._references):
                 read = joined.reader.complement(joined.hidden(gone))
-                told, gone = joined_cells(told, joined.cells(read.told)), joined_cells(gone, joined.cells(read.cells))
+                disclosed, gone = (
+                    joined_cells(disclosed, joined.cells(read.disclosed)),
+                    joined_cells(gone, joined.cells(read.cells)),
+                )
             if all(source in before and np.array_equal(cells, before[source]) for source, cells in gone.items()):
                 break
-        return with_any({source: cells & ~hidden.get(source, np.False_) for source, cells in gone.items()}), told
+        return with_any({source: cells & ~hidden.get(source, np.False_) for source, cells in gone.items()}), disclosed
 
     def left(self, hidden: LevelCellMasks) -> Mapping[str, Readable]:
         """Suppressed cells that can be read off all the same, by level."""
@@ -94,9 +97,9 @@ class AcrossReader:
 
     def _joined(self, hidden: LevelCellMasks) -> _Joined:
         """Joined records, with what those whom members point to have in the variables that are suppressed."""
-        asked = frozenset(name for (level, name), gone in hidden.items() if level == self._low and gone.any())
-        if self._known is None or self._known[0] != asked:
-            self._known = (asked, self._joined_of(None, asked))
+        names = frozenset(name for (level, name), gone in hidden.items() if level == self._low and gone.any())
+        if self._known is None or self._known[0] != names:
+            self._known = (names, self._joined_of(None, names))
         return self._known[1]
 
     def _joined_of(self, members: Integers | None, seen: frozenset[str] = frozenset()) -> _Joined:
@@ -139,18 +142,18 @@ class _Joined:
         belongs = {home: HOME}
         columns = [top.data[home].taken(self._groups)]
         # What counting the members tells is known without the variable that says it, and who lives together is.
-        said, ends = {home: home}, dict.fromkeys((home, *by_counting), "")
+        labels, ends = {home: home}, dict.fromkeys((home, *by_counting), "")
         for level, word in ((top, GROUP), (low, OWN)):
             for name in published[level.name]:
                 belongs[name] = word
-                said[name] = f"{name} of {level.name}"
+                labels[name] = f"{name} of {level.name}"
                 columns.append(self._own(level.data[name]) if word == OWN else level.data[name].taken(self._groups))
         self.real = frozenset(belongs)
         self._level = {name: self._low if word == OWN else self._top for name, word in belongs.items()}
         sizes = np.bincount(low.groups, minlength=self._counted)[self._groups]
         size = f"number of {self._low} records"
         for column in _facts(size, sizes):
-            belongs[column.name], said[column.name], ends[column.name] = GROUP, f"the {size}", ""
+            belongs[column.name], labels[column.name], ends[column.name] = GROUP, f"the {size}", ""
             columns.append(column)
         # Of whom each virtual column says what one of the real ones says.
         self._pointed: dict[str, tuple[str, Integers]] = {}
@@ -163,17 +166,17 @@ class _Joined:
             for column in (*_facts(f"being {pointer}", named), *_facts(f"having {pointer}", there)):
                 belongs[column.name], ends[column.name] = f"facts of {pointer}", leaving
                 columns.append(column)
-            said |= {f"being {pointer}": f"being named as {pointer}", f"having {pointer}": f"naming a {pointer}"}
+            labels |= {f"being {pointer}": f"being named as {pointer}", f"having {pointer}": f"naming a {pointer}"}
             for name in sorted(seen & wanted):
                 if len(low) and name in self.real and name not in never:
                     column = _of_other(low.data[name], f"{pointer}.{name}", targets)
                     self._pointed[column.name] = (name, targets)
                     belongs[column.name], ends[column.name] = pointer, leaving
-                    said[column.name] = f"{name} of the {pointer}"
+                    labels[column.name] = f"{name} of the {pointer}"
                     columns.append(column)
         fixed = set(belongs) - self.real - set(self._pointed)
         keys = {*last, *(each for each, (name, _) in self._pointed.items() if name in last)}
-        spanning = Spanning(belongs, self._groups, wanted, size, said, ends)
+        spanning = Spanning(belongs, self._groups, wanted, size, labels, ends)
         self.reader = Reader(Dataset(tuple(columns)), list(belongs), keys, {*never, *fixed}, (home,), spanning)
 
     def _own(self, column: Column) -> Column:
@@ -230,7 +233,7 @@ def _facts(name: str, codes: Integers) -> Iterator[Column]:
 def _of_other(column: Column, name: str, targets: Integers) -> Column:
     """What the record has that each one points to, missing where it points to none."""
     own = column.taken(np.maximum(targets, 0))
-    nobody = targets < 0
+    without = targets < 0
     values = own.values.copy()
-    values[nobody] = np.nan if column.variable.is_numeric else -1
-    return Column(replace(column.variable, name=name), values, own.missing | nobody)
+    values[without] = np.nan if column.variable.is_numeric else -1
+    return Column(replace(column.variable, name=name), values, own.missing | without)

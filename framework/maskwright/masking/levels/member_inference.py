@@ -86,16 +86,16 @@ class SoleReader:
     def complement(self, hidden: LevelCellMasks) -> dict[Source, Booleans]:
         """Cells of housemates that go with these: of a pair nobody knows which one has the value."""
         more: dict[Source, Booleans] = {}
-        for each, gone, told in self._told(hidden):
+        for each, gone, disclosed in self._disclosed(hidden):
             if each.name in self._never:
                 continue
-            rows = np.flatnonzero(told[self._groups] & ~gone & ~self._missing[each.name])
+            rows = np.flatnonzero(disclosed[self._groups] & ~gone & ~self._missing[each.name])
             _, first = np.unique(self._groups[rows], return_index=True)
             # Where the value is shown all others have the only other one: the one who shows it goes.
             found = np.zeros(len(gone), dtype=np.bool_)
             found[rows[first]] = True
             shows = _with_any(self._groups, each.members & ~gone, self._counted)
-            found = np.where(shows[self._groups], told[self._groups] & each.members & ~gone, found)
+            found = np.where(shows[self._groups], disclosed[self._groups] & each.members & ~gone, found)
             if found.any():
                 source = (self._low, each.name)
                 more[source] = more.get(source, np.False_) | found
@@ -104,28 +104,28 @@ class SoleReader:
     def left(self, hidden: LevelCellMasks) -> dict[Source, dict[InferencePath, Booleans]]:
         """Suppressed cells that follow all the same, and from what."""
         found: dict[Source, dict[InferencePath, Booleans]] = {}
-        for each, gone, told in self._told(hidden):
-            if each.name in self._wanted and told.any():
+        for each, gone, disclosed in self._disclosed(hidden):
+            if each.name in self._wanted and disclosed.any():
                 off = f"{each.name} of the others of the {self._top}: there is a value that exactly one of them has"
                 shows = _with_any(self._groups, each.members & ~gone, self._counted)
                 # A second member with the value is an exception, which is taken for what it is not.
-                cells = gone & told[self._groups] & (each.members != shows[self._groups])
+                cells = gone & disclosed[self._groups] & (each.members != shows[self._groups])
                 if cells.any():
                     ways = found.get((self._low, each.name), {})
                     found[self._low, each.name] = joined_cells(ways, {InferencePath(off): cells})
         return found
 
-    def _told(self, hidden: LevelCellMasks) -> Iterator[tuple[SoleValue, Booleans, Booleans]]:
+    def _disclosed(self, hidden: LevelCellMasks) -> Iterator[tuple[SoleValue, Booleans, Booleans]]:
         """Values, suppressed cells, and the groups in which these are known."""
         for each in self._values:
             gone = hidden.get((self._low, each.name))
             if gone is None or not gone.any():
                 continue
             emptied = np.bincount(self._groups, gone, self._counted)
-            told = _with_any(self._groups, gone & each.members, self._counted) & (emptied == 1)
+            disclosed = _with_any(self._groups, gone & each.members, self._counted) & (emptied == 1)
             if each.of_two:
-                told |= (emptied > 0) & _with_any(self._groups, each.members & ~gone, self._counted)
-            yield each, gone, told
+                disclosed |= (emptied > 0) & _with_any(self._groups, each.members & ~gone, self._counted)
+            yield each, gone, disclosed
 
 
 def _with_any(groups: Integers, members: Booleans, counted: int) -> Booleans:
@@ -156,12 +156,12 @@ def member_disclosure_doubts(
         if (upper.name in changed.get(top.name, ())) != (lower.name in changed.get(low.name, ()))
         and not any({(top.name, upper.name), (low.name, lower.name)} <= each for each in tied)
     ]  # fmt: skip
-    said: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for search in (_by_marked_members(some, masked, pairs), _by_counting(some, pairs, changed.get(top.name, ()))):
         for upper, lower, how in search:
-            if (upper, lower) in said:
+            if (upper, lower) in reported:
                 continue
-            said.add((upper, lower))
+            reported.add((upper, lower))
             if upper in changed.get(top.name, ()):
                 yield Doubt(
                     "follows-from-published", upper, f"{lower} of {low.name}, published as it is, tells it: {how}",

@@ -48,15 +48,15 @@ class SuppressionState:
     """What is published where cells are suppressed.
 
     `shown`: as it would be published without suppression. `results`: with the cells that went besides. `cells`: all
-    suppressed cells; shape (n,). `besides`: those that went because of other records; shape (n,). `doubts`: suppressed
-    cells that follow all the same, or perhaps do.
+    suppressed cells; shape (n,). `complementary`: those that went because of other records; shape (n,). `doubts`:
+    suppressed cells that follow all the same, or perhaps do.
     """
 
     linked: LinkedData
     shown: LinkedData
     results: Mapping[str, MaskingResult]
     cells: LevelCellMasks = field(default_factory=dict)
-    besides: LevelCellMasks = field(default_factory=dict)
+    complementary: LevelCellMasks = field(default_factory=dict)
     doubts: tuple[Doubt, ...] = ()
     notices: tuple[str, ...] = ()
 
@@ -84,21 +84,21 @@ def suppress_across_levels(
     levels[top] = replace(levels[top], counted=tuple(disclosed_by_size(shown, levels[top].published)))
     last = {(name, key) for name, level in levels.items() for key in level.keys}
     never = {(name, weight) for name, level in levels.items() for weight in level.weights}
-    besides: dict[Source, Booleans] = {}
+    complementary: dict[Source, Booleans] = {}
     by_edits: dict[Source, Booleans] = {}
     promised: dict[Source, Booleans] = {}
-    told: dict[Source, Booleans] = {}
+    disclosed: dict[Source, Booleans] = {}
     by_level = {name: level.published for name, level in levels.items()}
     within = tuple(level.by_edits for level in levels.values())
     across = AcrossInference(shown, by_level, published, within, tuple(cells), last, never)
     while True:
         with stage(reporter, "Suppressing across records") as progress:
             found = complement_across(shown, cells, published, last, never, progress)
-        told = joined_cells(told, found.told)
+        disclosed = joined_cells(disclosed, found.disclosed)
         more: dict[Source, Booleans] = dict(found.cells)
         with stage(reporter, "Reading suppressed cells off the other level"):
             off, following = across.reader.complement(joined_cells(cells, more))
-        by_edits, told = joined_cells(by_edits, more), joined_cells(told, following)
+        by_edits, disclosed = joined_cells(by_edits, more), joined_cells(disclosed, following)
         more = joined_cells(more, off)
         if more:
             cells = joined_cells(cells, more)
@@ -106,14 +106,14 @@ def suppress_across_levels(
                 own = of_level(cells, name)
                 with stage(reporter, f"Reading suppressed cells off {name} records") as progress:
                     further, following = level.further(own, progress)
-                more, told = joined_cells(more, further), joined_cells(told, following)
+                more, disclosed = joined_cells(more, further), joined_cells(disclosed, following)
         if not more:
             # What went besides makes other classes of keys: every step is asked whether it still has what it promises.
             more, uncoded = _for_guarantees(levels, results, cells, uncoded)
             promised = joined_cells(promised, more)
         if not more and not across.extend_inference(cells, by_edits):
             break
-        cells, besides = joined_cells(cells, more), joined_cells(besides, more)
+        cells, complementary = joined_cells(cells, more), joined_cells(complementary, more)
     hidden = {name: of_level(cells, name) for name in levels}
     linked = shown.with_data(
         {
@@ -125,13 +125,13 @@ def suppress_across_levels(
         linked,
         shown,
         {
-            name: _with_cells(result, hidden[name], uncoded[name], besides, name, plans[name])
+            name: _with_cells(result, hidden[name], uncoded[name], complementary, name, plans[name])
             for name, result in results.items()
         },
         cells,
-        besides,
-        tuple(_doubts(replace(found, told=told), levels, hidden, besides, across.reader.left(cells))),
-        tuple(_suppression_notices(besides, by_edits, promised)),
+        complementary,
+        tuple(_doubts(replace(found, disclosed=disclosed), levels, hidden, complementary, across.reader.left(cells))),
+        tuple(_suppression_notices(complementary, by_edits, promised)),
     )
 
 
@@ -171,9 +171,9 @@ def _for_guarantees(
 
 
 def _suppression_notices(
-    besides: dict[Source, Booleans], by_edits: dict[Source, Booleans], promised: dict[Source, Booleans]
+    complementary: dict[Source, Booleans], by_edits: dict[Source, Booleans], promised: dict[Source, Booleans]
 ) -> Iterator[str]:
-    for source, gone in besides.items():
+    for source, gone in complementary.items():
         edits = gone & by_edits.get(source, np.False_)
         own = gone & ~edits & promised.get(source, np.False_)
         for cells, why in (
@@ -253,7 +253,7 @@ class _Level:
         read = self.reader.complement(hidden)
         read_off = read.cells
         found = self._complement(joined_cells(hidden, read_off), progress)
-        return self._of_level(read_off, found.cells), self._of_level(read.told, found.told)
+        return self._of_level(read_off, found.cells), self._of_level(read.disclosed, found.disclosed)
 
     def by_edits(self, cells: LevelCellMasks) -> dict[Source, Booleans]:
         """Cells of this level that edits within its records ask for beside these."""
@@ -299,31 +299,31 @@ def _with_cells(
     result: MaskingResult,
     hidden: CellMasks,
     uncoded: CellMasks,
-    besides: LevelCellMasks,
+    complementary: LevelCellMasks,
     level: str,
     plan: Plan,
 ) -> MaskingResult:
     """Result of a level with the cells that went besides."""
-    own = of_level(besides, level)
+    own = of_level(complementary, level)
     if not own or result.removal is None:
         return result
     gone_now = joined_cells(own, uncoded)
     masked = without_cells(result.masked, {name: gone for name, gone in gone_now.items() if name in result.masked})
     stated = result.removal.stated
-    unsaid = {**lost_codes(result.removal.data, result.removal.shown, hidden), **hidden}
+    emptied = {**lost_codes(result.removal.data, result.removal.shown, hidden), **hidden}
     removal = replace(
-        result.removal, data=masked, edits=when_present(stated, with_any(unsaid)),
-        not_applicable=not_applicable(stated, unsaid), suppressed=tuple(_counts(result, own)),
+        result.removal, data=masked, edits=when_present(stated, with_any(emptied)),
+        not_applicable=not_applicable(stated, emptied), suppressed=tuple(_counts(result, own)),
     )  # fmt: skip
     return replace(result, masked=masked, removal=removal, k=smallest_classes(masked, plan))
 
 
-def _counts(result: MaskingResult, besides: CellMasks) -> Iterator[Mapping[str, Any]]:
+def _counts(result: MaskingResult, complementary: CellMasks) -> Iterator[Mapping[str, Any]]:
     assert result.removal is not None
     before = {each["variable"]: each for each in result.removal.suppressed}
-    for name in dict.fromkeys((*before, *besides)):
+    for name in dict.fromkeys((*before, *complementary)):
         known = before.get(name, {"variable": name, "cells": 0, "complementary": 0, "for_dependencies": 0})
-        more = int(besides[name].sum()) if name in besides else 0
+        more = int(complementary[name].sum()) if name in complementary else 0
         yield {**known, "cells": known["cells"] + more, "complementary": known["complementary"] + more}
 
 
@@ -338,16 +338,16 @@ def _doubts(
     found: Complement[Source],
     levels: Mapping[str, _Level],
     hidden: Mapping[str, CellMasks],
-    besides: LevelCellMasks,
+    complementary: LevelCellMasks,
     across: Mapping[str, Readable],
 ) -> Iterator[Doubt]:
     for name, level in levels.items():
-        grown = any(where == name for where, _ in besides)
+        grown = any(where == name for where, _ in complementary)
         left = level.reader.left(hidden[name]) if grown else Readable()
         left = _both(left, across[name])
         given_up = frozenset(variable for where, variable in found.given_up if where == name)
         by_edits = Complement(
-            {}, of_level(found.known, name), of_level(found.undecided, name), of_level(found.told, name), given_up
+            {}, of_level(found.known, name), of_level(found.undecided, name), of_level(found.disclosed, name), given_up
         )
-        asked = () if level.plan is None else primary_suppressions(level.plan)
-        yield from following_doubts(hidden[name], by_edits, left, EditSet(()), level.shown, asked)
+        primary = () if level.plan is None else primary_suppressions(level.plan)
+        yield from following_doubts(hidden[name], by_edits, left, EditSet(()), level.shown, primary)

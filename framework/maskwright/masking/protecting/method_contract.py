@@ -97,8 +97,8 @@ def _longest(note: object) -> int:
 
 def _discloses_value(sentence: str, block: Block) -> bool:
     """Whether a sentence has a number of many digits that is the value of a cell."""
-    told = [float(each) for each in _NUMBER.findall(sentence) if sum(map(str.isdigit, each)) >= DISCLOSING_DIGITS]
-    return bool(told) and bool(np.isin(block.values, told).any())
+    numbers = [float(each) for each in _NUMBER.findall(sentence) if sum(map(str.isdigit, each)) >= DISCLOSING_DIGITS]
+    return bool(numbers) and bool(np.isin(block.values, numbers).any())
 
 
 def checked_masked(method: Method, params: BaseModel, block: Block, masked: object) -> Masked:

@@ -42,7 +42,7 @@ class Complement(Generic[Key]):
 
     `cells`: cells suppressed besides; shape (n,). `known`: cells that follow from the edits alone, whatever is
     suppressed, or from cells that are empty and would not look otherwise if they were suppressed. `undecided`: cells of
-    which it was neither shown that they follow nor that they do not. `told`: cells that follow from what is empty
+    which it was neither shown that they follow nor that they do not. `disclosed`: cells that follow from what is empty
     beside them: of no other record, and of no other value, that would be; shape (n,). `given_up`: variables of which
     cells are undecided because as much was looked at for one record as ever is.
     """
@@ -50,7 +50,7 @@ class Complement(Generic[Key]):
     cells: Mapping[Key, Booleans] = field(default_factory=dict)
     known: Mapping[Key, int] = field(default_factory=dict)
     undecided: Mapping[Key, int] = field(default_factory=dict)
-    told: Mapping[Key, Booleans] = field(default_factory=dict)
+    disclosed: Mapping[Key, Booleans] = field(default_factory=dict)
     given_up: frozenset[Key] = frozenset()
 
 
@@ -78,8 +78,8 @@ def complement(
     The problem is that of tables: Fischetti and Salazar (2001), Solving the cell suppression problem on tabular data
     with linear constraints, Management Science 47(7), 1008-1027; here a record and its edits are the table.
     """
-    asked = [edit for edit in edits if edit.engine is None]
-    reading = reached(with_any(hidden), asked, lambda edit: edit.variables)
+    candidates = [edit for edit in edits if edit.engine is None]
+    reading = reached(with_any(hidden), candidates, lambda edit: edit.variables)
     linked = [name for name in hidden if any(name in edit.variables for edit in reading)]
     rows = np.flatnonzero(np.logical_or.reduce([hidden[name] for name in linked])) if linked else np.zeros(0, np.int64)
     if not len(rows):
@@ -88,7 +88,7 @@ def complement(
     readers = {name: sum(name in edit.variables for edit in reading) for name in shown.names}
     cost = {name: (name in last, readers[name], place) for place, name in enumerate(shown.names)}
     cells: dict[str, Booleans] = {}
-    told: dict[str, Booleans] = {}
+    disclosed: dict[str, Booleans] = {}
     known: Counter[str] = Counter()
     undecided: Counter[str] = Counter()
     given_up: set[str] = set()
@@ -119,9 +119,9 @@ def complement(
         for places in alike:
             for name in companions.of(int(places[0])):
                 cells.setdefault(name, np.zeros(len(shown), dtype=np.bool_))[rows[places]] = True
-        for record, name in companions.told():
-            told.setdefault(name, np.zeros(len(shown), dtype=np.bool_))[rows[record]] = True
-    return Complement(cells, known, undecided, told, frozenset(given_up))
+        for record, name in companions.disclosed():
+            disclosed.setdefault(name, np.zeros(len(shown), dtype=np.bool_))[rows[record]] = True
+    return Complement(cells, known, undecided, disclosed, frozenset(given_up))
 
 
 def _equivalent_records(records: Dataset, hidden: CellMasks, rows: Integers) -> list[Integers]:
@@ -250,7 +250,7 @@ class UniformSuppression:
             if name in self._added[record] or self._derivation.given(record, name, everything) is None
         )
 
-    def told(self) -> Iterator[tuple[int, str]]:
+    def disclosed(self) -> Iterator[tuple[int, str]]:
         """Suppressed cells that follow from what is empty beside them: of which record, and of which variable."""
         found: dict[tuple[int, str], None] = {}
         for companion in sorted(self._names):
@@ -305,5 +305,5 @@ class UniformSuppression:
         """Whether a suppressed cell would follow if this companion stayed."""
         hidden = self._gone.union(names) - {companion}
         hidden -= self._derivation.fixed(record) - self._gone
-        asked = (self._derivation.given(record, name, hidden) for name in sorted(hidden))
-        return any(given is not None and companion in given.by for given in asked)
+        candidates = (self._derivation.given(record, name, hidden) for name in sorted(hidden))
+        return any(given is not None and companion in given.by for given in candidates)

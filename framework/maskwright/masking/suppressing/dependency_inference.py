@@ -38,17 +38,17 @@ class InferencePath:
 def describe_paths(ways: CellsByWay, total: int) -> str:
     """How many of the suppressed cells can be read off, and off what; there is at least one way."""
     known: Booleans | np.bool_ = np.False_
-    told = {}
+    disclosed = {}
     for way, cells in ways.items():
         # One way is enough to know a cell.
         if np.any(cells & ~known):
-            told[way] = cells
+            disclosed[way] = cells
             known = known | cells
     count = int(np.sum(known))
-    if len(told) == 1:
-        (way,) = told
+    if len(disclosed) == 1:
+        (way,) = disclosed
         return f"{count} of {total} suppressed cells can be read off {way.off}"
-    each = "; ".join(f"{int(cells.sum())} off {way.off}" for way, cells in told.items())
+    each = "; ".join(f"{int(cells.sum())} off {way.off}" for way, cells in disclosed.items())
     return f"{count} of {total} suppressed cells can be read off what is published: {each}"
 
 
@@ -86,14 +86,14 @@ class Readable:
     """What dependencies in the data ask for.
 
     `cells`: cells suppressed besides; shape (n,). `left`: suppressed cells that can be read off all the same: what
-    gives them away is not suppressed; shape (n,). `by`: the same cells by what they are read off; shape (n,). `told`:
-    suppressed cells that follow from what is empty beside them; shape (n,).
+    gives them away is not suppressed; shape (n,). `by`: the same cells by what they are read off; shape (n,).
+    `disclosed`: suppressed cells that follow from what is empty beside them; shape (n,).
     """
 
     cells: CellMasks = field(default_factory=dict)
     left: CellMasks = field(default_factory=dict)
     by: Mapping[str, CellsByWay] = field(default_factory=dict)
-    told: CellMasks = field(default_factory=dict)
+    disclosed: CellMasks = field(default_factory=dict)
 
 
 class Reader:
@@ -119,7 +119,7 @@ class Reader:
         self._singles = SingleValues(shown, columns, self._dependencies.codes, spanning)
         self._homes = frozenset(homes)
         # Variables, and others that went beside them, by what gives them away.
-        self._beside: dict[tuple[str, str], dict[tuple[str, ...], None]] = {}
+        self._complements: dict[tuple[str, str], dict[tuple[str, ...], None]] = {}
         self._last = last
         self._never = frozenset(never).union(self._homes)
         self._n = len(shown)
@@ -133,7 +133,7 @@ class Reader:
         """
         gone: dict[str, Booleans] = {name: cells.copy() for name, cells in hidden.items() if cells.any()}
         kept: dict[str, Booleans] = {}
-        self._beside = {}
+        self._complements = {}
         while True:
             self._protect(gone)
             more = self._alike(gone, kept)
@@ -141,7 +141,7 @@ class Reader:
                 break
             gone = joined_cells(gone, more)
         cells = with_any({name: found & ~hidden.get(name, np.False_) for name, found in gone.items()})
-        return replace(self.left(gone), cells=cells, told=self._told(gone))
+        return replace(self.left(gone), cells=cells, disclosed=self._disclosed(gone))
 
     def _protect(self, gone: dict[str, Booleans]) -> None:
         growing = True
@@ -158,7 +158,7 @@ class Reader:
         What could be read off all the same is kept: anybody sees that.
         """
         more: dict[str, Booleans] = {}
-        for name, other in self._beside:
+        for name, other in self._complements:
             found = gone[name] if self._spanning is None else self._spanning.whole(other, gone[name])
             found = found & ~self._singles.unchanged_by_suppression((other,))
             found = found & ~(gone[other] | kept.get(other, np.False_))
@@ -169,15 +169,15 @@ class Reader:
             more[name] = more[name] & ~kept[name]
         return with_any(more)
 
-    def _told(self, gone: CellMasks) -> dict[str, Booleans]:
+    def _disclosed(self, gone: CellMasks) -> dict[str, Booleans]:
         """The only suppressed cell of a variable beside which another went, if that goes for one value only."""
-        told: dict[str, Booleans] = {}
-        for (name, other), given in self._beside.items():
+        disclosed: dict[str, Booleans] = {}
+        for (name, other), given in self._complements.items():
             both = gone[name] & gone[other]
             cells = int(both.sum()) if self._spanning is None else self._spanning.cells(name, both)
             if cells == 1 and self._values_shown(name, given, gone) < 2:
-                told[name] = told.get(name, np.False_) | both
-        return told
+                disclosed[name] = disclosed.get(name, np.False_) | both
+        return disclosed
 
     def _values_shown(self, name: str, given: Collection[tuple[str, ...]], gone: CellMasks) -> int:
         """How many values of a variable published records show, by values of the others."""
@@ -238,7 +238,7 @@ class Reader:
         if free:
             name = min(free, key=lambda each: each in self._last)
             gone[name] = gone.get(name, np.False_) | follows
-            self._beside.setdefault((dependency.name, name), {})[dependency.given] = None
+            self._complements.setdefault((dependency.name, name), {})[dependency.given] = None
             return True
         if dependency.by_count or not set(dependency.given) <= self._homes:
             return False
@@ -250,15 +250,15 @@ class Reader:
         """Suppressed cells beside a code that no published cell explains: who knows the codes reads them."""
         (other,) = dependency.given
         codes, hidden = self._dependencies.codes, gone[dependency.name]
-        beside = np.zeros(self._n, dtype=np.bool_)
+        explained_by = np.zeros(self._n, dtype=np.bool_)
         if other in self._homes or other in self._never:
-            return beside
+            return explained_by
         values, given = codes.of(dependency.name), codes.of(other)
         there = (given >= 0) & (values >= 0) & ~gone.get(other, np.False_)
         explained = np.zeros(codes.distinct(other), dtype=np.bool_)
         explained[given[there & ~hidden]] = True
-        beside[there & hidden] = ~explained[given[there & hidden]]
-        return beside & ~self._singles.unchanged_by_suppression((other,))
+        explained_by[there & hidden] = ~explained[given[there & hidden]]
+        return explained_by & ~self._singles.unchanged_by_suppression((other,))
 
     def _protected_from_values(self, name: str, gone: dict[str, Booleans]) -> bool:
         """Suppress single values that give cells away, then pairs; whether there was anything to suppress."""
@@ -276,7 +276,7 @@ class Reader:
                     if len(able):
                         gone[one] = gone.get(one, np.zeros(self._n, dtype=np.bool_)).copy()
                         gone[one][able] = True
-                        self._beside.setdefault((name, one), {})[given] = None
+                        self._complements.setdefault((name, one), {})[given] = None
                         changed = True
                     rows = np.setdiff1d(rows, able, assume_unique=True)
                 if len(rows) and set(given) <= self._homes:
@@ -297,20 +297,20 @@ class Reader:
         if dependency.by_count:
             counts = np.bincount(given[given >= 0], minlength=1)
             given = np.where(given >= 0, counts[given], -1)
-        asked = hidden & (given >= 0) & (values >= 0)
+        candidates = hidden & (given >= 0) & (values >= 0)
         follows = np.zeros(self._n, dtype=np.bool_)
-        if not asked.any():
+        if not candidates.any():
             return follows
         wanted = np.zeros(int(given.max()) + 1, dtype=np.bool_)
-        wanted[given[asked]] = True
+        wanted[given[candidates]] = True
         seen = ~hidden & (values >= 0) & (given >= 0)
         seen &= wanted[given]
         records = np.bincount(given[seen], minlength=len(wanted))
         width = int(values.max()) + 1
         pairs, counted = np.unique(given[seen] * width + values[seen], return_counts=True)
-        own = given[asked] * width + values[asked]
+        own = given[candidates] * width + values[candidates]
         place = np.minimum(np.searchsorted(pairs, own), max(len(pairs) - 1, 0))
         same = np.where(pairs[place] == own, counted[place], 0) if len(pairs) else np.zeros(len(own), dtype=np.int64)
-        others = records[given[asked]]
-        follows[asked] = (others > 0) & (same >= CERTAIN * others)
+        others = records[given[candidates]]
+        follows[candidates] = (others > 0) & (same >= CERTAIN * others)
         return follows

@@ -84,9 +84,9 @@ class Derivation:
                     self._occurring[clause] = Occurring(edit.name, part, domain, shown)
                 else:
                     clauses.append(clause)
-        told = Dataset((*(column for column in shown if column.name in used), *states.columns))
-        self.records = told.taken(rows)
-        self._records = Records(self.records, self._edits, clauses, categories_by_frequency(told), domain)
+        relevant = Dataset((*(column for column in shown if column.name in used), *states.columns))
+        self.records = relevant.taken(rows)
+        self._records = Records(self.records, self._edits, clauses, categories_by_frequency(relevant), domain)
         self._clauses = [*self._records.bound(clauses), *self._occurring] if used else []
         self._known: dict[object, Given | None] = {}
         self._last: tuple[int, dict[str, Value]] | None = None
@@ -112,24 +112,24 @@ class Derivation:
         self, record: int, values: dict[str, Value], name: str, hidden: frozenset[str], *, as_is: bool = True
     ) -> Given | None:
         # Of a suppressed cell it is asked what its value was, or that it had none.
-        asked = name if name in values else self._states.of.get(name)
-        if asked is None or asked not in values:
+        target = name if name in values else self._states.of.get(name)
+        if target is None or target not in values:
             return None
-        hidden = self._with_states(hidden, asked)
+        hidden = self._with_states(hidden, target)
         free = frozenset({*hidden, *(self._names - values.keys())})
-        clauses = self._reached.get((asked, free))
+        clauses = self._reached.get((target, free))
         if clauses is None:
-            clauses = self._reached[asked, free] = self._linked(asked, free)
+            clauses = self._reached[target, free] = self._linked(target, free)
         if not clauses:
             return None
         involved = dict.fromkeys(other for clause in clauses for other in clause.variables)
         fixed = {other: values[other] for other in involved if other in values and other not in hidden}
-        key = (asked, values[asked], tuple(fixed.items()), hidden.intersection(involved), as_is)
+        key = (target, values[target], tuple(fixed.items()), hidden.intersection(involved), as_is)
         if key not in self._known and self.effort.is_spent:
             # Not remembered: with more effort there may be an answer.
             return Given(frozenset(map(self._states.base, fixed)) - {name}, is_open=True)
         if key not in self._known:
-            found = self._asked(record, asked, values[asked], clauses, fixed, values, as_is=as_is)
+            found = self._derived(record, target, values[target], clauses, fixed, values, as_is=as_is)
             by = frozenset() if found is None else frozenset(map(self._states.base, found.by)) - {name}
             found = found and replace(found, by=by)
             if self.effort.is_spent:
@@ -143,11 +143,11 @@ class Derivation:
         return values.get(name, values.get(self._states.of.get(name, name)))
 
     def worlds(
-        self, record: int, hidden: frozenset[str], donors: Sequence[int], asked: str | None = None
+        self, record: int, hidden: frozenset[str], donors: Sequence[int], target: str | None = None
     ) -> Iterator[dict[str, Value]]:
         """Cells that a record may have for all that is published of it, with its published cells among them.
 
-        Hidden cells come from other records first, then, for `asked`, from the edits: any that they allow, then such
+        Hidden cells come from other records first, then, for `target`, from the edits: any that they allow, then such
         as they name. Beside `if foreign == 1 then ...` any number is possible, but 1 is what a record has.
         """
         own = self._values(record)
@@ -160,12 +160,12 @@ class Derivation:
             stated = [self._stated(clause, published, "", "")[0] for clause in clauses]
             if not isinstance(self._question(record, stated, world, {}).answer(), Refutation):
                 yield world
-        if asked is None or asked not in own:
+        if target is None or target not in own:
             return
-        stated = [self._stated(clause, published, asked, own[asked])[0] for clause in clauses]
-        hints = {name: value for name, value in own.items() if name in gone and name != asked}
-        others = list(self._others(asked, own))
-        for cell in ({}, *_named_numbers(clauses, gone - {asked})):
+        stated = [self._stated(clause, published, target, own[target])[0] for clause in clauses]
+        hints = {name: value for name, value in own.items() if name in gone and name != target}
+        others = list(self._others(target, own))
+        for cell in ({}, *_named_numbers(clauses, gone - {target})):
             fixed: dict[str, Value] = published | cell
             for another in others:
                 found = self._question(record, [*stated, another], fixed, hints).answer()
@@ -182,8 +182,8 @@ class Derivation:
         for atoms in self._another(name, values[name], values).alternatives:
             yield clause_of("", (atoms,))
 
-    def _with_states(self, hidden: frozenset[str], asked: str) -> frozenset[str]:
-        return hidden.union(state for each, state in self._states.of.items() if each in hidden and each != asked)
+    def _with_states(self, hidden: frozenset[str], target: str) -> frozenset[str]:
+        return hidden.union(state for each, state in self._states.of.items() if each in hidden and each != target)
 
     def _values(self, record: int) -> dict[str, Value]:
         # Records are asked about one after the other, each many times.
@@ -200,7 +200,7 @@ class Derivation:
         linking, over = [each for each in self._clauses if not free.isdisjoint(each.variables)], free | {name}
         return reached([name], linking, lambda clause: over.intersection(clause.variables))
 
-    def _asked(
+    def _derived(
         self,
         record: int,
         name: str,
@@ -213,8 +213,8 @@ class Derivation:
     ) -> Given | None:
         hints = {other: each for other, each in values.items() if other not in fixed and other != name}
         stated = [self._stated(clause, fixed, name, value) for clause in clauses]
-        asked = [*(clause for clause, _ in stated), self._another(name, value, values)]
-        found = self._question(record, asked, fixed, hints).answer()
+        target = [*(clause for clause, _ in stated), self._another(name, value, values)]
+        found = self._question(record, target, fixed, hints).answer()
         if not isinstance(found, Refutation):
             return None
         by = (

@@ -39,7 +39,7 @@ def following_doubts(
         if not total or len(shown[name].variable.categories) == 1:
             continue
         if known := by_edits.known.get(name, 0):
-            said = (
+            message = (
                 f"{known} of {total} suppressed cells have one possible value only, by the edits alone or by cells "
                 "that are empty as suppressed ones are"
             )
@@ -47,26 +47,26 @@ def following_doubts(
                 "Suppress another key, look whether the edits say more than may be known, or give the variables with "
                 "empty cells that these edits read `suppressed_as`."
             )
-            yield Doubt("suppressed-cells-follow", name, said, known, total, hint=hint)
+            yield Doubt("suppressed-cells-follow", name, message, known, total, hint=hint)
         if name in read_off.left:
             ways = read_off.by[name]
             hint = remedy_of_paths(name, ways, is_key=name in keys)
             count = int(read_off.left[name].sum())
             yield Doubt("suppressed-cells-follow", name, describe_paths(ways, total), count, total, hint=hint)
-        told = by_edits.told.get(name, np.False_) | read_off.told.get(name, np.False_)
-        if count := int(np.sum(told)):
-            said = (
+        disclosed = by_edits.disclosed.get(name, np.False_) | read_off.disclosed.get(name, np.False_)
+        if count := int(np.sum(disclosed)):
+            message = (
                 f"{count} of {total} suppressed cells follow from what is empty beside them: for no other value, and "
                 "in no other record, would that be empty"
             )
             own = remedy_of_variable(name, is_key=name in keys)
             hint = f"{own}; or ask for a larger k: with more cells none stands alone."
-            yield Doubt("suppressed-cells-follow", name, said, count, total, hint=hint)
+            yield Doubt("suppressed-cells-follow", name, message, count, total, hint=hint)
         if undecided := by_edits.undecided.get(name, 0):
-            said = f"of {undecided} of {total} suppressed cells it is not decided whether edits give them away"
+            message = f"of {undecided} of {total} suppressed cells it is not decided whether edits give them away"
             if name in by_edits.given_up:
-                said += f": the search ends after {MOST_EFFORT:,} conditions for one record"
-            yield Doubt("suppressed-cells-undecided", name, said, undecided, total)
+                message += f": the search ends after {MOST_EFFORT:,} conditions for one record"
+            yield Doubt("suppressed-cells-undecided", name, message, undecided, total)
         if unanalysed:
             yield Doubt(
                 "suppressed-cells-undecided",
@@ -85,34 +85,36 @@ def lost_code_doubts(lost: CellMasks, edits: EditSet) -> Iterator[Doubt]:
     `lost`: cells that lost their missing code; shape (n,).
     """
     for name, gone in lost.items():
-        asking = [
+        reading = [
             edit.name
             for edit in edits
             if any(isinstance(node, MissingAs) and node.operand.name == name for node in nodes(edit.expression))
         ]
-        if asking:
+        if reading:
             total = int(gone.sum())
-            said = f"whether {', '.join(asking)} gives {total} suppressed missing codes away is not known"
+            message = f"whether {', '.join(reading)} gives {total} suppressed missing codes away is not known"
             hint = f"Make one of the codes of {name} before, or leave the edit out if it holds by definition alone."
-            yield Doubt("suppressed-cells-undecided", name, said, total, total, hint=hint)
+            yield Doubt("suppressed-cells-undecided", name, message, total, total, hint=hint)
 
 
 def order_doubts(shown: Dataset, masked: Dataset) -> Iterator[Doubt]:
     """Doubts about suppressed cells that stand between records with their own value, in the order of the original."""
     for column in masked:
         name, hidden = column.name, column.missing & ~shown[column.name].missing
-        told = implied_by_neighbours(shown, name, hidden) if hidden.any() else hidden
-        if told.any():
-            count, total = int(told.sum()), int(hidden.sum())
-            said = f"{count} of {total} suppressed cells stand between records with the same value: the file is sorted"
+        disclosed = implied_by_neighbours(shown, name, hidden) if hidden.any() else hidden
+        if disclosed.any():
+            count, total = int(disclosed.sum()), int(hidden.sum())
+            message = (
+                f"{count} of {total} suppressed cells stand between records with the same value: the file is sorted"
+            )
             hint = "Publish the records in random order: `release: {order: random}`."
-            yield Doubt("suppressed-cells-follow", name, said, count, total, hint=hint)
+            yield Doubt("suppressed-cells-follow", name, message, count, total, hint=hint)
 
 
 def complementary_cells(plan: Plan, hidden: CellMasks) -> dict[str, tuple[str, ...]]:
     """Variables that no step suppresses, with those beside whose suppressed cells theirs went."""
-    asked = {name: hidden[name] for name in primary_suppressions(plan) if name in hidden}
-    return {name: complementary_to(gone, asked, {}) for name, gone in hidden.items() if name not in asked}
+    primary = {name: hidden[name] for name in primary_suppressions(plan) if name in hidden}
+    return {name: complementary_to(gone, primary, {}) for name, gone in hidden.items() if name not in primary}
 
 
 def primary_suppressions(plan: Plan) -> tuple[str, ...]:

@@ -65,10 +65,10 @@ class CellStates:
     """
 
     def __init__(self, shown: Dataset, edits: Sequence[Edit]) -> None:
-        asked = dict.fromkeys(
+        needed = dict.fromkeys(
             node.operand.name for edit in edits for node in _conditions(edit) if isinstance(node, _ABOUT_STATES)
         )
-        self.of: Mapping[str, str] = {name: _free_name(name, shown.names) for name in asked if name in shown.names}
+        self.of: Mapping[str, str] = {name: _free_name(name, shown.names) for name in needed if name in shown.names}
         self._base = {state: name for name, state in self.of.items()}
         self._shown = shown
         self._texts = {name: _texts(shown[name]) for name in self.of}
@@ -83,14 +83,14 @@ class CellStates:
         if not any(isinstance(node, _ABOUT_STATES) for node in _conditions(edit)):
             return edit
         try:
-            parts = classify(rewritten(_stated(edit), self._said), edit.place)
+            parts = classify(rewritten(_stated(edit), self._restated), edit.place)
         except EditError:
             return edit
         unknown = [part for part in parts if isinstance(part, CheckedPart)]
         # What algebra cannot use is evaluated, on cells with their missing codes.
         return edit if any(set(part.variables) & set(self._base) for part in unknown) else replace(edit, parts=parts)
 
-    def _said(self, node: Expression) -> Expression:
+    def _restated(self, node: Expression) -> Expression:
         match node:
             case IsMissing(VariableReference(name)) if name in self.of:
                 return self._one_of(name, self._texts[name])
@@ -117,8 +117,8 @@ class CellStates:
         present = InSet(VariableReference(self.of[name]), (Text(_PRESENT),))
         if variable.is_numeric:
             return present
-        said = read_numbers(variable.category_texts).is_number
-        numbers = tuple(Text(text) for text, own in zip(variable.categories, said, strict=True) if own)
+        stated = read_numbers(variable.category_texts).is_number
+        numbers = tuple(Text(text) for text, own in zip(variable.categories, stated, strict=True) if own)
         return And((present, InSet(VariableReference(name), numbers))) if numbers else Truth(False)
 
     def _one_of(self, name: str, texts: Sequence[str]) -> Expression:
@@ -199,7 +199,7 @@ class Occurring:
             numbers = found.numbers[:, place]
             both = [text if text is not None else number for text, number in zip(words, numbers.tolist(), strict=True)]
             numbered: dict[Comparable, int] = {}
-            columns.append(np.array([numbered.setdefault(self._said(name, each), len(numbered)) for each in both]))
+            columns.append(np.array([numbered.setdefault(self._restated(name, each), len(numbered)) for each in both]))
             self._values.append(list(numbered))
         self._codes = np.stack(columns, axis=1).astype(np.int64)
         self._numbered = [{value: code for code, value in enumerate(values)} for values in self._values]
@@ -228,7 +228,7 @@ class Occurring:
             self._answers[key] = (found[:: len(found) // MOST_COMBINATIONS + 1], len(found) <= MOST_COMBINATIONS)
         return self._answers[key]
 
-    def _said(self, name: str, value: Comparable) -> Comparable:
+    def _restated(self, name: str, value: Comparable) -> Comparable:
         places = self._decimals[name]
         return value if isinstance(value, str) or places is None else float(f"{value:.{places}f}") + 0.0
 
@@ -267,8 +267,8 @@ def _texts_by_value(categories: tuple[str, ...]) -> dict[Comparable, tuple[str, 
     """Categories that are the same to a domain edit."""
     spoken = read_numbers(pa.array(categories, pa.string()))
     found: dict[Comparable, list[str]] = {}
-    for text, number, says in zip(categories, spoken.values.tolist(), spoken.is_number.tolist(), strict=True):
-        found.setdefault(number + 0.0 if says else text, []).append(text)
+    for text, number, is_numeric in zip(categories, spoken.values.tolist(), spoken.is_number.tolist(), strict=True):
+        found.setdefault(number + 0.0 if is_numeric else text, []).append(text)
     return {value: tuple(texts) for value, texts in found.items()}
 
 
@@ -294,8 +294,8 @@ def _coarser(column: Column, result: GroupResult, position: int) -> Column:
     distinct, places = np.unique(column.values[emptied], return_inverse=True)
     found = []
     for value in distinct.tolist():
-        said = value if column.variable.is_numeric else _original(column.variable, int(value))
-        holding = [code for code, band in enumerate(variable.bands) if band.holds(said)]
+        stated = value if column.variable.is_numeric else _original(column.variable, int(value))
+        holding = [code for code, band in enumerate(variable.bands) if band.holds(stated)]
         if len(holding) != 1:
             raise PluginError(f"the bands of {variable.name} do not say which category its emptied cells would have")
         found.append(holding[0])

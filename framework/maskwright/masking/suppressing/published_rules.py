@@ -73,8 +73,8 @@ def _guarded(edit: Edit, suppressed: Collection[str]) -> Edit:
     if edit.when is not None and isinstance(rule, IfThen):
         present, rule = _joined([present, edit.when]), rule.consequent
     expression = IfThen(present, rule)
-    said = " and ".join(_presence_test(name, edit) for name in names)
-    parts, text = classify(expression, edit.place), f"when {said}: {edit.text}"
+    presence = " and ".join(_presence_test(name, edit) for name in names)
+    parts, text = classify(expression, edit.place), f"when {presence}: {edit.text}"
     return replace(edit, expression=expression, when=present, parts=parts, text=text)
 
 
@@ -129,22 +129,22 @@ def rule_file(path: Path, edits: EditSet, columns: Iterable[Column], record: str
     about = RulesFor(record=record or RECORD, decimals=decimals, dates=dates, empty=empty)
 
     nothing = _of_no_edits(writer, about)
-    sayable, unsaid = [], []
+    expressible, inexpressible = [], []
     for edit in edits:
         try:
             alone = writer.write(EditSet((edit,)), about)
         except EditError as error:
-            unsaid.append((edit, error))
+            inexpressible.append((edit, error))
             continue
         if alone.text == nothing and not alone.notes:
             origin = origin_of(writer.write, "rule_writer", writer.name)
             raise broke_contract(origin, f"left out the edit {edit.name!r}, and does not say so")
-        sayable.append(edit)
-    if unsaid and not sayable:
-        raise EditError([problem for _, error in unsaid for problem in error.problems])
-    return writer.write(EditSet(tuple(sayable)), about).text, tuple(
+        expressible.append(edit)
+    if inexpressible and not expressible:
+        raise EditError([problem for _, error in inexpressible for problem in error.problems])
+    return writer.write(EditSet(tuple(expressible)), about).text, tuple(
         f"{path.name} has no edit {edit.name!r}, which holds as well: {error.problems[0].message}"
-        for edit, error in unsaid
+        for edit, error in inexpressible
     )
 
 

@@ -99,15 +99,15 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
     if any(result.kept_rows is not None for result in results):
         # Records that were left out are no longer among those that cells can be read off.
         left = _reader(state, (), plan).left(state.hidden)
-        state = replace(state, read_off=replace(left, told=state.read_off.told))
+        state = replace(state, read_off=replace(left, disclosed=state.read_off.disclosed))
     context = in_published_terms(context, state.shown)
     edits = context.edits
     lost = state.lost_codes()
-    unsaid = joined_cells(state.hidden, lost)
+    emptied = joined_cells(state.hidden, lost)
     return Removal(
         state.data, tuple(results), state.rows,
-        when_present(edits, with_any(unsaid)), state.shown,
-        not_applicable(edits, unsaid), tuple(state.suppressed()), tuple(state.said()),
+        when_present(edits, with_any(emptied)), state.shown,
+        not_applicable(edits, emptied), tuple(state.suppressed()), tuple(state.notices()),
         (
             *following_doubts(
                 state.hidden, state.by_edits, state.read_off, edits, state.shown, primary_suppressions(plan)
@@ -136,14 +136,20 @@ class _State:
     def taken(self, result: GroupResult) -> _State:
         rows = result.kept_rows
         assert rows is not None
-        hidden, for_edits, for_dependencies, told, read = (
+        hidden, for_edits, for_dependencies, disclosed, read = (
             {name: gone[rows] for name, gone in each.items()}
-            for each in (self.hidden, self.for_edits, self.for_dependencies, self.by_edits.told, self.read_off.told)
+            for each in (
+                self.hidden,
+                self.for_edits,
+                self.for_dependencies,
+                self.by_edits.disclosed,
+                self.read_off.disclosed,
+            )
         )
         return replace(
             self, data=with_group(self.data, result), shown=self.shown.taken(rows), rows=self.rows[rows],
             hidden=hidden, for_edits=for_edits, for_dependencies=for_dependencies,
-            by_edits=replace(self.by_edits, told=told), read_off=replace(self.read_off, told=read),
+            by_edits=replace(self.by_edits, disclosed=disclosed), read_off=replace(self.read_off, disclosed=read),
         )  # fmt: skip
 
     def with_cells(self, result: GroupResult) -> _State:
@@ -161,13 +167,13 @@ class _State:
 
     def with_complement(self, found: Complement[str]) -> _State:
         """After cells were suppressed that edits would give others away by."""
-        found = replace(found, told=joined_cells(self.by_edits.told, found.told))
+        found = replace(found, disclosed=joined_cells(self.by_edits.disclosed, found.disclosed))
         state = replace(self, for_edits=joined_cells(self.for_edits, found.cells), by_edits=found)
         return state._without(found.cells)
 
     def with_inferred_cells(self, found: Readable) -> _State:
         """After cells were suppressed by which others could be read off."""
-        found = replace(found, told=joined_cells(self.read_off.told, found.told))
+        found = replace(found, disclosed=joined_cells(self.read_off.disclosed, found.disclosed))
         state = replace(self, for_dependencies=joined_cells(self.for_dependencies, found.cells), read_off=found)
         return state._without(found.cells)
 
@@ -189,14 +195,14 @@ class _State:
     def lost_codes(self) -> dict[str, Booleans]:
         return lost_codes(self.data, self.shown, self.hidden)
 
-    def said(self) -> Iterator[str]:
+    def notices(self) -> Iterator[str]:
         for each in self.suppressed():
             read_off, edits = each["for_dependencies"], each["complementary"] - each["for_dependencies"]
-            besides = [f"{edits} of them because edits would reveal others"] if edits else []
-            besides += (
+            reasons = [f"{edits} of them because edits would reveal others"] if edits else []
+            reasons += (
                 [f"{read_off} of them because others could be inferred from equivalent records"] if read_off else []
             )
-            yield f"{each['cells']} cell(s) of {each['variable']} are suppressed" + "".join(f", {x}" for x in besides)
+            yield f"{each['cells']} cell(s) of {each['variable']} are suppressed" + "".join(f", {x}" for x in reasons)
         for name, gone in self.hidden.items():
             there, cells = int(np.sum(gone | ~self.shown[name].missing)), int(gone.sum())
             if 2 * cells > there:

@@ -46,12 +46,12 @@ class SingleValues:
         self._columns = tuple(columns)
         self._given: dict[tuple[str, int], tuple[tuple[str, ...], ...]] = {}
         self._tried: dict[tuple[str, int], int] = {}
-        self._said: dict[str, Integers] = {}
+        self._all_codes: dict[str, Integers] = {}
         self._frequent: dict[str, tuple[Integers, int]] = {}
         self._silent: dict[str, Booleans] = {}
-        self._telling: dict[tuple[str, str], Booleans] = {}
+        self._disclosing: dict[tuple[str, str], Booleans] = {}
         self._found: dict[tuple[str, tuple[str, ...]], tuple[tuple[int, ...], Integers]] = {}
-        self._asked: dict[str, tuple[int, tuple[_Question, ...]]] = {}
+        self._question_cache: dict[str, tuple[int, tuple[_Question, ...]]] = {}
         self._parts: dict[tuple[_Question, str], tuple[int, tuple[Integers, Integers]]] = {}
 
     def given(self, name: str, size: int) -> tuple[tuple[str, ...], ...]:
@@ -97,11 +97,11 @@ class SingleValues:
             tests = self._tests(name, len(given))
             found = [np.zeros(0, dtype=np.int64)]
             for question in self._questions(name, hidden, state[0]):
-                seen, asked = (self._joined(question, given, hidden, state[1:], place) for place in (0, 1))
+                seen, queried = (self._joined(question, given, hidden, state[1:], place) for place in (0, 1))
                 groups = None if self._spanning is None else self._spanning.witnesses(given)
                 widths = math.prod(self._values(each)[1] + 1 for each in given)
-                shown = question.answered(seen, asked, widths, tests, groups)
-                found.append(question.asked[shown & self._are_there(question, given)])
+                shown = question.answered(seen, queried, widths, tests, groups)
+                found.append(question.queried[shown & self._are_there(question, given)])
             known = self._found[name, given] = (state, np.unique(np.concatenate(found)))
         return known[1]
 
@@ -111,25 +111,25 @@ class SingleValues:
         Who knows what the value means knows the cell: of ``rel`` 'child' all ages are suppressed.
         """
         found, given = self._codes.of(name), self._values(other)[0]
-        if (name, other) not in self._telling:
+        if (name, other) not in self._disclosing:
             groups = None if self._spanning is None else self._spanning.witnesses((other,))
-            self._telling[name, other] = determining_values(given, found, self._tests(name, 1), groups)
-        asked = self._telling[name, other] & hidden[name] & ~hidden.get(other, np.False_)
-        if not asked.any():
+            self._disclosing[name, other] = determining_values(given, found, self._tests(name, 1), groups)
+        queried = self._disclosing[name, other] & hidden[name] & ~hidden.get(other, np.False_)
+        if not queried.any():
             return np.zeros(0, dtype=np.int64)
         shown = (given >= 0) & (found >= 0) & ~hidden[name] & ~hidden.get(other, np.False_)
-        return np.flatnonzero(asked & ~np.isin(given, np.unique(given[shown])))
+        return np.flatnonzero(queried & ~np.isin(given, np.unique(given[shown])))
 
     def _questions(self, name: str, hidden: CellMasks, state: int) -> tuple[_Question, ...]:
         """About suppressed values, of which records with a value tell, and about suppressed missing codes."""
-        known = self._asked.get(name)
+        known = self._question_cache.get(name)
         if known is None or known[0] != state:
             emptied, missing, valued = hidden[name], self._shown[name].missing, self._codes.of(name)
             possible = [_Question(valued, np.flatnonzero(emptied & ~missing), np.flatnonzero(~emptied & ~missing))]
             if missing.any():
                 rows = np.flatnonzero(emptied & missing)
                 possible.append(_Question(self._all(name), rows, np.flatnonzero(~emptied)))
-            known = self._asked[name] = (state, tuple(each for each in possible if len(each.asked)))
+            known = self._question_cache[name] = (state, tuple(each for each in possible if len(each.queried)))
             self._parts = {key: part for key, part in self._parts.items() if key[0] in known[1]}
         return known[1]
 
@@ -153,7 +153,7 @@ class SingleValues:
             if known is None or known[0] != state:
                 published = self._published(name, hidden)
                 published = np.where(published < 0, self._values(name)[1], published)
-                known = self._parts[question, name] = (state, (published[question.seen], published[question.asked]))
+                known = self._parts[question, name] = (state, (published[question.seen], published[question.queried]))
             parts.append(known[1][place])
         if len(parts) == 1:
             return parts[0]
@@ -173,22 +173,22 @@ class SingleValues:
     def _values(self, name: str) -> tuple[Integers, int]:
         """Codes 0, 1, ... of values and missing codes that enough records have, -1 for others; and how many."""
         if name not in self._frequent:
-            said = self._all(name)
-            often = np.bincount(said[said >= 0], minlength=1) >= FEWEST_EQUIVALENT
+            all_codes = self._all(name)
+            often = np.bincount(all_codes[all_codes >= 0], minlength=1) >= FEWEST_EQUIVALENT
             codes = np.append(np.where(often, np.cumsum(often) - 1, -1), -1)
-            self._frequent[name] = codes[said], int(often.sum())
+            self._frequent[name] = codes[all_codes], int(often.sum())
         return self._frequent[name]
 
     def _all(self, name: str) -> Integers:
         """Codes of values, and behind them of the texts of cells without one."""
-        if name not in self._said:
+        if name not in self._all_codes:
             column, codes = self._shown[name], self._codes.of(name)
             if column.missing.any():
                 texts = column.nothing(slice(None)).fill_null("").filter(pa.array(column.missing)).dictionary_encode()
                 codes = codes.copy()
                 codes[column.missing] = self._codes.distinct(name) + np.asarray(texts.indices)
-            self._said[name] = codes
-        return self._said[name]
+            self._all_codes[name] = codes
+        return self._all_codes[name]
 
     def _combined(self, names: Sequence[str]) -> int:
         return math.prod(self._values(name)[1] for name in names)
@@ -204,14 +204,14 @@ class SingleValues:
 class _Question:
     """Cells that are asked about, and the records that tell.
 
-    `cells`: codes of what is asked for; shape (n,). `asked`, `seen`: positions of the records that are asked about, and
-    of those that tell.
+    `cells`: codes of what is asked for; shape (n,). `queried`, `seen`: positions of the records that are asked about,
+    and of those that tell.
     """
 
-    def __init__(self, cells: Integers, asked: Integers, seen: Integers) -> None:
-        self.asked, self.seen = asked, seen
+    def __init__(self, cells: Integers, queried: Integers, seen: Integers) -> None:
+        self.queried, self.seen = queried, seen
         # Only values that are asked about are told apart; all others are the last.
-        distinct, self._own = np.unique(cells[asked], return_inverse=True)
+        distinct, self._own = np.unique(cells[queried], return_inverse=True)
         place = np.full(int(cells.max(initial=0)) + 1, len(distinct), dtype=np.int64)
         place[distinct] = np.arange(len(distinct))
         self._width = len(distinct) + 1
@@ -219,7 +219,7 @@ class _Question:
         self._shares = np.bincount(self._cells, minlength=self._width) / max(len(seen), 1)
 
     def answered(
-        self, seen: Integers, asked: Integers, values: int, tests: int, groups: Integers | None = None
+        self, seen: Integers, queried: Integers, values: int, tests: int, groups: Integers | None = None
     ) -> Booleans:
         """Which of the cells that are asked about the records with the same value show.
 
@@ -229,21 +229,21 @@ class _Question:
         groups = None if groups is None else groups[self.seen]
         if values * self._width > 4 * len(seen) + 1_000_000:
             # Room for the values that are asked about only.
-            distinct, asked = np.unique(asked, return_inverse=True)
+            distinct, queried = np.unique(queried, return_inverse=True)
             wanted = np.full(values, -1, dtype=np.int64)
             wanted[distinct] = np.arange(len(distinct))
-            told = np.flatnonzero(wanted[seen] >= 0)
-            seen, cells, values = wanted[seen[told]], cells[told], len(distinct)
-            groups = None if groups is None else groups[told]
-            sizes = np.bincount(seen, minlength=values)[asked]
-            same = _counts(seen * self._width + cells, asked * self._width + self._own, values * self._width)
+            disclosed = np.flatnonzero(wanted[seen] >= 0)
+            seen, cells, values = wanted[seen[disclosed]], cells[disclosed], len(distinct)
+            groups = None if groups is None else groups[disclosed]
+            sizes = np.bincount(seen, minlength=values)[queried]
+            same = _counts(seen * self._width + cells, queried * self._width + self._own, values * self._width)
         else:
             counts = np.bincount(seen * self._width + cells, minlength=values * self._width)
             table = counts.reshape(values, self._width)
-            sizes, same = table.sum(axis=1)[asked], table[asked, self._own]
+            sizes, same = table.sum(axis=1)[queried], table[queried, self._own]
         share = self._shares[self._own]
         # Of what no record shows, `same` is 0.
-        witnesses = sizes if groups is None else groups_of_each(seen, groups, values)[asked]
+        witnesses = sizes if groups is None else groups_of_each(seen, groups, values)[queried]
         unlikely = -np.log(np.maximum(share, 1 / (len(self._cells) + 1)))
         by_chance = (witnesses - 1) * unlikely < math.log(BY_CHANCE * tests)
         allowed = EXCEPTIONS * (sizes - 1) * (1 - share)
@@ -258,24 +258,24 @@ def determining_values(given: Integers, found: Integers, tests: int, groups: Int
     records: those of one group bear witness once; shape (n,).
     """
     there = np.flatnonzero((given >= 0) & (found >= 0))
-    told = np.zeros(len(given), dtype=np.bool_)
+    disclosed = np.zeros(len(given), dtype=np.bool_)
     if len(there):
         question = _Question(found, there, there)
-        told[there] = question.answered(given[there], given[there], int(given.max()) + 1, tests, groups)
-    return told
+        disclosed[there] = question.answered(given[there], given[there], int(given.max()) + 1, tests, groups)
+    return disclosed
 
 
 def _state(cells: Booleans) -> int:
     return hash(np.packbits(cells).tobytes())
 
 
-def _counts(pairs: Integers, asked: Integers, most: int) -> Integers:
+def _counts(pairs: Integers, queried: Integers, most: int) -> Integers:
     """How often each of the asked numbers below `most` is among the pairs."""
     if most <= 4 * len(pairs) + 1_000_000:
-        return np.bincount(pairs, minlength=most)[asked]
+        return np.bincount(pairs, minlength=most)[queried]
     found, counted = np.unique(pairs, return_counts=True)
-    places = np.minimum(np.searchsorted(found, asked), max(len(found) - 1, 0))
-    return np.where(found[places] == asked, counted[places], 0) if len(found) else np.zeros_like(asked)
+    places = np.minimum(np.searchsorted(found, queried), max(len(found) - 1, 0))
+    return np.where(found[places] == queried, counted[places], 0) if len(found) else np.zeros_like(queried)
 
 
 def majority_values(given: Integers, found: Integers, seen: Booleans) -> Integers:
@@ -284,10 +284,10 @@ def majority_values(given: Integers, found: Integers, seen: Booleans) -> Integer
     `given`, `found`: codes 0, 1, ..., -1 where there is none; shape (groups,). `seen`: groups, or records, of which
     both are published; shape (groups,).
     """
-    told = np.full(len(given), -1, dtype=np.int64)
+    disclosed = np.full(len(given), -1, dtype=np.int64)
     both = seen & (given >= 0) & (found >= 0)
     if not both.any():
-        return told
+        return disclosed
     width = int(found[both].max()) + 1
     pairs, counts = np.unique(given[both] * width + found[both], return_counts=True)
     sizes = np.bincount(given[both])

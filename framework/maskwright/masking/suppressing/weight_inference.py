@@ -47,11 +47,11 @@ def consistent_values(given: Integers, found: Integers, tests: int, groups: Inte
     sizes, places = np.unique(witnesses, return_inverse=True)
     chance = np.array([float((shares**size).sum()) for size in sizes])[places]
     # A value of one record, or of one group, has a chance of 1: it says nothing, for or against.
-    asked = witnesses > 1
+    candidates = witnesses > 1
     gains = np.where(alike, 0.5 / np.maximum(chance, 1e-300), 0.0) + 0.5
-    if float(np.log(gains[asked]).sum()) < math.log(BY_CHANCE * tests):
+    if float(np.log(gains[candidates]).sum()) < math.log(BY_CHANCE * tests):
         return np.zeros(counted, dtype=np.bool_)
-    return np.asarray(asked & alike & (chance <= 1.0 - CERTAIN))
+    return np.asarray(candidates & alike & (chance <= 1.0 - CERTAIN))
 
 
 def _witnesses(codes: Integers, groups: Integers | None, counted: int) -> Integers:
@@ -93,12 +93,12 @@ def weight_doubts(weights: str, factor: Floats, before: Dataset, after: Dataset)
     given = weight_codes(factor)
     tests = 2 * max(len(before.columns), 1)
     for name, gone, values, shown in _suppressed_variables(given, before, after):
-        tells = np.ones(len(given), dtype=np.bool_)
+        disclosing = np.ones(len(given), dtype=np.bool_)
         if not determines(given, shown, tests):
             some = determining_values(given, shown, tests * len(given))
-            tells = np.isin(given, given[some & (given >= 0)]) | consistent_values(given, shown, tests)[given]
+            disclosing = np.isin(given, given[some & (given >= 0)]) | consistent_values(given, shown, tests)[given]
         why = f"{weights}, whose values were divided by another share where {name} is another"
-        yield from _readable_cells(name, gone & tells & _shows_majority(given, shown, values), gone, why, REMEDY)
+        yield from _readable_cells(name, gone & disclosing & _shows_majority(given, shown, values), gone, why, REMEDY)
 
 
 def same_weight_doubts(
@@ -113,9 +113,9 @@ def same_weight_doubts(
     """
     given = weight_codes(values)
     for name, gone, found, shown in _suppressed_variables(given, before, after):
-        tells = consistent_values(given, shown, max(len(before.columns), 1), groups)[given]
+        disclosing = consistent_values(given, shown, max(len(before.columns), 1), groups)[given]
         why = f"{weights}: the records with the same weight, but for these, all show the same"
-        yield from _readable_cells(name, gone & tells & _shows_majority(given, shown, found), gone, why, OF_VALUES)
+        yield from _readable_cells(name, gone & disclosing & _shows_majority(given, shown, found), gone, why, OF_VALUES)
 
 
 def _shows_majority(given: Integers, shown: Integers, values: Integers) -> Booleans:
@@ -127,8 +127,8 @@ def _readable_cells(name: str, read: Booleans, gone: Booleans, off: str, remedy:
     """The doubt that suppressed cells can be read off something, if any can."""
     if count := int(read.sum()):
         total = int(gone.sum())
-        said = f"{count} of {total} suppressed cells can be read off {off}"
-        yield Doubt("suppressed-cells-follow", name, said, count, total, hint=remedy)
+        reported = f"{count} of {total} suppressed cells can be read off {off}"
+        yield Doubt("suppressed-cells-follow", name, reported, count, total, hint=remedy)
 
 
 def _suppressed_variables(
@@ -225,19 +225,19 @@ def strata_doubts(
     `groups`: of the records: those of one group have the same weight, and bear witness once; shape (n,).
     """
     originals, published = ValueCodes(before), ValueCodes(after)
-    asked = [
+    candidates = [
         name
         for name in names
         if name in before and name in after and before[name].variable.role not in ("weight", "identifier")
         and all(1 <= codes.distinct(name) <= FEW_VALUES for codes in (originals, published))
     ]  # fmt: skip
-    for name in asked:
+    for name in candidates:
         values, shown = originals.of(name), published.of(name)
         there = (values >= 0) & (shown >= 0)
         open_ = there & (majority_values(shown, values, there) != values)
         if not open_.any():
             continue
-        tests = 2 * len(asked) * (1 + published.distinct(name))
+        tests = 2 * len(candidates) * (1 + published.distinct(name))
         by_value, by_factor = (
             np.zeros(len(values), dtype=np.bool_)
             if given is None
@@ -254,10 +254,12 @@ def strata_doubts(
 def original_category_doubts(plan: Plan, before: Dataset, after: Dataset) -> Iterator[Doubt]:
     """Doubts about the masked categories of a file whose originals its own weights tell."""
     names = masked_categories(plan)
-    said = {(each.subject, each.message) for each in plan.doubts if each.kind == "follows-from-published"}
+    reported = {(each.subject, each.message) for each in plan.doubts if each.kind == "follows-from-published"}
     for weights in published_weights(before, after) if names else ():
         # Planning has said so of weights that tell all of a variable.
-        left = [name for name in names if (name, f"it can be read off {weights.name}, published as it is") not in said]
+        left = [
+            name for name in names if (name, f"it can be read off {weights.name}, published as it is") not in reported
+        ]
         yield from strata_doubts(weights, left, before, after, after.households)
 
 
@@ -283,11 +285,11 @@ def _disclosed_by_weight(given: Integers, values: Integers, tests: int, groups: 
     if determines(given, values, tests, groups):
         counted = int(given.max()) + 1
         witnesses = _witnesses(given[there], None if groups is None else groups[there], counted)
-        tells = there & (witnesses[given] > 1)
+        disclosing = there & (witnesses[given] > 1)
     else:
         together = consistent_values(given, values, tests, groups)
-        tells = determining_values(given, values, tests * len(given), groups) | (there & together[given])
-    return np.asarray(tells & (majority_values(given, values, there) == values))
+        disclosing = determining_values(given, values, tests * len(given), groups) | (there & together[given])
+    return np.asarray(disclosing & (majority_values(given, values, there) == values))
 
 
 def _disclosure_message(weights: str, name: str, by_value: Booleans, by_factor: Booleans, total: int) -> str:

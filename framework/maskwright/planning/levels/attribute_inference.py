@@ -59,9 +59,9 @@ def level_inference_doubts(
         ]  # fmt: skip
         if not pairs:
             continue
-        several, said = _member_totals(values, groups, counted)
+        several, described = _member_totals(values, groups, counted)
         for total in pairs:
-            relation = _relation(top, low, total, name, totals[total], several, said)
+            relation = _relation(top, low, total, name, totals[total], several, described)
             if relation is None:
                 continue
             function, where = relation
@@ -73,11 +73,11 @@ def level_inference_doubts(
 
 
 def _relation(
-    top: Level, low: Level, total: str, name: str, own: Floats, several: Booleans, said: Mapping[str, Floats]
+    top: Level, low: Level, total: str, name: str, own: Floats, several: Booleans, described: Mapping[str, Floats]
 ) -> tuple[str, tuple[int, int]] | None:
     """What of the members a variable of their group is, and in how many groups of how many."""
     upper, lower = top.data[total].variable, low.data[name].variable
-    for function, together in said.items():
+    for function, together in described.items():
         # Of dates there is no sum.
         if upper.is_date == lower.is_date and (not upper.is_date or function in ("max", "min")):
             places = upper.decimals if function == "mean" else None
@@ -86,9 +86,11 @@ def _relation(
     return None
 
 
-def _doubt(name: str, published: str, said: str, rule: str) -> Doubt:
-    told = f"{published}, published as it is, {said}" if "count(" not in published else f"{published} {said}"
-    return Doubt("follows-from-published", name, told, hint=remedy(None if "mean(" in rule else rule))
+def _doubt(name: str, published: str, described: str, rule: str) -> Doubt:
+    message = (
+        f"{published}, published as it is, {described}" if "count(" not in published else f"{published} {described}"
+    )
+    return Doubt("follows-from-published", name, message, hint=remedy(None if "mean(" in rule else rule))
 
 
 def remedy(rule: str | None = None) -> str:
@@ -133,8 +135,8 @@ def same_numbers(
 
     `own`, `together`: NaN where there is none; shape (groups,). `several`: groups that can tell; shape (groups,).
     """
-    asked = several & np.isfinite(own) & np.isfinite(together) & ((own != 0) | (together != 0))
-    own, together = own[asked], together[asked]
+    comparable = several & np.isfinite(own) & np.isfinite(together) & ((own != 0) | (together != 0))
+    own, together = own[comparable], together[comparable]
     off = 0.0 if places is None else 0.5 * 10.0**-places
     same = np.abs(own - together) <= off + SLACK * np.maximum(np.abs(own), np.abs(together))
     count, total = int(np.count_nonzero(same)), len(own)

@@ -157,7 +157,7 @@ class _Planner:
     structural: list[str] = field(default_factory=list)
     present: list[str] = field(default_factory=list)
     keepers: list[Keeper] = field(default_factory=list)
-    asked: dict[str, int] = field(default_factory=dict)
+    member_rules: dict[str, int] = field(default_factory=dict)
     operands: dict[str, int] = field(default_factory=dict)
 
     def plan(self) -> AcrossLevels:
@@ -249,13 +249,13 @@ class _Planner:
         rules = rules_of_members(plain, columns, lambda name: self._is_positive(below, name))
         if rules is None:
             return False
-        asked_before = self.asked.get(edit.name, 0)
-        self.asked[edit.name] = asked_before + len(rules)
-        for number, rule in enumerate(rules, asked_before + 1):
+        rules_before = self.member_rules.get(edit.name, 0)
+        self.member_rules[edit.name] = rules_before + len(rules)
+        for number, rule in enumerate(rules, rules_before + 1):
             name = f"{edit.name} (members)" if len(rules) == one_of == 1 else f"{edit.name} (members, {number})"
             parts = classify(rule, edit.place)
-            asked = Edit(name, rule, parts, variable_names(rule), edit.text, level=below, place=edit.place)
-            self.inside[below].append(asked)
+            member_rules = Edit(name, rule, parts, variable_names(rule), edit.text, level=below, place=edit.place)
+            self.inside[below].append(member_rules)
         self.keepers.append(Keeper(edit.name, "construction", f"it is asked of each {below}, and kept there"))
         return True
 
@@ -294,8 +294,8 @@ class _Planner:
         own = dict(part.coefficients)[chosen]
         terms = tuple((name, -value / own) for name, value in part.coefficients if name != chosen)
         self.derived[chosen] = DerivedVariable(chosen, terms, part.constant / own, edit.name)
-        said = " and ".join(name for name, _ in terms)
-        self.keepers.append(Keeper(edit.name, "derivation", f"{chosen} is computed from {said}"))
+        sources = " and ".join(name for name, _ in terms)
+        self.keepers.append(Keeper(edit.name, "derivation", f"{chosen} is computed from {sources}"))
         return True
 
     def _spans(self, edit: Edit) -> bool:

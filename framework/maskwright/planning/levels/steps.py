@@ -109,8 +109,8 @@ def _recoded_elsewhere(bound: BoundEdits, treatments: Mapping[str, Treatment], e
 
 
 def _refusal(edit: Edit, steps: Mapping[str, int]) -> Problem:
-    said = ", ".join(f"step {number} publishes {name} as coarser categories" for name, number in steps.items())
-    message = f"{said}, and edit {edit.name!r} reads it of other records: it cannot be said of the categories"
+    recodings = ", ".join(f"step {number} publishes {name} as coarser categories" for name, number in steps.items())
+    message = f"{recodings}, and edit {edit.name!r} reads it of other records: it cannot be said of the categories"
     listed = ", ".join(steps)
     return Problem(
         message, edit.place, f"let it go, 'release_edits: {{drop: [{listed}]}}' in the step's params, or keep {listed}"
@@ -166,10 +166,10 @@ def _is_disclosed_by_size(linked: LinkedData, top: Level, name: str) -> bool:
     pairs, counts = np.unique(np.stack([sizes, values]), axis=1, return_counts=True)
     usual = np.zeros(int(sizes.max(initial=0)) + 1, dtype=np.int64)
     np.maximum.at(usual, pairs[0], counts)
-    told, guessed = int(usual.sum()), int(np.bincount(values).max())
+    determined, guessed = int(usual.sum()), int(np.bincount(values).max())
     # Sizes that occur once tell everything of their only record.
     several = len(np.unique(sizes)) * 2 <= len(sizes)
-    return several and told >= FOLLOWS * len(sizes) and 2 * (len(sizes) - told) <= len(sizes) - guessed - 1
+    return several and determined >= FOLLOWS * len(sizes) and 2 * (len(sizes) - determined) <= len(sizes) - guessed - 1
 
 
 def in_pipeline(text: str, numbers: Sequence[int]) -> str:
@@ -304,7 +304,7 @@ def require_k_of_groups(across: AcrossLevels, bound: BoundEdits, steps: Sequence
 def checked_under_guarantees(across: AcrossLevels, bound: BoundEdits, steps: Sequence[Step]) -> AcrossLevels:
     """Who keeps the edits, with those that are only checked because a step promises k of what they read."""
 
-    def told(keeper: Keeper) -> Keeper:
+    def determined(keeper: Keeper) -> Keeper:
         own = (each for each in across.together if each.name == keeper.edit)
         strict = tuple(dict.fromkeys(number for each in own for number in steps_requiring_k(each, steps, bound)))
         if not strict:
@@ -312,7 +312,7 @@ def checked_under_guarantees(across: AcrossLevels, bound: BoundEdits, steps: Seq
         how = f"step {strict[0]} promises k, so no record is moved onto it ('k_guarantee: report' lets them move)"
         return Keeper(keeper.edit, "checked", how)
 
-    return replace(across, keepers=tuple(told(each) for each in across.keepers))
+    return replace(across, keepers=tuple(determined(each) for each in across.keepers))
 
 
 def _reads(edit: Edit, step: Step, bound: BoundEdits) -> bool:

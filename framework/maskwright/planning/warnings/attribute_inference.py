@@ -100,9 +100,9 @@ def in_one_order(one: Floats, other: Floats) -> bool:
         return False
     place, other_place, in_order = _ranks(first), _ranks(second), np.sort(first)
     room = NEAR_PLACE * np.minimum(np.abs(first), np.ptp(np.quantile(first, MOST)))
-    for told in (other_place, len(first) + 1 - other_place):
-        near = np.abs(place - told) <= max(1.0, NEAR_RANKS * len(first))
-        near |= np.abs(first - np.interp(told, np.arange(1, len(first) + 1), in_order)) <= room
+    for implied in (other_place, len(first) + 1 - other_place):
+        near = np.abs(place - implied) <= max(1.0, NEAR_RANKS * len(first))
+        near |= np.abs(first - np.interp(implied, np.arange(1, len(first) + 1), in_order)) <= room
         if np.mean(near) >= HOLDS:
             return True
     return False
@@ -192,9 +192,9 @@ def _some(there: Booleans) -> Integers:
 
 def _is_there(values: Floats, own: Floats) -> bool:
     """Whether a number is there beside nearly all of another one, and is no constant."""
-    asked = values[np.isfinite(own) & (own != 0)]
-    known = asked[np.isfinite(asked)]
-    return len(known) >= HOLDS * len(asked) and len(known) > 0 and bool(np.ptp(known) > 0)
+    concerned = values[np.isfinite(own) & (own != 0)]
+    known = concerned[np.isfinite(concerned)]
+    return len(known) >= HOLDS * len(concerned) and len(known) > 0 and bool(np.ptp(known) > 0)
 
 
 def _ranks(values: Floats) -> Floats:
@@ -276,16 +276,16 @@ def attribute_inference_doubts(
 
 def sorted_file_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dataset) -> Iterator[Doubt]:
     """Doubts about categories that are changed at random in a file sorted by them: the neighbours tell the original."""
-    said: set[str] = set()
+    reported: set[str] = set()
     for group in groups:
         step = steps[group.step - 1]
         if step.only_removes or "detail" in step.method.removes or step.method.draws_records:
             continue
         for name in group.variables:
             variable = data[name].variable
-            if name in said or variable.is_numeric or variable.as_is or not is_in_blocks(data, name):
+            if name in reported or variable.is_numeric or variable.as_is or not is_in_blocks(data, name):
                 continue
-            said.add(name)
+            reported.add(name)
             message = "it can be read off the order of the records: the file is sorted by it"
             hint = "Publish the records in random order: `release: {order: random}`."
             yield Doubt("follows-from-published", name, message, place=step.place, hint=hint)

@@ -112,19 +112,19 @@ def missing_pattern_notices(groups: Sequence[Group], steps: Sequence[Step], data
         found = without_holes(_records_by_stratum(group.strata), missing, step.method, step.params)
         patterns = len({tuple(call.columns) for call in found})
         helped = sum(len(call.records) for call in found if call.beside is not None)
-        said = (
+        notice = (
             f"step {group.step} ({step.method.name}) takes no missing cells: it masks {patterns} patterns of missing "
             "cells apart, each on the cells that are there"
         )
         if not step.method.within_strata:
-            said += ", together with all records that have them"
+            notice += ", together with all records that have them"
         elif helped:
-            said += (
+            notice += (
                 f"; {helped} record(s) share theirs with too few others, and are masked as records that have the same "
                 "cells and more, so that what the method keeps exactly it keeps nearly for them"
             )
         empty = int(missing.all(axis=1).sum())
-        yield said + (f"; {empty} record(s) have none of these cells" if empty else "")
+        yield notice + (f"; {empty} record(s) have none of these cells" if empty else "")
 
 
 def rare_missing_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[Doubt]:

@@ -67,9 +67,9 @@ def _determined(edits: EditSet, masked: frozenset[str]) -> list[str]:
     ]  # fmt: skip
     names = {name: [edit for edit, part in equalities if name in dict(part.coefficients)] for name in found}
     ending = "from variables that are published unmasked: anyone can compute the original value"
-    said = [f"edits ({', '.join(names[name])}) determine {name} {ending}" for name in found]
-    said += [f"a product edit determines {name} {ending}" for name in products]
-    return said
+    reported = [f"edits ({', '.join(names[name])}) determine {name} {ending}" for name in found]
+    reported += [f"a product edit determines {name} {ending}" for name in products]
+    return reported
 
 
 def _singling_out(edits: EditSet, masked: frozenset[str], data: Dataset | None) -> list[str]:
@@ -77,7 +77,7 @@ def _singling_out(edits: EditSet, masked: frozenset[str], data: Dataset | None) 
 
     Masked values have to add up to it record by record, so they differ wherever it does.
     """
-    said: list[str] = []
+    reported: list[str] = []
     for edit in edits:
         for part in edit.parts:
             names = part.variables if _is_equality(part) else ()
@@ -88,12 +88,12 @@ def _singling_out(edits: EditSet, masked: frozenset[str], data: Dataset | None) 
             _, classes = np.unique(np.nan_to_num(data.matrix(shown)), axis=0, return_inverse=True)
             alone = int(np.sum(np.bincount(classes) == 1))
             if alone:
-                said.append(
+                reported.append(
                     f"edit {edit.name!r} ties {', '.join(hidden)} to {', '.join(shown)}, published unmasked: "
                     f"{alone} of {len(data)} record(s) have a value of their own there, so their masked values are "
                     "unique too; mask all variables of the edit"
                 )
-    return said
+    return reported
 
 
 def _is_equality(part: Part) -> bool:
@@ -109,7 +109,7 @@ def _republished(
     data: Dataset | None,
 ) -> list[str]:
     """Domain edits that put true values of single records back into the masked file."""
-    said: list[str] = []
+    reported: list[str] = []
     for edit in edits:
         for part in edit.parts:
             if not isinstance(part, DomainPart):
@@ -121,14 +121,16 @@ def _republished(
                 if set(group.variables) & set(continuous)
             )
             if continuous and allowed:
-                said.append(f"edit {edit.name!r} republishes true values of {', '.join(continuous)}, as was allowed")
+                reported.append(
+                    f"edit {edit.name!r} republishes true values of {', '.join(continuous)}, as was allowed"
+                )
             rare = 0 if continuous or data is None else _rare_values(part.variables, masked, groups, steps, data)
             if rare:
-                said.append(
+                reported.append(
                     f"edit {edit.name!r} may republish true values of {', '.join(part.variables)}: {rare} of them "
                     "belong to fewer than k records"
                 )
-    return said
+    return reported
 
 
 def _rare_values(
@@ -150,7 +152,7 @@ def _rare_values(
 
 
 def _small_strata(groups: Sequence[Group]) -> list[str]:
-    said: list[str] = []
+    reported: list[str] = []
     for group in groups:
         small = [one for one in group.strata.strata if one.merged] if group.strata is not None else []
         if not small or group.strata is None:
@@ -158,11 +160,11 @@ def _small_strata(groups: Sequence[Group]) -> list[str]:
         shown = "; ".join(f"{one.label}: {one.records}" for one in small[:MOST_STRATA])
         more = f"; and {len(small) - MOST_STRATA} more" if len(small) > MOST_STRATA else ""
         what = "1 stratum has" if len(small) == 1 else f"{len(small)} strata have"
-        said.append(
+        reported.append(
             f"{what} fewer than {group.strata.least} records, and joined the nearest one ({shown}{more}); masked "
             f"together: {', '.join(group.variables)}"
         )
-    return said
+    return reported
 
 
 def broken_guarantees(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[Doubt]:
@@ -233,13 +235,13 @@ def household_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Datas
     if data is None or data.households is None:
         return
     codes = ValueCodes(data)
-    said: set[str] = set()
+    reported: set[str] = set()
     for group in groups:
         step = steps[group.step - 1]
         for name in group.variables if _member_by_member(step) else ():
-            if name in said or not determines(data.households, codes.of(name)):
+            if name in reported or not determines(data.households, codes.of(name)):
                 continue
-            said.add(name)
+            reported.add(name)
             several, alike, _ = agreeing_households(data.households, codes.of(name))
             message = (
                 f"it is the same for all members of {alike} of the {several} households of two or more, and step "
@@ -292,10 +294,10 @@ def sign_notices(
     }
     lines = lines_of_signs(edits, tuple(free))
     if lines:
-        said = " and ".join(dict.fromkeys(free.values()))
+        reported = " and ".join(dict.fromkeys(free.values()))
         yield (
-            f"{said} may give values below 0, which the original has not; where a variable cannot be negative, add to "
-            f"the edits: {listed(lines)}"
+            f"{reported} may give values below 0, which the original has not; where a variable cannot be negative, add "
+            f"to the edits: {listed(lines)}"
         )
 
 
