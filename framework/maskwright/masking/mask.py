@@ -11,12 +11,14 @@ from maskwright.foundation.progress import Progress, part, stage
 from maskwright.masking.adjusting.adjustment_loss import Cost, drift_of
 from maskwright.masking.category_adjustment import AdjustedCategories, adjust_categories, with_categories
 from maskwright.masking.context import MaskingContext, Standardisation, in_published_terms
-from maskwright.masking.guarantees import guarantee_doubts, smallest_classes
 from maskwright.masking.masked_value_checks import (
     CodedValues,
     coded_value_notices,
     coded_values,
-    range_notices,
+    guarantee_doubts,
+    range_counts,
+    range_sentences,
+    smallest_classes,
     unchanged_doubts,
     value_as_code_doubts,
 )
@@ -234,7 +236,7 @@ def _result(
     k = smallest_classes(masked, plan)
     left = context.original if removal.data.origin is None else context.original.taken(removal.data.origin)
     zeros = tuple(structural_zeros(context.original, masked, plan))
-    out_of_range = tuple(range_notices(context.original, masked, numeric, edits))
+    out_of_range = tuple(range_sentences(range_counts(context.original, masked, numeric), edits))
     return MaskingResult(
         masked=replace(masked, notes=()),
         adjusted=adjusted_by_edit(units, categories, edits, removal.rows),

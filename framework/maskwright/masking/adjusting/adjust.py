@@ -44,8 +44,13 @@ if TYPE_CHECKING:
     from maskwright.masking.adjusting.targets import Targets
 
 _MARGINS = (0.75, 2.0, 6.0)
+"""Steps of the grid that projections leave for rounding, tried one after the other."""
+
 _MORE_MEMBERS = 8
+"""Nearest members of a finite set that are tried once the nearest three led nowhere."""
+
 _NEAREST_DONORS = 32
+"""Donors that are tried for a row, the nearest first."""
 
 
 @dataclass(frozen=True, eq=False)

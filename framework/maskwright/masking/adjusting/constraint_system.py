@@ -48,6 +48,7 @@ def by_chunks(work: Callable[[slice], None], rows: int) -> None:
 
 
 RELATIVE = 1e-9
+"""Of the largest term: what rounding in binary64 may leave a row off a constraint, and a representative off its own."""
 
 Fetch = Callable[[str], Floats]
 
@@ -211,6 +212,7 @@ def fetcher(system: ConstraintSystem, values: Floats, index: Integers) -> Fetch:
 
 
 MOST_COMBINATIONS = 64
+"""Combinations of alternatives, or of members of finite sets, up to which all are tried; it bounds time."""
 
 
 @dataclass(frozen=True)

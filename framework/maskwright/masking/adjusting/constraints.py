@@ -113,6 +113,7 @@ def _oriented(terms: tuple[tuple[float, Monomial], ...], relation: str) -> Polyn
 
 
 MOST_ALTERNATIVES = 64
+"""Ways to meet one edit; of more, projecting onto each takes too long."""
 
 
 @dataclass(frozen=True)

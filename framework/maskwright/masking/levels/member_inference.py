@@ -15,8 +15,8 @@ from maskwright.masking.levels.count_inference import MOST_VALUES
 from maskwright.masking.suppressing.cells import LevelCellMasks, joined_cells
 from maskwright.masking.suppressing.dependency_inference import InferencePath
 from maskwright.masking.suppressing.value_inference import CERTAIN
-from maskwright.planning.levels.attribute_inference import FEWEST, HOLDS, remedy, same_numbers
-from maskwright.planning.warnings.attribute_inference import in_one_order
+from maskwright.planning.levels.attribute_inference import HOLDS, remedy, same_numbers
+from maskwright.planning.warnings.attribute_inference import FEWEST_NUMBERS, in_one_order
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -249,7 +249,9 @@ def _same_cells(one: Column, other: Column) -> bool:
     same = first == second
     usual = np.bincount(second).max(initial=0) / max(len(second), 1)
     # One value that nearly all have says nothing.
-    return bool(len(second) >= FEWEST and same.mean() >= HOLDS and 1 - same.mean() <= (1 - usual) / 4 and usual < 1)
+    return bool(
+        len(second) >= FEWEST_NUMBERS and same.mean() >= HOLDS and 1 - same.mean() <= (1 - usual) / 4 and usual < 1
+    )
 
 
 def _by_counting(

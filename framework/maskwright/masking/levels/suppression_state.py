@@ -11,9 +11,9 @@ import numpy as np
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.progress import silent, stage
-from maskwright.masking.guarantees import smallest_classes
 from maskwright.masking.levels.complementary_suppression import AcrossInference, complement_across
 from maskwright.masking.levels.dependency_inference import disclosed_by_size
+from maskwright.masking.masked_value_checks import smallest_classes
 from maskwright.masking.suppressing.cells import (
     CellMasks,
     LevelCellMasks,

@@ -13,7 +13,7 @@ import numpy as np
 from maskwright.edits.edit import DomainPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.masking.adjusting.constraint_system import system_of, violated
+from maskwright.masking.adjusting.constraint_system import RELATIVE, system_of, violated
 from maskwright.masking.adjusting.targets import Targets
 from maskwright.masking.aggregation import aggregate
 from maskwright.planning.model import Keeper
@@ -344,9 +344,6 @@ def _size(block: Block, position: int) -> float:
     return max(scale, 1e-6 * largest)
 
 
-AGGREGATION_TOLERANCE = 1e-9
-
-
 def refuse_other_representatives(method: Method, params: BaseModel, block: Block, masked: Masked) -> None:
     """Stop where a method does not make its representatives with the aggregation that the step asks for."""
     chosen = [position for position, each in enumerate(block.operators) if isinstance(each, ChosenAggregation)]
@@ -358,7 +355,7 @@ def refuse_other_representatives(method: Method, params: BaseModel, block: Block
         weights, len(masked.representatives),
     )  # fmt: skip
     size = np.maximum(np.abs(wanted), block.scale[chosen] if len(block.scale) else 1.0)
-    if (np.abs(masked.representatives[:, chosen] - wanted) > AGGREGATION_TOLERANCE * size).any():
+    if (np.abs(masked.representatives[:, chosen] - wanted) > RELATIVE * size).any():
         message = f"{method.name} makes its representatives in its own way: it has no use for 'aggregation'"
         raise InputError(Problem(message, hint="Leave 'aggregation' out, or take a method such as microaggregation."))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.foundation.doubts import Doubt
+from maskwright.planning.warnings.attribute_inference import FEWEST_NUMBERS, SLACK
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -18,14 +19,8 @@ if TYPE_CHECKING:
 HOLDS = 0.99
 """Share of the groups, of those that can tell, in which a relation has to hold."""
 
-FEWEST = 20
-"""Groups that have to be there for a relation to be one."""
-
 FEWEST_VALUES = {"count": 2, "sum": 3, "max": 5, "min": 5, "mean": 5}
 """Different values in these groups: what few values say is so by chance."""
-
-SLACK = 1e-9
-"""Share of a number by which sums in binary fractions may be off."""
 
 
 def level_inference_doubts(
@@ -140,6 +135,6 @@ def same_numbers(
     off = 0.0 if places is None else 0.5 * 10.0**-places
     same = np.abs(own - together) <= off + SLACK * np.maximum(np.abs(own), np.abs(together))
     count, total = int(np.count_nonzero(same)), len(own)
-    if total < FEWEST or count < HOLDS * total or len(np.unique(together[same])) < FEWEST_VALUES[function]:
+    if total < FEWEST_NUMBERS or count < HOLDS * total or len(np.unique(together[same])) < FEWEST_VALUES[function]:
         return None
     return count, total

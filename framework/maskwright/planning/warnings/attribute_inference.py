@@ -25,7 +25,7 @@ HOLDS = 0.95
 """Share of the records in which a relation has to hold."""
 
 FEWEST_NUMBERS = 20
-"""Records that have to be there for a relation to be one."""
+"""Records, or groups of them, that have to be there for a relation to be one."""
 
 NEAR = 0.005
 """Share of a number, or of the range of most of them where that is less, up to which a sum or product may be off."""
@@ -233,7 +233,7 @@ RELATION_SAMPLE = 20_000
 """First records of a file on which relations are looked for."""
 
 SLACK = 1e-9
-"""Share of the smaller of two numbers by which sums in binary fractions may be off."""
+"""Share of a number, of two of the smaller, by which sums in binary fractions may be off."""
 
 YEAR = re.compile(r"(?:^|[^0-9])((?:1[89]|20)[0-9]{2})(?:[^0-9]|$)")
 

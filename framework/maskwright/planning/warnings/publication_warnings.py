@@ -62,8 +62,10 @@ def _are_equivalent(one: Integers, other: Integers) -> bool:
 
 
 SUSPICIOUS_SHARE = 0.5
-MANY_CATEGORIES = 20
-DISTINCT_SHARE = 0.05
+"""Share of the records that violate an edit, or of the categories that are no numbers, from which on it is told."""
+
+MANY_CATEGORIES, DISTINCT_SHARE = 20, 0.05
+"""Different texts, and share of the records with one of their own, above which a variable may identify records."""
 
 
 def suspicious_edit_notices(arrival: Outcome) -> Iterator[str]:
