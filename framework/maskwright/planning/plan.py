@@ -11,7 +11,7 @@ from maskwright.planning.recoded_edits import RecodedVariables
 from maskwright.plugins.parameter_markers import files_named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
@@ -114,28 +114,27 @@ class Plan:
     @property
     def masked(self) -> tuple[str, ...]:
         """Variables that any step looks at or masks, in file order."""
-        touched = {name for group in self.groups for name in group.variables}
-        return tuple(name for name in self.variables if name in touched)
+        return self._of_groups(lambda _: True)
 
     @property
     def changed(self) -> tuple[str, ...]:
         """Those of them of which a step changes or empties cells; the others are published as they are."""
-        touched = {
-            name for group in self.groups if self.steps[group.step - 1].changes_cells for name in group.variables
-        }
-        return tuple(name for name in self.variables if name in touched)
+        return self._of_groups(lambda step: step.changes_cells)
 
     @property
     def replaced(self) -> frozenset[str]:
         """Those of which a step puts other values in the place of the original ones, and does more than empty cells."""
-        return frozenset(
-            name for group in self.groups if not self.steps[group.step - 1].only_removes for name in group.variables
-        )
+        return frozenset(self._of_groups(lambda step: not step.only_removes))
 
     @property
     def altered(self) -> tuple[str, ...]:
         """Variables whose published values are others than the original ones: masked, or derived from masked ones."""
         return (*self.masked, *(each.name for each in self.derived))
+
+    def _of_groups(self, wanted: Callable[[Step], bool]) -> tuple[str, ...]:
+        """Variables of the groups of some steps, in file order."""
+        touched = {name for each in self.groups if wanted(self.steps[each.step - 1]) for name in each.variables}
+        return tuple(name for name in self.variables if name in touched)
 
     def _acting_on(self, unit: AdjustmentUnit) -> str:
         step = None if unit.group is None else self.steps[self.groups[unit.group].step - 1]

@@ -108,15 +108,11 @@ def assemble(
         gather_notes(notes, result.notes)
     changed = next((result.variables for result in results if result.variables is not None), variables)
     changed = tuple(_with_own_labels(before, after) for before, after in zip(variables, changed, strict=True))
-    if not clustered:
-        return GroupResult(
-            values, missing, changed, None, None, notes, limits=_widest(results), doubts=_all(results),
-            suppressed=suppressed,
-            missing_codes=codes,
-        )  # fmt: skip
+    doubts = tuple(dict.fromkeys(doubt for result in results for doubt in result.doubts))
     return GroupResult(
-        values, missing, changed, labels, np.concatenate(representatives), notes,
-        limits=_widest(results), doubts=_all(results), suppressed=suppressed,
+        values, missing, changed, labels if clustered else None,
+        np.concatenate(representatives) if clustered else None, notes,
+        limits=_widest(results), doubts=doubts, suppressed=suppressed, missing_codes=codes,
     )  # fmt: skip
 
 
@@ -140,11 +136,6 @@ def without_removed(block: Block, removed: Removed) -> GroupResult:
         values, missing, block.variables, None, None, removed.notes, removed.kept_rows, removed.weights,
         doubts=removed.doubts, suppressed=suppressed,
     )  # fmt: skip
-
-
-def _all(results: Sequence[Masked]) -> tuple[str, ...]:
-    """Doubts of all calls, each once."""
-    return tuple(dict.fromkeys(doubt for result in results for doubt in result.doubts))
 
 
 def _widest(results: Sequence[Masked]) -> tuple[Limit, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from maskwright.data.dependencies import Dependencies, Dependency
 from maskwright.masking.suppressing.cells import CellMasks, joined_cells, with_any
-from maskwright.masking.suppressing.value_inference import CERTAIN, FEWEST_EQUIVALENT, SingleValues
+from maskwright.masking.suppressing.value_inference import CERTAIN, FEWEST_EQUIVALENT, SingleValues, majority_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -298,19 +298,9 @@ class Reader:
             counts = np.bincount(given[given >= 0], minlength=1)
             given = np.where(given >= 0, counts[given], -1)
         candidates = hidden & (given >= 0) & (values >= 0)
-        follows = np.zeros(self._n, dtype=np.bool_)
         if not candidates.any():
-            return follows
+            return candidates
         wanted = np.zeros(int(given.max()) + 1, dtype=np.bool_)
         wanted[given[candidates]] = True
-        seen = ~hidden & (values >= 0) & (given >= 0)
-        seen &= wanted[given]
-        records = np.bincount(given[seen], minlength=len(wanted))
-        width = int(values.max()) + 1
-        pairs, counted = np.unique(given[seen] * width + values[seen], return_counts=True)
-        own = given[candidates] * width + values[candidates]
-        place = np.minimum(np.searchsorted(pairs, own), max(len(pairs) - 1, 0))
-        same = np.where(pairs[place] == own, counted[place], 0) if len(pairs) else np.zeros(len(own), dtype=np.int64)
-        others = records[given[candidates]]
-        follows[candidates] = (others > 0) & (same >= CERTAIN * others)
-        return follows
+        seen = ~hidden & (given >= 0) & wanted[given]
+        return np.asarray(candidates & (majority_values(given, values, seen) == values))

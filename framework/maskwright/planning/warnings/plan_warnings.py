@@ -45,7 +45,7 @@ def disclosure_warnings(
     )
 
 
-def _determined(edits: EditSet, masked: frozenset[str]) -> list[str]:
+def _determined(edits: EditSet, masked: frozenset[str]) -> Iterator[str]:
     """Masked variables that edits determine from what is published unmasked: anyone can compute the original value."""
     equalities = [
         (edit.name, part)
@@ -67,17 +67,15 @@ def _determined(edits: EditSet, masked: frozenset[str]) -> list[str]:
     ]  # fmt: skip
     names = {name: [edit for edit, part in equalities if name in dict(part.coefficients)] for name in found}
     ending = "from variables that are published unmasked: anyone can compute the original value"
-    reported = [f"edits ({', '.join(names[name])}) determine {name} {ending}" for name in found]
-    reported += [f"a product edit determines {name} {ending}" for name in products]
-    return reported
+    yield from (f"edits ({', '.join(names[name])}) determine {name} {ending}" for name in found)
+    yield from (f"a product edit determines {name} {ending}" for name in products)
 
 
-def _singling_out(edits: EditSet, masked: frozenset[str], data: Dataset | None) -> list[str]:
+def _singling_out(edits: EditSet, masked: frozenset[str], data: Dataset | None) -> Iterator[str]:
     """Equalities of masked variables with one that is published: records with a value of their own there are unique.
 
     Masked values have to add up to it record by record, so they differ wherever it does.
     """
-    reported: list[str] = []
     for edit in edits:
         for part in edit.parts:
             names = part.variables if _is_equality(part) else ()
@@ -88,12 +86,11 @@ def _singling_out(edits: EditSet, masked: frozenset[str], data: Dataset | None) 
             _, classes = np.unique(np.nan_to_num(data.matrix(shown)), axis=0, return_inverse=True)
             alone = int(np.sum(np.bincount(classes) == 1))
             if alone:
-                reported.append(
+                yield (
                     f"edit {edit.name!r} ties {', '.join(hidden)} to {', '.join(shown)}, published unmasked: "
                     f"{alone} of {len(data)} record(s) have a value of their own there, so their masked values are "
                     "unique too; mask all variables of the edit"
                 )
-    return reported
 
 
 def _is_equality(part: Part) -> bool:
@@ -107,9 +104,8 @@ def _republished(
     groups: Sequence[Group],
     steps: Sequence[Step],
     data: Dataset | None,
-) -> list[str]:
+) -> Iterator[str]:
     """Domain edits that put true values of single records back into the masked file."""
-    reported: list[str] = []
     for edit in edits:
         for part in edit.parts:
             if not isinstance(part, DomainPart):
@@ -121,16 +117,13 @@ def _republished(
                 if set(group.variables) & set(continuous)
             )
             if continuous and allowed:
-                reported.append(
-                    f"edit {edit.name!r} republishes true values of {', '.join(continuous)}, as was allowed"
-                )
+                yield f"edit {edit.name!r} republishes true values of {', '.join(continuous)}, as was allowed"
             rare = 0 if continuous or data is None else _rare_values(part.variables, masked, groups, steps, data)
             if rare:
-                reported.append(
+                yield (
                     f"edit {edit.name!r} may republish true values of {', '.join(part.variables)}: {rare} of them "
                     "belong to fewer than k records"
                 )
-    return reported
 
 
 def _rare_values(
@@ -151,8 +144,7 @@ def _rare_values(
     return int(np.sum(counts < least))
 
 
-def _small_strata(groups: Sequence[Group]) -> list[str]:
-    reported: list[str] = []
+def _small_strata(groups: Sequence[Group]) -> Iterator[str]:
     for group in groups:
         small = [one for one in group.strata.strata if one.merged] if group.strata is not None else []
         if not small or group.strata is None:
@@ -160,11 +152,10 @@ def _small_strata(groups: Sequence[Group]) -> list[str]:
         shown = "; ".join(f"{one.label}: {one.records}" for one in small[:MOST_STRATA])
         more = f"; and {len(small) - MOST_STRATA} more" if len(small) > MOST_STRATA else ""
         what = "1 stratum has" if len(small) == 1 else f"{len(small)} strata have"
-        reported.append(
+        yield (
             f"{what} fewer than {group.strata.least} records, and joined the nearest one ({shown}{more}); masked "
             f"together: {', '.join(group.variables)}"
         )
-    return reported
 
 
 def broken_guarantees(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[Doubt]:
