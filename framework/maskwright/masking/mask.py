@@ -94,7 +94,7 @@ def mask(
     numeric = [name for name in context.plan.masked if adjusted[name].variable.is_numeric]
     drift = drift_of(protected.data, adjusted, numeric, protected.standardisation.scale)
     # All cells are in `adjusted` now, and what comes needs the memory.
-    protected = protected.with_cells_in(adjusted)
+    protected = replace(protected, data=adjusted, results=tuple(each.without_cells() for each in protected.results))
     removal = remove(adjusted, protected.standardisation, context)
     return _result(original, protected, units, categories, removal, drift, context)
 
@@ -109,10 +109,6 @@ class _Protected:
     doubts: tuple[Doubt, ...] = ()
     coded: tuple[CodedValues, ...] = ()
     unkept: tuple[Keeper, ...] = ()
-
-    def with_cells_in(self, data: Dataset) -> _Protected:
-        """Copy whose cells are those of a dataset."""
-        return replace(self, data=data, results=tuple(each.without_cells() for each in self.results))
 
     def limits(self, plan: Plan) -> tuple[StepLimit, ...]:
         """Limits that methods found in the data, of variables that are published as values."""

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from maskwright.edits.edit_set import EditSet
-    from maskwright.foundation.arrays import Booleans
     from maskwright.masking.adjusting.adjustment_loss import Drift
     from maskwright.masking.category_adjustment import CategoryCounts
     from maskwright.masking.context import PublishedTerms
@@ -237,13 +236,8 @@ def household_doubts(original: Dataset, masked: Dataset, plan: Plan) -> Iterator
         if determines(masked.households, codes):
             _, _, alike = agreeing_households(masked.households, codes)
             several, _, still = agreeing_households(masked.households, ValueCodes(masked).of(name))
-            broken = int(np.sum(alike & ~still & _with_several(masked, name)))
+            valued = masked.households[~masked[name].missing]
+            broken = int(np.sum(alike & ~still & (np.bincount(valued, minlength=len(alike)) > 1)))
             if broken:
                 message = f"its masked values differ between members of {broken} of {several} households of two or more"
                 yield Doubt("constant-within-households", name, message, broken, several)
-
-
-def _with_several(data: Dataset, name: str) -> Booleans:
-    """Households of which two or more members have a value."""
-    assert data.households is not None
-    return np.bincount(data.households[~data[name].missing], minlength=int(data.households.max()) + 1) > 1

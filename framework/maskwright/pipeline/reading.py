@@ -35,6 +35,7 @@ from maskwright.pipeline.steps import (
     resolve_release,
     resolve_steps,
     resolve_thresholds,
+    resolve_waivers,
     totals_without_levels,
 )
 from maskwright.pipeline.variable_names import (
@@ -45,7 +46,6 @@ from maskwright.pipeline.variable_names import (
     names_in,
     variable_uses,
 )
-from maskwright.pipeline.waivers import resolve_waivers
 from maskwright.plugins.measure import needs_levels
 from maskwright.plugins.packages import reasons_once
 from maskwright.plugins.parameter_markers import files_named

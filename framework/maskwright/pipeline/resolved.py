@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from maskwright.data.levels.linked_data import LevelDeclaration, LevelPlaces
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
-    from maskwright.pipeline.file_model import ExecutionSection
-    from maskwright.pipeline.waivers import Waiver
+    from maskwright.pipeline.file_model import ExecutionSection, Waiver
     from maskwright.planning.model import Step
     from maskwright.plugins.engine import Engine
     from maskwright.plugins.measure import Measure

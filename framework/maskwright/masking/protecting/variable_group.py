@@ -114,37 +114,13 @@ def _weights(data: Dataset) -> Floats | None:
 
 
 def kd_blocks(standardised: Floats, block_size: int) -> Integers:
-    """Cut records into compact blocks of nearly equal size by a k-d cut.
+    """Cut records into compact blocks of nearly equal size by a k-d cut; block of each record, 0..b-1; shape (n,).
 
-    A run of records is cut at a position of its column of largest variance, until every run is one block. The result
-    depends on the values and the order of the records only.
+    A run of records is cut at a position of its column of largest variance, until every run is one of
+    ``b = ceil(n / block_size)`` blocks; none has fewer than ``n // b`` records. The result depends on the values and
+    the order of the records only: equal values on a cut are told apart by it.
 
-    Parameters
-    ----------
-    standardised : ndarray of shape (n, p), float64
-        Records in units of each column's standard deviation; finite.
-    block_size : int
-        Largest number of records of a block, >= 1.
-
-    Returns
-    -------
-    ndarray of shape (n,), int64
-        Block of each record, 0..b-1 with ``b = ceil(n / block_size)``. Sizes differ by at most one, so no block has
-        fewer than ``n // b`` records. Equal values on a cut are told apart by record order.
-
-    Raises
-    ------
-    InputError
-        When `block_size` is below 1, or `standardised` is no matrix of finite numbers.
-
-    Notes
-    -----
-    O(n p log b) operations; memory for a copy of one run.
-
-    Examples
-    --------
-    >>> kd_blocks(np.array([[0.0], [9.0], [1.0], [8.0]]), 2)
-    array([0, 1, 0, 1])
+    `standardised`: in units of each column's standard deviation, finite; shape (n, p).
     """
     if block_size < 1:
         raise InputError(f"block_size must be at least 1 record, not {block_size}")

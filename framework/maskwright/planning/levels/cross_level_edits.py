@@ -246,7 +246,9 @@ class _Planner:
         if len(levels) != 1:
             return False
         (below,) = levels
-        rules = rules_of_members(plain, columns, lambda name: self._is_positive(below, name))
+        rules = rules_of_members(
+            plain, columns, lambda name: self._has_floor(below, name) or self._sums_positive(below, name)
+        )
         if rules is None:
             return False
         rules_before = self.member_rules.get(edit.name, 0)
@@ -258,9 +260,6 @@ class _Planner:
             self.inside[below].append(member_rules)
         self.keepers.append(Keeper(edit.name, "construction", f"it is asked of each {below}, and kept there"))
         return True
-
-    def _is_positive(self, level: str, name: str) -> bool:
-        return self._has_floor(level, name) or self._sums_positive(level, name)
 
     def _has_floor(self, level: str, name: str) -> bool:
         return any(
