@@ -167,10 +167,7 @@ def category_codes(data: Dataset, names: Sequence[str]) -> Integers:
 
 
 def occurring_categories(shares: Sequence[Integers]) -> Integers:
-    """Rows of `category_codes` that occur, each once and in order; shape (m, v).
-
-    `shares`: shape (n, v).
-    """
+    """Rows of `category_codes` that occur, each once and in order; shape (m, v); `shares`: shape (n, v)."""
     return np.unique(np.concatenate(shares), axis=0)
 
 

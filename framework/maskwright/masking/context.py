@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,13 +13,11 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.type_resolution import with_category_equalities
 from maskwright.planning.recoded_edits import settled
-from maskwright.plugins.block import Block
+from maskwright.plugins.block import Block, Gathered
 from maskwright.plugins.method import Masked
 from maskwright.plugins.remover import Removed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
     from maskwright.pipeline.file_model import ExecutionSection
     from maskwright.planning.model import AdjustmentUnit
     from maskwright.planning.plan import Plan
-    from maskwright.plugins.block import Gathered
 
 
 Observer = Callable[[int, str, Block, Masked | Removed | None], None]

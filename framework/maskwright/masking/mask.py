@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.normalisation import as_far_as, is_inside
-from maskwright.foundation.progress import Progress, part, stage
-from maskwright.masking.adjusting.adjustment_loss import Cost, drift_of
+from maskwright.foundation.progress import Progress, Reporter, part, stage
+from maskwright.masking.adjusting.adjustment_loss import Cost, Drift, drift_of
 from maskwright.masking.category_adjustment import AdjustedCategories, adjust_categories, with_categories
-from maskwright.masking.context import MaskingContext, Standardisation, in_published_terms
+from maskwright.masking.context import Execution, MaskingContext, Observer, Standardisation, in_published_terms
 from maskwright.masking.masked_value_checks import (
     CodedValues,
     coded_value_notices,
@@ -63,9 +63,6 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.doubts import Doubt
-    from maskwright.foundation.progress import Reporter
-    from maskwright.masking.adjusting.adjustment_loss import Drift
-    from maskwright.masking.context import Execution, Observer
     from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
     from maskwright.planning.plan import Plan
 

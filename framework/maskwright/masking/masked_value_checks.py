@@ -13,7 +13,7 @@ from maskwright.data.record_groups import class_codes, varying
 from maskwright.edits.analysis.statements import lines_of_signs
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.progress import Caution
-from maskwright.planning.model import key_names
+from maskwright.planning.model import Step, key_names
 from maskwright.planning.strata import is_zero
 from maskwright.planning.warnings.plan_warnings import listed
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.arrays import Booleans, Floats, Integers
-    from maskwright.planning.model import Step
     from maskwright.planning.plan import Plan
     from maskwright.plugins.method import Limit
 

@@ -12,7 +12,7 @@ from maskwright.data.dependencies import ValueCodes, determines
 from maskwright.data.record_groups import household_columns
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.doubts import Doubt
-from maskwright.masking.adjusting.adjustment_loss import Cost
+from maskwright.masking.adjusting.adjustment_loss import Cost, Drift
 from maskwright.planning.strata import is_zero
 from maskwright.planning.warnings.plan_warnings import agreeing_households
 from maskwright.plugins.method import Method
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from maskwright.edits.edit_set import EditSet
-    from maskwright.masking.adjusting.adjustment_loss import Drift
     from maskwright.masking.category_adjustment import CategoryCounts
     from maskwright.masking.context import PublishedTerms
     from maskwright.masking.protecting.assembling import GroupResult

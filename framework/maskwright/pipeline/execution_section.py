@@ -14,14 +14,13 @@ from maskwright.foundation.yaml_document import Node
 from maskwright.foundation.yaml_models import only, read_model, without
 from maskwright.pipeline.file_model import ExecutionSection, PluginsSection
 from maskwright.pipeline.file_paths import absolute_path
-from maskwright.pipeline.resolved import Chosen, ChosenEngine, Listed, RuleFile
+from maskwright.pipeline.resolved import Chosen, ChosenEngine, Listed, Output, Pipeline, RuleFile
 from maskwright.plugins.packages import package_name
 from maskwright.plugins.registry import installed_packages, plugins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from maskwright.pipeline.resolved import Output, Pipeline
     from maskwright.plugins.engine import Engine
     from maskwright.plugins.registered import Registry
 

@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Literal
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.levels.linked_data import LevelDeclaration, LevelPlaces
 from maskwright.edits.rule_language.rules import parse_expression
-from maskwright.foundation.errors import EditError, Problem
+from maskwright.foundation.errors import EditError, Place, Problem
 from maskwright.foundation.nearest_names import unknown_name
-from maskwright.foundation.yaml_document import scalar
+from maskwright.foundation.yaml_document import Node, scalar
 from maskwright.foundation.yaml_models import read_model, texts, without
-from maskwright.pipeline.resolved import LevelSources
+from maskwright.pipeline.resolved import DataSource, LevelSources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from maskwright.foundation.errors import Place
-    from maskwright.foundation.yaml_document import Node
-    from maskwright.pipeline.resolved import DataSource
 
 EXAMPLE = "levels: {household: {key: hhid, variables: [region]}, person: {key: pno, in: household}}"
 POINTERS = "The variable that points, and then the key that it names: pointers: {spouse: pno, mother: pno}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,8 +52,6 @@ from maskwright.plugins.parameter_markers import files_named
 from maskwright.plugins.registry import allow_only, pipelines_own_plugins, plugins
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from maskwright.planning.model import Step
     from maskwright.plugins.registered import Registry
     from maskwright.plugins.source import Source

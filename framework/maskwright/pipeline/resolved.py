@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from maskwright.foundation.errors import Place
-from maskwright.pipeline.file_model import ReleaseSection
+from maskwright.pipeline.file_model import ExecutionSection, ReleaseSection, Waiver
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from maskwright.data.levels.linked_data import LevelDeclaration, LevelPlaces
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
-    from maskwright.pipeline.file_model import ExecutionSection, Waiver
     from maskwright.planning.model import Step
     from maskwright.plugins.engine import Engine
     from maskwright.plugins.measure import Measure
@@ -88,10 +87,7 @@ class LevelSources:
 
 @dataclass(frozen=True, eq=False)
 class DataInMemory:
-    """Microdata that a program has, and what it declares of them.
-
-    `variables`: of data that are no Dataset.
-    """
+    """Microdata that a program has, and what it declares of them; `variables`: of data that are no Dataset."""
 
     data: Dataset | pd.DataFrame | pa.Table
     variables: Mapping[str, VariableDeclaration] = field(default_factory=dict)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from maskwright.data.dataset import Dataset
 from maskwright.data.levels.consistency import unknown_names, without_key_of_group, wrong_pointers
-from maskwright.data.levels.linked_data import NO_PLACES
+from maskwright.data.levels.linked_data import NO_PLACES, LevelDeclaration
 from maskwright.data.levels.linking import unknown_of_files, variables_of_levels
 from maskwright.edits.evaluation.check import unknown_variables
 from maskwright.edits.levels.binding import bind
@@ -18,7 +18,7 @@ from maskwright.foundation.errors import EditError, InputError, Place, Problem
 from maskwright.foundation.nearest_names import nearest_name, unknown_name
 from maskwright.foundation.yaml_document import Node
 from maskwright.pipeline.edits_section import read_edits_of
-from maskwright.pipeline.resolved import DataInMemory, DataSource, RuleFile, RuleText, VariableUse
+from maskwright.pipeline.resolved import DataInMemory, DataSource, LevelSources, RuleFile, RuleText, VariableUse
 from maskwright.plugins.parameter_markers import named_in_values, naming_fields
 from maskwright.plugins.source import column_names
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from maskwright.data.levels.linked_data import LevelDeclaration
-    from maskwright.pipeline.resolved import LevelSources
     from maskwright.plugins.registered import Registry
 
 

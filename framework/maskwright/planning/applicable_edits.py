@@ -185,10 +185,7 @@ MOST_UNITS = 10**12
 
 @dataclass(frozen=True)
 class StepLimit:
-    """A limit, and the step that promises it.
-
-    `step`: 1-based.
-    """
+    """A limit, and the step that promises it; `step`: 1-based."""
 
     step: int
     limit: Limit

@@ -20,10 +20,7 @@ BASE = 350 * MEGABYTE
 
 @dataclass(frozen=True)
 class Rate:
-    """What a stage takes for one cell.
-
-    `memory`: bytes held at its peak.
-    """
+    """What a stage takes for one cell; `memory`: bytes held at its peak."""
 
     memory: float
     time: float
@@ -67,10 +64,7 @@ OTHER_MEASURES = 0.06
 
 @dataclass(frozen=True)
 class StageCost:
-    """Expected cost of one stage.
-
-    `bytes`: peak of the process while it lasts.
-    """
+    """Expected cost of one stage; `bytes`: peak of the process while it lasts."""
 
     stage: str
     bytes: float

@@ -8,14 +8,13 @@ from maskwright.edits.constraint_kinds import known_kinds
 from maskwright.edits.edit import CheckedPart, DomainPart, Edit, GoverningPart, LinearPart, ProductPart, RangePart
 from maskwright.edits.expression import KindCondition, VariableReference, nodes
 from maskwright.edits.normalisation import conjuncts, reading
-from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
+from maskwright.planning.model import AdjustmentUnit, Group, Keeper, KeptBy, Step
 from maskwright.planning.variable_groups import keeps
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from maskwright.edits.edit_set import EditSet
-    from maskwright.planning.model import KeptBy
     from maskwright.plugins.partition import ChosenAggregation
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from maskwright.data.dependencies import Dependencies
 from maskwright.data.record_groups import household_columns
-from maskwright.edits.edit import GoverningPart
+from maskwright.edits.edit import Edit, GoverningPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import variable_names
 from maskwright.edits.normalisation import conjuncts, inside, narrowed, reading
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
-    from maskwright.edits.edit import Edit
     from maskwright.edits.translation.translate import Translation
 
 

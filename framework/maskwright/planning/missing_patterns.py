@@ -157,10 +157,7 @@ def splits_by_pattern(method: AnyMethod) -> bool:
 def without_holes(
     blocks: Sequence[Integers], missing: Booleans, method: AnyMethod, params: BaseModel
 ) -> list[MethodCall]:
-    """Cut blocks by their patterns of missing cells.
-
-    `missing`: shape (n, p).
-    """
+    """Cut blocks by their patterns of missing cells; `missing`: shape (n, p)."""
     found: list[MethodCall] = []
     file = Pool(np.arange(len(missing)), missing)
     for records in blocks:

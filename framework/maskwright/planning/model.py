@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from maskwright.foundation.errors import InputError, Place, PluginError, Problem
 from maskwright.foundation.yaml_document import from_python
 from maskwright.foundation.yaml_models import read_model
-from maskwright.plugins.partition import ChosenAggregation
+from maskwright.plugins.partition import ChosenAggregation, Partition
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from maskwright.data.variable import Variable
     from maskwright.planning.strata import Criterion, Strata
-    from maskwright.plugins.partition import Partition
     from maskwright.plugins.remover import AnyMethod
 
 

@@ -7,8 +7,8 @@ from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit_set import EditSet
-from maskwright.edits.translation.translate import NotKnownYet, translate
-from maskwright.edits.translation.values import ranges_of, recoded
+from maskwright.edits.translation.translate import NotKnownYet, Translation, Whole, translate
+from maskwright.edits.translation.values import Interval, ranges_of, recoded
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.planning.step_variables import variables_of_steps
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
     from maskwright.edits.translation.single_variable import Straddling
-    from maskwright.edits.translation.translate import Translation, Whole
-    from maskwright.edits.translation.values import Interval
     from maskwright.planning.model import Step
 
 MOST_LETTERS = 200

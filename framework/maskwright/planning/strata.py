@@ -19,7 +19,7 @@ from maskwright.edits.edit import DomainPart, Edit, GoverningPart
 from maskwright.edits.evaluation.binary64 import evaluate_xpath
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.evaluation.exact import evaluate_exact
-from maskwright.edits.expression import Not, variable_names
+from maskwright.edits.expression import Expression, Not, variable_names
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.foundation.errors import InputError
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.edits.edit_set import EditSet
-    from maskwright.edits.expression import Expression
     from maskwright.foundation.arrays import Booleans, Floats, Integers
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from maskwright.edits.constraint_kinds import known_kinds, params_of, verdicts_of
 from maskwright.edits.edit import RangePart
-from maskwright.edits.expression import VariableReference
-from maskwright.masking.adjusting.constraint_system import RELATIVE, fetcher
-from maskwright.masking.adjusting.constraints import closed_on_grid, constraint_of
+from maskwright.edits.expression import KindCondition, VariableReference
+from maskwright.masking.adjusting.constraint_system import RELATIVE, ConstraintSystem, fetcher
+from maskwright.masking.adjusting.constraints import PolynomialConstraint, closed_on_grid, constraint_of
 from maskwright.planning.keepers import projected_condition
 from maskwright.plugins.guarding.call import broke_contract
 from maskwright.plugins.guarding.origin import origin_of
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from maskwright.edits.edit_set import EditSet
-    from maskwright.edits.expression import KindCondition
     from maskwright.foundation.arrays import Booleans, Floats, Integers
-    from maskwright.masking.adjusting.constraint_system import ConstraintSystem
-    from maskwright.masking.adjusting.constraints import PolynomialConstraint
     from maskwright.masking.adjusting.grid_search import GridSearch
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,8 +23,6 @@ from maskwright.masking.adjusting.constraints import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from scipy.spatial import cKDTree
 
     from maskwright.edits.edit_set import EditSet

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from maskwright.edits.algebra.polynomial import polynomial_of
+from maskwright.edits.algebra.polynomial import Monomial, polynomial_of
 from maskwright.edits.edit import (
     Binding,
     CheckedPart,
@@ -29,7 +29,6 @@ from maskwright.foundation.errors import EditError, Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from maskwright.edits.algebra.polynomial import Monomial
     from maskwright.foundation.arrays import Booleans, Floats
 
     Fetch = Callable[[str], Floats]

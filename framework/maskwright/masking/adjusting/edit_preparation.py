@@ -43,18 +43,12 @@ if TYPE_CHECKING:
 
 
 def held_edits(names: Sequence[str], held: Floats) -> EditSet:
-    """Equality for each variable that some row holds.
-
-    `held`: NaN where a cell may be anything; shape (r, q).
-    """
+    """Equality for each variable that some row holds; `held`: NaN where a cell may be anything; shape (r, q)."""
     return EditSet(tuple(_edit(name) for name, column in zip(names, held.T, strict=True) if _any_known(column)))
 
 
 def with_held(targets: Targets, held: Floats) -> Targets:
-    """Targets with the values that cells are held at beside them.
-
-    `held`: shape (r, q).
-    """
+    """Targets with the values that cells are held at beside them; `held`: shape (r, q)."""
     columns = {
         _fixed_variable(variable.name): number_cells(column, np.isnan(column), variable.decimals)
         for variable, column in zip(targets.variables, held.T, strict=True)

@@ -64,10 +64,7 @@ class GridSearch:
         held: Floats | None = None,
         codes: Mapping[int, Floats] | None = None,
     ) -> GridSearch:
-        """Search over the free variables of a grid.
-
-        `held`: shape (r, q).
-        """
+        """Search over the free variables of a grid; `held`: shape (r, q)."""
         used = set(edits.variables)
         free = [name for name in grid.plan.free if grid.decimals.get(name) is not None]
         names = tuple(name for name in free if name in used or grid.plan.steps)

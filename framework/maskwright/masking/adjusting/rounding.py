@@ -44,10 +44,7 @@ class Grid:
         self._scale = dict(zip(names, scale, strict=True))
 
     def round(self, values: Floats) -> Floats:
-        """Rows on the grid, dependents computed; NaN stays NaN.
-
-        `values`: shape (r, q).
-        """
+        """Rows on the grid, dependents computed; NaN stays NaN; `values`: shape (r, q)."""
         return self.compute(self.to_units(values))
 
     def to_units(self, values: Floats) -> dict[str, Floats]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from maskwright.edits.analysis.statements import smallest
 from maskwright.edits.reasoning.answers import Refutation, Space, Value
-from maskwright.edits.reasoning.clauses import TextSet, clauses_of
+from maskwright.edits.reasoning.clauses import Clause, TextSet, clauses_of
 from maskwright.edits.reasoning.satisfiability import Satisfiability
 from maskwright.foundation.randomness import row_hashes
 from maskwright.masking.adjusting.derivation import equalities_of
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from maskwright.edits.edit_set import EditSet
-    from maskwright.edits.reasoning.clauses import Clause
     from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.masking.adjusting.targets import Targets
 
@@ -76,10 +75,7 @@ MOST = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Donors:
-    """Different rows, ordered by their hashes.
-
-    `rows`: complete, on the grid and on every edit; shape (d, q).
-    """
+    """Different rows, ordered by their hashes; `rows`: complete, on the grid and on every edit; shape (d, q)."""
 
     rows: Floats
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.data.record_chunk import RecordChunk, column_cells, number_cells
+from maskwright.data.record_chunk import Cells, RecordChunk, column_cells, number_cells
 from maskwright.edits.algebra.conditions import expression_of
 from maskwright.edits.edit import Edit, LinearPart
 from maskwright.edits.edit_set import EditSet
@@ -18,6 +18,7 @@ from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.joint_rules import (
     JoinedGroups,
+    JointRules,
     LevelColumns,
     cells_of,
     joined_groups,
@@ -34,9 +35,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.levels.linked_data import LinkedData
-    from maskwright.data.record_chunk import Cells
     from maskwright.edits.levels.binding import BoundEdits
-    from maskwright.edits.levels.joint_rules import JointRules
     from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.planning.levels.cross_level_edits import AcrossLevels, DerivedVariable
 
@@ -87,10 +86,7 @@ def _in_units(data: Dataset, derived: DerivedVariable, decimals: int | None) -> 
 
 @dataclass(frozen=True, eq=False)
 class Repaired:
-    """What meeting the bounds did.
-
-    `by_edit`: records that broke each bound before.
-    """
+    """What meeting the bounds did; `by_edit`: records that broke each bound before."""
 
     data: Dataset
     moved: int

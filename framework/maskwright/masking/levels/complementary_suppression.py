@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.edit import Edit
     from maskwright.edits.levels.binding import BoundEdits
-    from maskwright.edits.levels.structure_edits import Source
     from maskwright.foundation.arrays import Booleans, Integers
 
     Lacking = Callable[[dict[Source, Booleans]], LevelCellMasks]

@@ -10,7 +10,7 @@ import numpy as np
 
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.foundation.progress import silent, stage
+from maskwright.foundation.progress import Progress, Reporter, silent, stage
 from maskwright.masking.levels.complementary_suppression import AcrossInference, complement_across
 from maskwright.masking.levels.dependency_inference import disclosed_by_size
 from maskwright.masking.masked_value_checks import smallest_classes
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from maskwright.edits.levels.structure_edits import Source
     from maskwright.foundation.arrays import Booleans
     from maskwright.foundation.doubts import Doubt
-    from maskwright.foundation.progress import Progress, Reporter
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.planning.plan import Plan
 

@@ -10,7 +10,7 @@ import numpy as np
 from maskwright.data.missing import HAD_VALUE
 from maskwright.foundation.errors import InputError
 from maskwright.plugins.guarding.origin import in_step
-from maskwright.plugins.method import Limit, Method
+from maskwright.plugins.method import Limit, Masked, Method
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.masking.protecting.variable_group import GroupWork
     from maskwright.plugins.block import Block, Gathered, Gathering
-    from maskwright.plugins.method import Masked
     from maskwright.plugins.remover import Removed
 
 

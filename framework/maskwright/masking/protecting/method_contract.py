@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from maskwright.foundation.errors import InputError, Problem
 from maskwright.masking.adjusting.constraint_system import RELATIVE, system_of, violated
 from maskwright.masking.adjusting.targets import Targets
 from maskwright.masking.aggregation import aggregate
-from maskwright.planning.model import Keeper
+from maskwright.planning.model import Group, Keeper, Step
 from maskwright.planning.variable_groups import keeps
 from maskwright.plugins.guarding.call import broke_contract
 from maskwright.plugins.guarding.frozen import frozen, read_only
@@ -27,17 +27,13 @@ from maskwright.plugins.partition import ChosenAggregation
 from maskwright.plugins.remover import Removed, Remover
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
     from pydantic import BaseModel
 
     from maskwright.data.variable import Variable
     from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.masking.protecting.assembling import GroupResult
-    from maskwright.planning.model import Group, Step
     from maskwright.plugins.block import Block
-    from maskwright.plugins.method import Method
 
 
 DISCLOSING_DIGITS = 5

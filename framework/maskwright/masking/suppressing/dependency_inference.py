@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.data.dependencies import Dependencies, Dependency
+from maskwright.data.dependencies import Dependencies, Dependency, Spanning
 from maskwright.masking.suppressing.cells import CellMasks, joined_cells, with_any
 from maskwright.masking.suppressing.value_inference import CERTAIN, FEWEST_EQUIVALENT, SingleValues, majority_values
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from maskwright.data.dataset import Dataset
-    from maskwright.data.dependencies import Spanning
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ import numpy as np
 
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.record_chunk import RecordChunk
-from maskwright.edits.edit import DomainPart
+from maskwright.edits.edit import DomainPart, Edit
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.expression import Comparison, Number, VariableReference, nodes
 from maskwright.edits.localisation.records import Records, categories_by_frequency
-from maskwright.edits.reasoning.answers import Effort, Refutation
+from maskwright.edits.reasoning.answers import Effort, Refutation, Value
 from maskwright.edits.reasoning.clauses import Clause, Opaque, TextSet, atom_variables, clause_of, clauses_of
 from maskwright.edits.reasoning.satisfiability import Satisfiability
 from maskwright.edits.reasoning.simplex import Row
@@ -24,9 +24,7 @@ from maskwright.masking.suppressing.published_cells import MOST_EFFORT, CellStat
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
-    from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.domain import Domain
-    from maskwright.edits.reasoning.answers import Value
     from maskwright.foundation.arrays import Integers
 
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from maskwright.data.dataset import Column
+from maskwright.data.dataset import Column, Dataset
 from maskwright.data.dependencies import dense
 from maskwright.data.missing import is_code_text
 from maskwright.data.number_text import read_numbers
 from maskwright.data.variable import Variable
 from maskwright.edits.algebra.classify import classify
 from maskwright.edits.algebra.conditions import all_of, expression_of
-from maskwright.edits.edit import CheckedPart
+from maskwright.edits.edit import CheckedPart, DomainPart, Edit
 from maskwright.edits.expression import (
     And,
     Expression,
@@ -40,8 +40,6 @@ from maskwright.foundation.errors import EditError, PluginError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from maskwright.data.dataset import Dataset
-    from maskwright.edits.edit import DomainPart, Edit
     from maskwright.edits.evaluation.domain import Domain
     from maskwright.edits.reasoning.answers import Value
     from maskwright.masking.protecting.assembling import GroupResult

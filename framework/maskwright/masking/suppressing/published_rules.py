@@ -13,6 +13,7 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import (
     And,
     Comparison,
+    Expression,
     Function,
     IfThen,
     IsMissing,
@@ -29,7 +30,7 @@ from maskwright.foundation.errors import EditError
 from maskwright.plugins.guarding.call import broke_contract
 from maskwright.plugins.guarding.origin import origin_of
 from maskwright.plugins.registry import find_rule_writer
-from maskwright.plugins.rules import RulesFor
+from maskwright.plugins.rules import RulesFor, RuleWriter
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -37,9 +38,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Column
     from maskwright.edits.edit import Edit
-    from maskwright.edits.expression import Expression
     from maskwright.masking.suppressing.cells import CellMasks
-    from maskwright.plugins.rules import RuleWriter
 
 
 def not_applicable(edits: EditSet, cells: CellMasks) -> dict[str, int]:

@@ -10,7 +10,7 @@ import numpy as np
 from maskwright.data.record_groups import household_columns
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import Progress, part, silent, stage
-from maskwright.masking.context import in_published_terms
+from maskwright.masking.context import MaskingContext, Standardisation, in_published_terms
 from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.variable_group import GroupWork
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.arrays import Booleans, Integers
     from maskwright.foundation.doubts import Doubt
-    from maskwright.masking.context import MaskingContext, Standardisation
     from maskwright.planning.plan import Plan
 
 

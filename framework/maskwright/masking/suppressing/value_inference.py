@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from maskwright.data.dependencies import BY_CHANCE, EXCEPTIONS, MOST_PAIRED, ValueCodes, groups_of_each
+from maskwright.data.dependencies import BY_CHANCE, EXCEPTIONS, MOST_PAIRED, Spanning, ValueCodes, groups_of_each
 from maskwright.masking.suppressing.published_cells import reads_suppressed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from maskwright.data.dataset import Dataset
-    from maskwright.data.dependencies import Spanning
     from maskwright.foundation.arrays import Booleans, Integers
     from maskwright.masking.suppressing.cells import CellMasks
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from maskwright.data.dependencies import BY_CHANCE, FEW_VALUES, ValueCodes, determines, groups_of_each
-from maskwright.foundation.arrays import Booleans, Floats, Integers
 from maskwright.foundation.doubts import Doubt
 from maskwright.masking.suppressing.value_inference import CERTAIN, determining_values, majority_values
 

@@ -21,7 +21,7 @@ from maskwright.edits.expression import (
     VariableReference,
     variable_names,
 )
-from maskwright.edits.levels.structure import MembersColumn, StructureColumn, changed_columns
+from maskwright.edits.levels.structure import LinkedColumn, MembersColumn, Structure, StructureColumn, changed_columns
 from maskwright.edits.levels.structure_edits import sources_of_edit, spans_records
 from maskwright.edits.normalisation import conjuncts_as_written, joined
 from maskwright.planning.keepers import least_certain
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from maskwright.edits.levels.binding import BoundEdits
-    from maskwright.edits.levels.structure import LinkedColumn, Structure
 
 
 _ZERO, _ONE = Number(Fraction(0)), Number(Fraction(1))

@@ -15,7 +15,7 @@ from maskwright.edits.levels.structure import MembersColumn, sources_of
 from maskwright.edits.levels.structure_edits import sources_of_edit, spans_records
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
-from maskwright.planning.model import Keeper
+from maskwright.planning.model import Keeper, Step
 from maskwright.planning.step_variables import variables_of_steps
 
 if TYPE_CHECKING:
@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 
     from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.data.variable import Variable
-    from maskwright.edits.edit import Edit
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.planning.levels.cross_level_edits import AcrossLevels
-    from maskwright.planning.model import Step
     from maskwright.planning.plan import Plan
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.planning.missing_patterns import splits_by_pattern, without_holes
-from maskwright.planning.strata import missing_codes
+from maskwright.planning.strata import Strata, missing_codes
 from maskwright.plugins.parameter_markers import IndependentVariables
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.arrays import Booleans, Integers
     from maskwright.planning.model import Group, Step
-    from maskwright.planning.strata import Strata
 
 
 LARGEST = 2**62

@@ -9,7 +9,7 @@ import numpy as np
 from maskwright.data.dependencies import ValueCodes, determines
 from maskwright.edits.algebra.polynomial import eliminate
 from maskwright.edits.analysis.statements import lines_of_signs
-from maskwright.edits.edit import DomainPart, LinearPart, ProductPart
+from maskwright.edits.edit import DomainPart, LinearPart, Part, ProductPart
 from maskwright.foundation.doubts import Doubt
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
-    from maskwright.edits.edit import Part
     from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.arrays import Booleans, Integers
     from maskwright.planning.applicable_edits import StepLimit

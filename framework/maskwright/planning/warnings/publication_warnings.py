@@ -12,7 +12,7 @@ from maskwright.edits.edit import GoverningPart, LinearPart, Part, ProductPart, 
 from maskwright.foundation.doubts import DOUBT_KINDS, Doubt
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.progress import Caution
-from maskwright.planning.model import key_names
+from maskwright.planning.model import Group, Step, key_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.arrays import Integers
-    from maskwright.planning.model import Group, Step
     from maskwright.planning.plan import Plan
 
 
