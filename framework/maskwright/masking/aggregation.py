@@ -360,7 +360,7 @@ def _groups(labels: Integers, households: Integers | None, points: Floats, homes
 
 
 def _nearest(points: Floats, queried: Integers) -> Integers:
-    """Another point that is nearest to each one asked for; shape (m,). There are at least two points."""
+    """Another point that is nearest to each given one; shape (m,). There are at least two points."""
     from scipy.spatial import cKDTree  # heavy: most runs do without it
 
     # A tree cannot part equal points, and would look through all of them for each: they are each other's nearest.

@@ -1,7 +1,7 @@
 """Masked categories that break an edit get the nearest combination that satisfies all.
 
-Records that break the edits in the same way are looked at together: there are few such combinations, and for each
-the valid ones are listed once. Among the nearest, every record draws its own, so that nobody can tell which category
+Records that break the edits in the same way are treated together: there are few such combinations, and for each the
+valid ones are listed once. Among the nearest, every record draws its own, so that it cannot be inferred which category
 it had. Only masked values and edits choose; of the original, only which combinations occur in it.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from maskwright.planning.model import AdjustmentUnit
 
 MOST_COMBINATIONS = 10_000
-"""Combinations of categories up to which all are looked at; beyond, those that occur."""
+"""Combinations of categories up to which all are tried; beyond, those that occur."""
 
 CELLS_AT_ONCE = 1_000_000
 """Combinations times broken ones that are evaluated at once; bounds memory."""

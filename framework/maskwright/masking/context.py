@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 Observer = Callable[[int, str, Block, Masked | Removed | None], None]
-"""Told of the step, its method and a block: before masking with None, and after with what the method returned."""
+"""Called with the step, its method and a block: before masking with None, and after with what the method returned."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,10 @@ class MaskingContext:
     """What every step of one masking reads and none changes.
 
     `edits`: that the masked data have to satisfy. `seed`: every random draw comes from a generator of this seed and a
-    name of its own. `observe`: told of each block before and after a method masks it. `terms`: in which the edits on
+    name of its own. `observe`: called for each block before and after a method masks it. `terms`: in which the edits on
     recoded variables are said; None: no variable is recoded yet. `workers`: processes that methods run in; None: they
     run in threads. `whole`: of which `original` holds some records; None: it holds all. `gathered`: what all records of
-    the file said to a method that asks; None: those here are all, and say it.
+    the file gave to a method that gathers; None: those here are all.
     """
 
     original: Dataset

@@ -330,7 +330,7 @@ def unchanged_doubts(
 
     Cells that are missing and numbers that are 0 do not count, nor do variables that are constant: there is nothing to
     hide. Where the step promises k, nor do values that all records of a cluster have: so many publish them. Steps that
-    only remove are not looked at: they leave every other value as it is.
+    only remove are not examined: they leave every other value as it is.
 
     `clusters`: cluster of each record, where the step makes any; shape (n,).
     """

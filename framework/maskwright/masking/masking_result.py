@@ -96,7 +96,7 @@ def _without_records(data: Dataset) -> Dataset:
 
 
 LARGE_DRIFT = 0.1
-"""Shift of a mean or covariance by adjustment from which on a notice tells of it, in standard deviations."""
+"""Shift of a mean or covariance by adjustment from which on a notice reports it, in standard deviations."""
 
 
 def method_warnings(plan: Plan, results: Sequence[GroupResult]) -> Iterator[str]:
@@ -225,7 +225,9 @@ def drift_notices(drift: Drift | None) -> Iterator[str]:
 
 
 def household_doubts(original: Dataset, masked: Dataset, plan: Plan) -> Iterator[Doubt]:
-    """Doubts about variables that were the same within households and are no longer, unless the plan has told."""
+    """Doubts about variables that were the same within households and are no longer, unless the plan has reported
+    them.
+    """
     if masked.households is None or not household_columns(masked, plan.untouched):
         return
     warned = {each.subject for each in plan.doubts if each.kind == "constant-within-households"}

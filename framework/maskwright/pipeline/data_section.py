@@ -121,7 +121,7 @@ class FoundData(NamedTuple):
     """What the section says, as far as it was understood.
 
     `whole` is None where anything in the section is wrong; `openable` names the file and its options, also where what
-    is declared of its variables is wrong, so that more mistakes can be looked for in it.
+    is declared of its variables is wrong, so that more mistakes can be found in it.
     """
 
     whole: DataSource | None
@@ -194,7 +194,7 @@ def _without_source(section: Node) -> list[Problem]:
 
 
 def _of_levels(section: Node, folder: Path, problems: list[Problem], *, must_exist: bool) -> FoundData:
-    """What a section with levels says; names are not looked for in its files where something else is wrong."""
+    """What a section with levels says; names are not searched in its files where something else is wrong."""
 
     def of_level(part: Node) -> DataSource | None:
         return resolve_data(part, folder, problems, must_exist=must_exist).whole

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def resolve_edits(section: Node, folder: Path, problems: list[Problem]) -> tuple[RuleText | RuleFile, ...]:
     """Resolve the section: mistakes are added to `problems`, and what is wrong is left out.
 
-    Rules are parsed here, once, so that their mistakes are told with those of the rest of the file.
+    Rules are parsed here, once, so that their mistakes are reported with those of the rest of the file.
     """
     if section.is_scalar and section.value is None:
         return ()

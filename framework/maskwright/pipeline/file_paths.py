@@ -165,7 +165,7 @@ def _place_rules(
 ) -> None:  # fmt: skip
     """Add the file of the rules that hold in the published data, where they need one and the section names none.
 
-    `is_xml` says whether the data are written as XML; None: the ending of their name tells.
+    `is_xml` says whether the data are written as XML; None: the ending of their name decides.
     """
     # Where each level has a file, the rules stand beside that of the lowest one.
     beside = paths.get("data") or next((paths[f"data.{name}"] for name in levels[-1:] if f"data.{name}" in paths), None)

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 class UnfinishedPipelineError(PipelineError):
-    """A pipeline file is wrong; what was understood of it is kept, so that more mistakes can be looked for.
+    """A pipeline file is wrong; what was understood of it is kept, so that more mistakes can be found.
 
     `data`: none where the data file cannot be opened or is not to be. `levels`: where the data have several.
     """
@@ -122,7 +122,7 @@ def text_of(file: Path, what: str, hint: str) -> str:
 
 
 class _Reading:
-    """One reading of a file: its sections are resolved apart from each other, so that each can tell its mistakes."""
+    """One reading of a file: its sections are resolved apart from each other, so that each can report its mistakes."""
 
     def __init__(
         self, path: Path | None, text: str, root: Node, problems: Sequence[Problem], *, check_data: bool
@@ -285,7 +285,7 @@ def _placed(value: object, path: str, problems: list[Problem]) -> Node:
 def read_pipeline(
     pipeline: str | Path | Mapping[str, object], overrides: Overrides = (), *, check_data: bool = True
 ) -> Pipeline:
-    """Read a pipeline; where it is wrong, the rule files and the names in it are looked at too."""
+    """Read a pipeline; where it is wrong, the rule files and the names in it are checked too."""
     try:
         if isinstance(pipeline, Mapping):
             return resolve_mapping(pipeline, overrides, check_data=check_data)

@@ -137,7 +137,7 @@ class MeasureRequest:
     """One measure to compute, under the label that reports and thresholds use.
 
     `per_record`: also write the contribution of each masked record, to the confidential record only. `places`: of its
-    parameters, by name. `asked`: whether somebody named it; one that nobody did never stops a run.
+    parameters, by name. `asked`: whether it was named; one that was not never stops a run.
     """
 
     label: str

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.method import Limit
 
 
-# Findings about rules told in a run.
+# Findings about rules reported in a run.
 MOST_FINDINGS = 5
 
 NO_EDITS = "no edits are declared: the masked data are checked against nothing"

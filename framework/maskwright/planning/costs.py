@@ -155,7 +155,7 @@ SAMPLED = 36.0
 """Bytes of a sampled cell while the cuts are made: 72 MB for 200,000 records of ten."""
 
 TASK_FACTS = 8_000.0
-"""Bytes that are kept of a part, or of a block: receipts, and what measures are told."""
+"""Bytes that are kept of a part, or of a block: receipts, and what measures get."""
 
 SHUFFLING = 0.1
 """Microseconds of a cell that is written to the leaf of its record."""

@@ -27,7 +27,7 @@ _SET_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(a
 
 
 class Pool:
-    """Records among which others with the same cells are looked for.
+    """Records among which others with the same cells are searched.
 
     `records`: shape (m,). `missing`: of all records of the file; shape (n, p).
     """

@@ -67,7 +67,7 @@ class Adjustment:
     on every edit, before rounding to the grid; the values themselves where these were searched for on the grid: a
     search is adjustment, and may go farther than rounding ever does; shape (r, q). `derivations`: which variables were
     computed from which. `without_multiples`: rows for which no multiples that steps have promised were found; other
-    values were looked for; shape (r,).
+    values were searched for; shape (r,).
     """
 
     values: Floats
@@ -158,7 +158,7 @@ def adjust(
     searched = ~rows.satisfied
     _search_further(search, rows, rng)
     if codes and not rows.satisfied.all():
-        # Edits come first: where they hold at a code for "no value" only, that is told as a doubt.
+        # Edits come first: where they hold at a code for "no value" only, that is reported as a doubt.
         freely = GridSearch.of(system_of(beside, edits + standing, scale, sets or {}), edits, grid, held)
         rows.satisfied[:] |= freely.satisfied(rows.rounded, np.arange(len(values)))
         _search_further(freely, rows, rng)

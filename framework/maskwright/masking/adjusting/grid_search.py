@@ -193,7 +193,7 @@ class GridSearch:
         return np.asarray(np.nansum(((values - target) / self.system.scale) ** 2, axis=1))
 
     def _score(self, values: Floats, target: Floats, index: Integers) -> Floats:
-        """Shortfall first; the distance only tells apart candidates that are about as near to the edits."""
+        """Shortfall first; the distance only ranks candidates that are about as near to the edits."""
         away = np.sqrt(self.distance(values, target))
         return violation(self.system, values, index) * 1e3 + away / (1.0 + away)
 

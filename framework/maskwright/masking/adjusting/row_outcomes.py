@@ -109,7 +109,7 @@ def conflicts(targets: Targets, edits: EditSet, values: Floats, index: Integers)
     """Smallest sets of edits that cannot hold together in rows for which nothing feasible was found.
 
     `values`: NaN where a row has no value: edits on such cells do not apply; shape (r, q). `index`: the infeasible
-    rows; the first five are looked at; shape (m,).
+    rows; the first five are examined; shape (m,).
     """
     clauses = {edit.name: clauses_of(edit) for edit in edits}
     worded = {

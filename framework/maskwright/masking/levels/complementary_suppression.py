@@ -230,7 +230,7 @@ def _names_in(column: MembersColumn | OtherRecordColumn) -> Iterator[str]:
 
 
 class AcrossInference:
-    """Somebody who reads suppressed cells off the other level, and of which variables he is asked for single values.
+    """Inference of suppressed cells from the other level, and the variables whose single values it examines.
 
     `shown`: as it would be published without suppression; two levels. `published`: variables that are published, keys
     left out. `bound`: that the published records obey. `within`: for each level: cells that edits within its records
@@ -253,10 +253,10 @@ class AcrossInference:
         self.reader = self._of(self._wanted)
 
     def extend_inference(self, cells: LevelCellMasks, by_edits: LevelCellMasks) -> bool:
-        """Ask, from now on, for variables by whose cells edits tell others; whether there were any.
+        """Examine, from now on, variables whose cells disclose others by edits; whether there were any.
 
         `cells`: all suppressed cells, beside which nothing asks for more; shape (n,). `by_edits`: those that went
-        because edits across records tell others by them; shape (n,).
+        because edits across records disclose others by them; shape (n,).
         """
         tied = tied_by_edits(self._bound, cells, self._wanted)
         if not tied:
@@ -291,7 +291,7 @@ def tied_by_edits(bound: BoundEdits, cells: LevelCellMasks, wanted: Collection[S
     for edits in bound.edits.values():
         for edit in edits:
             read = empty & sources_of_edit(bound, edit)
-            # Of several members one may tell the other, in the same variable.
+            # Of several members one may disclose the other, in the same variable.
             if len(read) > 1 or spans_records(bound, edit):
                 tied |= read
     return tuple(source for source in cells if source in tied and source not in wanted)
@@ -304,11 +304,11 @@ def leading_on(
     by_edits: LevelCellMasks,
     lacking: Lacking,
 ) -> tuple[Source, ...]:
-    """Variables by whose told cells edits tell other suppressed cells.
+    """Variables whose disclosed cells disclose other suppressed cells by edits.
 
     `cells`: all suppressed cells, beside which no edit asks for more; shape (n,). `disclosed`: those of them that
-    single values tell; shape (n,). `by_edits`: those that went because edits across records tell others by them; shape
-    (n,).
+    single values disclose; shape (n,). `by_edits`: those that went because edits across records disclose others by
+    them; shape (n,).
     """
     of_groups = {
         source: _groups_of(shown, source, gone & disclosed[source])
@@ -324,14 +324,14 @@ def leading_on(
         left[source] = np.asarray(gone & rows & ~disclosed.get(source, np.False_))
     leaking = np.zeros(len(concerned), dtype=np.bool_)
     if with_any(lacking(with_any(left))):
-        # What went for the told cell's sake alone may be known with it: the others are hidden by fewer, perhaps.
+        # What was suppressed for the disclosed cell alone may be known with it: fewer may hide the others.
         for source, more in _not_hidden_by(left, by_edits, lacking).items():
             leaking |= _groups_of(shown, source, more)
     return tuple(source for source, groups in of_groups.items() if (groups & leaking).any())
 
 
 def _not_hidden_by(left: dict[Source, Booleans], by_edits: LevelCellMasks, lacking: Lacking) -> LevelCellMasks:
-    """Cells without which those that are no edit's are told, and which are not among these; none where these do."""
+    """Cells without which those of no edit are disclosed, and which are not among these; none where these suffice."""
     hidden: dict[Source, Booleans] = {source: gone & ~by_edits.get(source, np.False_) for source, gone in left.items()}
     while with_any(more := lacking(with_any(hidden))):
         outside = {source: gone & ~left.get(source, np.False_) for source, gone in more.items()}

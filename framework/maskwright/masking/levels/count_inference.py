@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 class KnownNumber(NamedTuple):
-    """How many members of each group are of some kind, where something that is published tells it.
+    """How many members of each group are of some kind, where something that is published discloses it.
 
-    `disclosed`: the number; -1 where it is not told; shape (groups,). `capped`: what is told is whether any member is,
-    as 0 or 1. `is_of`: values of the variable that members of this kind have; shape (values,). `inside`: members who
-    are seen to be of the kind; shape (n,). `open`: members of whom it is not seen; shape (n,). `sure`: members of whom
-    it depends on the variable alone: whatever else makes the kind is seen; shape (n,).
+    `disclosed`: the number; -1 where it is not disclosed; shape (groups,). `capped`: what is disclosed is whether any
+    member is, as 0 or 1. `is_of`: values of the variable that members of this kind have; shape (values,). `inside`:
+    members who are seen to be of the kind; shape (n,). `open`: members of whom it is not seen; shape (n,). `sure`:
+    members of whom it depends on the variable alone: whatever else makes the kind is seen; shape (n,).
     """
 
     disclosed: Integers
@@ -84,7 +84,7 @@ class _Kind(NamedTuple):
     `counts`: -1 in groups without members; shape (groups,). `capped`: 1 stands for any number of members. `is_of`:
     values of the variable that they have; shape (values,). `combined`: another variable, and the value of it that they
     have besides. `shuffled`: as many, were the members shuffled; shape (groups,). `disclosed`: groups in which the
-    number, or what it tells, is told; None: in all; shape (groups,).
+    number, or what it discloses, is disclosed; None: in all; shape (groups,).
     """
 
     counts: Integers
@@ -108,8 +108,8 @@ class CountReader:
 
     `shown`: as it would be published without suppression; two levels. `published`: variables that are published, keys
     left out. `wanted`: variables that steps suppressed, the others went beside them. `never`: variables that are not
-    suppressed. `by_counting`: those of the upper level that counting the members tells: leaving them out of the release
-    hides nothing.
+    suppressed. `by_counting`: those of the upper level that counting the members discloses: leaving them out of the
+    release hides nothing.
     """
 
     def __init__(
@@ -215,7 +215,7 @@ class CountReader:
         return counted_out(values, gone, self._groups, numbers)
 
     def _disclosing_kinds(self, group: str, member: str, *, own_is_given: bool) -> Iterator[_Kind]:
-        """Numbers of members that tell a variable of the group, or are told by it in some groups at least."""
+        """Numbers of members that disclose a variable of the group, or that it discloses, in some groups at least."""
         own = self._codes[self._top].of(group)
         kinds = list(self._kinds(member))
         tests = 2 * max(sum(map(len, self._published.values())), 1) ** 2 * max(len(kinds), 1)
@@ -227,7 +227,7 @@ class CountReader:
                 yield kind._replace(disclosed=some)
 
     def _is_by_chance(self, group: str, kind: _Kind) -> bool:
-        """Whether what only says how many members there are would tell the number of any members nearly as well.
+        """Whether what only says how many members there are would disclose the number of any members nearly as well.
 
         How many have another than a rare value is nearly how many there are, whatever the members are like.
         """
@@ -278,10 +278,10 @@ class CountReader:
                     yield level, name, other, gone
 
     def _disclosing_groups(self, group: str, member: str) -> tuple[Booleans, Booleans]:
-        """Groups whose variable tells how many members have a value, and those of whom that tells the variable.
+        """Groups whose variable discloses how many members have a value, and those whose variable that discloses.
 
-        Single values are asked of variables that steps suppressed. That nobody has a value, or nobody another one, is
-        not asked of them: it says of each member by himself what it says. Of these variables it is asked, too, how many
+        Single values are examined for variables that steps suppressed. That nobody has a value, or nobody another one,
+        is not examined: it says the same of each single member. For these variables it is examined, too, how many
         members have a value beside one of another variable: young women, of whom sex is published.
         """
         if (group, member) not in self._known:

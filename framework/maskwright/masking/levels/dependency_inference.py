@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class AcrossReader:
-    """Somebody who reads suppressed cells of one level off the other, and of members off their housemates.
+    """Inference of suppressed cells of one level from the other, and of members from other members of their group.
 
     `shown`: as it would be published without suppression; two levels. `published`: variables that are published, keys
     left out. `wanted`: variables that steps suppressed, the others went beside them. `last`, `never`: variables to
@@ -136,7 +136,7 @@ class _Joined:
         self._groups = low.groups if members is None else low.groups[members]
         self._counted = len(top)
         home = top.declared.key
-        # The key first: what a group has in common goes in the rows of all members before anything else is asked.
+        # The key first: what a group has in common goes in the rows of all members before anything else is examined.
         belongs = {home: HOME}
         columns = [top.data[home].taken(self._groups)]
         # What counting the members tells is known without the variable that says it, and who lives together is.
@@ -211,7 +211,7 @@ class _Joined:
 
 
 def disclosed_by_size(shown: LinkedData, names: Collection[str]) -> Iterator[str]:
-    """Variables of the upper level that counting the members tells: there is no use in emptying them."""
+    """Variables of the upper level that counting the members discloses: there is no use in emptying them."""
     top, low = shown
     assert low.groups is not None
     codes, sizes = ValueCodes(top.data), np.bincount(low.groups, minlength=len(top)).astype(np.int64)

@@ -84,7 +84,7 @@ class SoleReader:
         self._wanted, self._never = frozenset(wanted), frozenset(never)
 
     def complement(self, hidden: LevelCellMasks) -> dict[Source, Booleans]:
-        """Cells of housemates that go with these: of a pair nobody knows which one has the value."""
+        """Cells of other members that go with these: of a pair it is not known which one has the value."""
         more: dict[Source, Booleans] = {}
         for each, gone, disclosed in self._disclosed(hidden):
             if each.name in self._never:
@@ -134,7 +134,7 @@ def _with_any(groups: Integers, members: Booleans, counted: int) -> Booleans:
 
 
 MOST_GROUPS = 20_000
-"""Groups that are looked at, spread over the file."""
+"""Groups that are examined, spread over the file."""
 
 MOST_FOR_PAIRS = 8
 """Values of a member's variable up to which each two of them are counted together."""
@@ -257,7 +257,7 @@ def _same_cells(one: Column, other: Column) -> bool:
 def _by_counting(
     linked: LinkedData, pairs: Collection[tuple[Column, Column]], changed: Collection[str]
 ) -> Iterator[tuple[str, str, str]]:
-    """Variables of a group that are, or tell, how many members have one or two values of a variable."""
+    """Variables of a group that are, or disclose, how many members have one or two values of a variable."""
     top, low = linked.levels
     assert low.groups is not None
     upper_codes, lower_codes = ValueCodes(top.data), ValueCodes(low.data)
@@ -276,7 +276,7 @@ def _by_counting(
             codes = upper_codes.of(upper.name)
             if own is not None and any(same_numbers(own, each.astype(np.float64), every, "count") for each in numbers):
                 yield upper.name, name, f"it is the number of {low.name} with one or two values of {name}"
-            # An amount of the group that is masked is asked for as the number alone: what goes along with it is none.
+            # An amount of the group that is masked is examined as the number alone: what goes along with it is none.
             elif (
                 _few(upper_codes, upper.name)
                 and not (is_number and upper.name in changed)

@@ -107,7 +107,7 @@ def suppress_across_levels(
                     further, following = level.further(own, progress)
                 more, disclosed = joined_cells(more, further), joined_cells(disclosed, following)
         if not more:
-            # What went besides makes other classes of keys: every step is asked whether it still has what it promises.
+            # What went besides makes other classes of keys: every step has to keep what it promises.
             more, uncoded = _for_guarantees(levels, results, cells, uncoded)
             promised = joined_cells(promised, more)
         if not more and not across.extend_inference(cells, by_edits):

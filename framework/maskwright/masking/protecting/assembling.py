@@ -207,7 +207,7 @@ def gather_notes(notes: dict[str, Any], more: Mapping[str, Any]) -> None:
 
 
 def gathering_of(work: GroupWork) -> Gathering | None:
-    """What the method of a group asks of all records, if anything."""
+    """What the method of a group gathers from all records, if anything."""
     return work.method.gathering if isinstance(work.method, Method) else None
 
 

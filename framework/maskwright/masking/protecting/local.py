@@ -105,7 +105,7 @@ def protect_group(
 def facts_of_records(
     data: Dataset, work: GroupWork, standardisation: Standardisation, context: MaskingContext
 ) -> dict[int, Gathered]:
-    """What some records of a file say to a method that asks something of all of them, by stratum."""
+    """What a method gathers from some records of a file, by stratum."""
     return _facts(work, GroupSource.of(data, work, standardisation), context)
 
 
@@ -119,7 +119,7 @@ def _facts(work: GroupWork, source: GroupSource, context: MaskingContext) -> dic
 
 
 def _gathered(work: GroupWork, source: GroupSource, context: MaskingContext) -> Mapping[int, Gathered] | None:
-    """What all records say to a method that asks; None where it asks nothing."""
+    """What a method gathers from all records; None where it gathers nothing."""
     if gathering_of(work) is None or context.gathered is not None:
         return context.gathered
     return merged_strata(work, [_facts(work, source, context)])
@@ -149,7 +149,7 @@ def whole_block(
 def _remove(
     remover: Remover, work: GroupWork, source: GroupSource, context: MaskingContext, progress: Progress
 ) -> GroupResult:
-    """Ask a remover what it takes away of all records, and take it away."""
+    """Take away what a remover removes of all records."""
     block = _block(MethodCall.whole(np.arange(len(source.values)), len(source.variables)), work, source, progress)
     rng = generator(context.seed, "protect", work.step, *work.variables, 0)
     with in_step(work.step):
@@ -238,7 +238,7 @@ def _block(call: MethodCall, work: GroupWork, source: GroupSource, progress: Pro
 def _protect_block(
     block: Block, work: GroupWork, rng: np.random.Generator, context: MaskingContext, *, alone: bool
 ) -> Masked:
-    """Call the method and hold it to its contract; whoever observes is told before and after."""
+    """Call the method and hold it to its contract; observers are called before and after."""
     observe, method = context.observe, work.method
     assert isinstance(method, Method)
     # A block that is alone has nothing to be masked beside.

@@ -286,7 +286,7 @@ MOMENT_TOLERANCE = 1e-6
 def broken_claims(method: Method, params: BaseModel, block: Block, masked: Masked) -> Iterator[str]:
     """Sentences on claims of a method that do not hold in what it made of a block; no count and no value.
 
-    Means are those that the method makes: weighted ones where it says that it uses weights. Looked at are numeric
+    Means are those that the method makes: weighted ones where it says that it uses weights. Examined are numeric
     variables whose representatives are means; covariances only of records without missing cells.
     """
     claims = method.preserves & {"mean", "covariance"}

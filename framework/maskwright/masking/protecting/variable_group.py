@@ -118,7 +118,7 @@ def kd_blocks(standardised: Floats, block_size: int) -> Integers:
 
     A run of records is cut at a position of its column of largest variance, until every run is one of
     ``b = ceil(n / block_size)`` blocks; none has fewer than ``n // b`` records. The result depends on the values and
-    the order of the records only: equal values on a cut are told apart by it.
+    the order of the records only: equal values on a cut are separated by it.
 
     `standardised`: in units of each column's standard deviation, finite; shape (n, p).
     """

@@ -29,7 +29,7 @@ MOST_DONORS = 30
 """Records whose cells are tried in another record, and records in which they are."""
 
 MOST_WORLDS = 200
-"""Cells that are tried for the records in which the same cells are suppressed; then a cell counts as told."""
+"""Cells that are tried for the records in which the same cells are suppressed; then a cell counts as disclosed."""
 
 
 ALMOST_DONE = 0.99
@@ -44,7 +44,7 @@ class Complement(Generic[Key]):
     suppressed, or from cells that are empty and would not look otherwise if they were suppressed. `undecided`: cells of
     which it was neither shown that they follow nor that they do not. `disclosed`: cells that follow from what is empty
     beside them: of no other record, and of no other value, that would be; shape (n,). `given_up`: variables of which
-    cells are undecided because as much was looked at for one record as ever is.
+    cells are undecided because the search for one record has a limit.
     """
 
     cells: Mapping[Key, Booleans] = field(default_factory=dict)
@@ -125,7 +125,7 @@ def complement(
 
 
 def _equivalent_records(records: Dataset, hidden: CellMasks, rows: Integers) -> list[Integers]:
-    """Records with the same values and the same cells suppressed, as positions among `rows`: they are asked once."""
+    """Records with the same values and the same cells suppressed, as positions among `rows`: they are examined once."""
     codes = ValueCodes(records)
     together = np.zeros(len(rows), dtype=np.int64)
     for name in sorted(records.names):
@@ -190,7 +190,7 @@ class _Search:
             name, given = next(iter(left.items()))
             candidates = sorted(given.by - self.never - empty, key=lambda each: self.cost[each])
             if candidates and given.is_open and self.derivation.effort.is_spent:
-                # What is not shown to be safe goes as a whole, and is asked about once more.
+                # What is not shown to be safe goes as a whole, and is examined once more.
                 added += candidates
                 if not renewed:
                     self.derivation.renew()
@@ -220,9 +220,9 @@ class _Search:
 class UniformSuppression:
     """What goes in the records in which the same cells are suppressed.
 
-    A cell that has to go in one of them goes in all, but where it follows from what is left: that is asked of
-    published cells only, so that anybody knows the answer. What could be told is that some record has needed it; of
-    one record this says nothing where another may be the one, or where other values need it too.
+    A cell that has to go in one of them goes in all, but where it follows from what is left: that depends on published
+    cells only, so that it discloses nothing. What could be disclosed is that some record has needed it; of one record
+    this says nothing where another may be the one, or where other values need it too.
 
     `added`: what has to go besides, by one record of each class of records that are alike. `sizes`: of these classes.
     """

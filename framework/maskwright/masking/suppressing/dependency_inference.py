@@ -82,7 +82,7 @@ def _listed(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Readable:
-    """What dependencies in the data ask for.
+    """What dependencies in the data require.
 
     `cells`: cells suppressed besides; shape (n,). `left`: suppressed cells that can be read off all the same: what
     gives them away is not suppressed; shape (n,). `by`: the same cells by what they are read off; shape (n,).
@@ -96,11 +96,11 @@ class Readable:
 
 
 class Reader:
-    """Somebody who reads suppressed cells off the other records of a file.
+    """Inference of suppressed cells from the other records of a file.
 
     `shown`: the records as they would be published without suppression. `last`: variables to suppress only where no
     other does: keys. `never`: variables that are not suppressed: weights. `homes`: those that name the household; they
-    are not suppressed either. `spanning`: where these are records of two levels joined: what is asked, and who bears
+    are not suppressed either. `spanning`: where these are records of two levels joined: what is examined, and who bears
     witness.
     """
 
@@ -127,7 +127,7 @@ class Reader:
         """Choose cells to suppress besides, so that no suppressed cell can be read off other records.
 
         Of a record whose cell can be read off, the cell that gives it away goes; where that names the household, which
-        stays, the same variable goes in the rows of all housemates. What goes beside some suppressed cells of a
+        stays, the same variable goes in the rows of all members. What goes beside some suppressed cells of a
         variable goes beside all, or it would say which value they had.
         """
         gone: dict[str, Booleans] = {name: cells.copy() for name, cells in hidden.items() if cells.any()}
@@ -154,7 +154,7 @@ class Reader:
     def _alike(self, gone: CellMasks, kept: dict[str, Booleans]) -> dict[str, Booleans]:
         """Cells that go beside all suppressed cells of a variable where they went beside some.
 
-        What could be read off all the same is kept: anybody sees that.
+        What could be inferred all the same is kept: that is visible to all.
         """
         more: dict[str, Booleans] = {}
         for name, other in self._complements:
@@ -212,7 +212,7 @@ class Reader:
                     shown = np.zeros(self._n, dtype=np.bool_)
                     shown[self._singles.disclosing_records(name, given, hidden)] = True
                     before = left.get(name, np.False_)
-                    # What is known already is not said again of every other value that tells it.
+                    # What is known already is not repeated for every other value that discloses it.
                     if (shown & ~before).any():
                         by[name] = joined_cells(by.get(name, {}), {self._way(given): shown})
                         left[name] = before | shown

@@ -38,7 +38,7 @@ MOST_CHOICES = 2_000
 """Alternatives tried for one cell before records are tried instead."""
 
 MOST_OTHERS = 40
-"""Categories tried where it is asked which other values a cell may have."""
+"""Categories tried as other values that a cell may have."""
 
 MOST_TRIED = 1_024
 """Records tried for one cell."""
@@ -59,8 +59,8 @@ class Given:
 class Derivation:
     """Answers for the records of one dataset.
 
-    Households of 40 members can ask more than is ever answered: `effort` is what may be spent until it is renewed, and
-    what is asked beyond it is left open.
+    Households of 40 members can need more than is ever computed: `effort` is what may be spent until it is renewed, and
+    what goes beyond it is left open.
 
     `shown`: the records as they would be published without suppression. `rows`: those that have suppressed cells; shape
     (m,). `edits`: that every published record obeys. `domain`: of the original file, for domain edits. `records`: what
@@ -109,7 +109,7 @@ class Derivation:
     def _given(
         self, record: int, values: dict[str, Value], name: str, hidden: frozenset[str], *, as_is: bool = True
     ) -> Given | None:
-        # Of a suppressed cell it is asked what its value was, or that it had none.
+        # Of a suppressed cell its value is examined, or that it had none.
         target = name if name in values else self._states.of.get(name)
         if target is None or target not in values:
             return None
@@ -184,7 +184,7 @@ class Derivation:
         return hidden.union(state for each, state in self._states.of.items() if each in hidden and each != target)
 
     def _values(self, record: int) -> dict[str, Value]:
-        # Records are asked about one after the other, each many times.
+        # Records are examined one after the other, each many times.
         if self._last is None or self._last[0] != record:
             self._last = (record, self._records.values(record))
         return self._last[1]
@@ -230,7 +230,7 @@ class Derivation:
         return Given(by.union(*(clause.variables for clause in opaque or clauses)) & fixed.keys(), answer is None)
 
     def _stated(self, clause: Clause, fixed: dict[str, Value], name: str, value: Value) -> tuple[Clause, bool]:
-        """Clause as it is asked, and whether it says all that is known."""
+        """Clause as it is examined, and whether it states all that is known."""
         occurring = self._occurring.get(clause)
         return (clause, True) if occurring is None else occurring(fixed, name, value)
 
@@ -301,7 +301,7 @@ def reached(
 
 
 def _silent() -> None:
-    """Nothing is told."""
+    """No progress is reported."""
 
 
 def _named_numbers(clauses: Sequence[Clause], names: frozenset[str]) -> Iterator[dict[str, Value]]:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 MOST_EFFORT = 100_000
-"""Conditions looked at for one record before no more is reasoned about it; what is left is open then."""
+"""Conditions examined for one record before the search ends; what is left is open then."""
 
 
 _PRESENT = "value"
@@ -55,7 +55,7 @@ _ABOUT_STATES = (IsMissing, MissingAs, IsNumber)
 
 
 class CellStates:
-    """States of the variables of which edits ask for them.
+    """States of the variables whose states edits read.
 
     `shown`: the records as they would be published without suppression. `edits`: the same, their parts about the states
     where that can be said. `columns`: the states, variables of their own; shape (n,) each. `of`: name of the state of a

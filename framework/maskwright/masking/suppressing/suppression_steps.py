@@ -235,7 +235,7 @@ class _Suppressing:
     standardisation: Standardisation
 
     def again(self, state: _State, context: MaskingContext) -> GroupResult:
-        """What it takes away of what is left; whoever observes has been told of this step."""
+        """What it takes away of what is left; observers have been notified of this step."""
         return protect_group(state.data, self.work, self.standardisation, replace(context, observe=None))
 
     def counts(self, before: _State, after: _State) -> bool:

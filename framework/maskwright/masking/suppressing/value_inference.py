@@ -27,14 +27,14 @@ FEWEST_EQUIVALENT = 10
 """Published records that have to show it where one value, and not a whole variable, gives a cell away."""
 
 MOST_READ = 100_000_000
-"""Records times pairs of variables that are looked at for one variable; the pairs with the fewest values come first."""
+"""Records times pairs of variables that are examined for one variable; the pairs with the fewest values come first."""
 
 
 class SingleValues:
     """Values of the variables of a file, and what other records with these values show.
 
-    `shown`: the records as they would be published without suppression. `spanning`: of joined records: what is asked,
-    and who bears witness.
+    `shown`: the records as they would be published without suppression. `spanning`: of joined records: what is
+    examined, and who bears witness.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class SingleValues:
         return known[1]
 
     def unexplained(self, name: str, other: str, hidden: CellMasks) -> Integers:
-        """Records whose suppressed cell another value tells that no published record shows beside it, as positions.
+        """Records whose suppressed cell another value discloses that no published record shows with it, as positions.
 
         Who knows what the value means knows the cell: of ``rel`` 'child' all ages are suppressed.
         """
@@ -120,7 +120,7 @@ class SingleValues:
         return np.flatnonzero(queried & ~np.isin(given, np.unique(given[shown])))
 
     def _questions(self, name: str, hidden: CellMasks, state: int) -> tuple[_Question, ...]:
-        """About suppressed values, of which records with a value tell, and about suppressed missing codes."""
+        """About suppressed values, which records with a value disclose, and about suppressed missing codes."""
         known = self._question_cache.get(name)
         if known is None or known[0] != state:
             emptied, missing, valued = hidden[name], self._shown[name].missing, self._codes.of(name)
@@ -133,7 +133,7 @@ class SingleValues:
         return known[1]
 
     def _are_there(self, question: _Question, given: tuple[str, ...]) -> Booleans:
-        """Records asked about in which these variables are published, with values that are frequent."""
+        """Examined records in which these variables are published, with values that are frequent."""
         parts = (self._parts[question, name][1][1] < self._values(name)[1] for name in given)
         return np.asarray(np.logical_and.reduce(list(parts)))
 
@@ -145,7 +145,7 @@ class SingleValues:
         states: tuple[int, ...],
         place: int,
     ) -> Integers:
-        """Codes of the values of one variable or of two together, of the records that tell, or that are asked about."""
+        """Codes of the values of one variable or of two together, of the records with evidence, or of the others."""
         parts = []
         for name, state in zip(given, states, strict=True):
             known = self._parts.get((question, name))
@@ -156,7 +156,7 @@ class SingleValues:
             parts.append(known[1][place])
         if len(parts) == 1:
             return parts[0]
-        # The last code of each is none: any other could be told from it.
+        # The last code of each is none: any other could be distinguished from it.
         return parts[0] * (self._values(given[1])[1] + 1) + parts[1]
 
     def _published(self, name: str, hidden: CellMasks) -> Integers:
@@ -201,15 +201,15 @@ class SingleValues:
 
 
 class _Question:
-    """Cells that are asked about, and the records that tell.
+    """Cells that are examined, and the records with evidence.
 
-    `cells`: codes of what is asked for; shape (n,). `queried`, `seen`: positions of the records that are asked about,
-    and of those that tell.
+    `cells`: codes of what is examined; shape (n,). `queried`, `seen`: positions of the records that are examined, and
+    of those with evidence.
     """
 
     def __init__(self, cells: Integers, queried: Integers, seen: Integers) -> None:
         self.queried, self.seen = queried, seen
-        # Only values that are asked about are told apart; all others are the last.
+        # Only values that are examined are distinguished; all others are the last.
         distinct, self._own = np.unique(cells[queried], return_inverse=True)
         place = np.full(int(cells.max(initial=0)) + 1, len(distinct), dtype=np.int64)
         place[distinct] = np.arange(len(distinct))
@@ -220,14 +220,14 @@ class _Question:
     def answered(
         self, seen: Integers, queried: Integers, values: int, tests: int, groups: Integers | None = None
     ) -> Booleans:
-        """Which of the cells that are asked about the records with the same value show.
+        """Which of the examined cells the records with the same value show.
 
         `groups`: of all records: those of one group bear witness once; shape (n,).
         """
         cells = self._cells
         groups = None if groups is None else groups[self.seen]
         if values * self._width > 4 * len(seen) + 1_000_000:
-            # Room for the values that are asked about only.
+            # Room for the examined values only.
             distinct, queried = np.unique(queried, return_inverse=True)
             wanted = np.full(values, -1, dtype=np.int64)
             wanted[distinct] = np.arange(len(distinct))
@@ -269,7 +269,7 @@ def _state(cells: Booleans) -> int:
 
 
 def _counts(pairs: Integers, queried: Integers, most: int) -> Integers:
-    """How often each of the asked numbers below `most` is among the pairs."""
+    """How often each of the given numbers below `most` is among the pairs."""
     if most <= 4 * len(pairs) + 1_000_000:
         return np.bincount(pairs, minlength=most)[queried]
     found, counted = np.unique(pairs, return_counts=True)

@@ -59,7 +59,7 @@ def _witnesses(codes: Integers, groups: Integers | None, counted: int) -> Intege
 
 
 DECIMALS = 5
-"""Of factors that are told apart."""
+"""Of factors that count as different."""
 
 REMEDY = (
     "Draw by strata whose cells are not suppressed, or leave the weights out (`role: identifier`), or as they are "
@@ -103,9 +103,9 @@ def weight_doubts(weights: str, factor: Floats, before: Dataset, after: Dataset)
 def same_weight_doubts(
     weights: str, values: Floats, before: Dataset, after: Dataset, groups: Integers | None = None
 ) -> Iterator[Doubt]:
-    """Doubts about suppressed cells that weights tell together, too few records of each weight to say so alone.
+    """Doubts about suppressed cells that weights disclose together, too few records of each weight to do so alone.
 
-    What one weight tells by itself is found where cells are suppressed.
+    What one weight discloses by itself is found where cells are suppressed.
 
     `values`: as they are published, NaN where there is none; shape (n,). `groups`: of the records: those of one group
     bear witness once; shape (n,).
@@ -212,14 +212,14 @@ def masked_categories(plan: Plan) -> tuple[str, ...]:
 def strata_doubts(
     weights: PublishedWeights, names: Collection[str], before: Dataset, after: Dataset, groups: Integers | None = None
 ) -> Iterator[Doubt]:
-    """Doubts about masked categories whose originals the weights tell.
+    """Doubts about masked categories whose originals the weights disclose.
 
-    A cell is asked about where its published category alone does not tell the original one: of fewer than
-    `CERTAIN` of the records that are published with that category it is the original. The weights tell it
-    if they determine the original categories (`determines`), of all records or of those with its published category, or
-    if its weight is one of the single values that tell (`determining_values`), and if nearly all records with the same
-    weight had the original category that this one had. A weight that one record alone has, or one group, tells nothing:
-    so calibrated weights do not. The same is asked of what the weights were multiplied by.
+    A cell is examined where its published category alone does not disclose the original one: of fewer than `CERTAIN` of
+    the records that are published with that category it is the original. The weights disclose it if they determine the
+    original categories (`determines`), of all records or of those with its published category, or if its weight is one
+    of the single values that disclose it (`determining_values`), and if nearly all records with the same weight had the
+    original category that this one had. A weight that one record alone has, or one group, discloses nothing: so
+    calibrated weights do not. The same is examined for what the weights were multiplied by.
 
     `groups`: of the records: those of one group have the same weight, and bear witness once; shape (n,).
     """
@@ -251,11 +251,11 @@ def strata_doubts(
 
 
 def original_category_doubts(plan: Plan, before: Dataset, after: Dataset) -> Iterator[Doubt]:
-    """Doubts about the masked categories of a file whose originals its own weights tell."""
+    """Doubts about the masked categories of a file whose originals its own weights disclose."""
     names = masked_categories(plan)
     reported = {(each.subject, each.message) for each in plan.doubts if each.kind == "follows-from-published"}
     for weights in published_weights(before, after) if names else ():
-        # Planning has said so of weights that tell all of a variable.
+        # Planning has reported weights that disclose all of a variable.
         left = [
             name for name in names if (name, f"it can be read off {weights.name}, published as it is") not in reported
         ]
@@ -265,7 +265,7 @@ def original_category_doubts(plan: Plan, before: Dataset, after: Dataset) -> Ite
 def _disclosed_records(
     given: Integers, values: Integers, shown: Integers, tests: int, groups: Integers | None
 ) -> Booleans:
-    """Records whose original category their weight tells, by itself or beside the published category; shape (n,)."""
+    """Records whose original category their weight discloses, alone or with the published category; shape (n,)."""
     found = _disclosed_by_weight(np.where(shown >= 0, given, -1), values, tests, groups)
     order = np.argsort(shown, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(shown[order])) + 1):

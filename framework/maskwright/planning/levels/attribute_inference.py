@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 HOLDS = 0.99
-"""Share of the groups, of those that can tell, in which a relation has to hold."""
+"""Share of the groups, of those with evidence, in which a relation has to hold."""
 
 FEWEST_VALUES = {"count": 2, "sum": 3, "max": 5, "min": 5, "mean": 5}
 """Different values in these groups: what few values say is so by chance."""
@@ -31,7 +31,7 @@ def level_inference_doubts(
 ) -> Iterator[Doubt]:
     """Doubts about masked variables that members, or their group, show.
 
-    Looked for are the number of members, and the sum, the mean (as the file rounds it), the largest and the smallest
+    Examined are the number of members, and the sum, the mean (as the file rounds it), the largest and the smallest
     value of one variable of them; of dates the first and the last. A relation is seen in groups of at least two members
     with a value other than zero: of others it says little.
     """
@@ -89,7 +89,7 @@ def _doubt(name: str, published: str, described: str, rule: str) -> Doubt:
 
 
 def remedy(rule: str | None = None) -> str:
-    """What to do about variables of two levels of which one tells the other."""
+    """What to do about variables of two levels of which one discloses the other."""
     lead = "Mask both" if rule is None else f"Declare the rule `{rule}`, so that masking keeps it, and mask both"
     return f"{lead}, or neither; or do not publish one of them (`role: identifier`); or waive this by name."
 
@@ -128,7 +128,7 @@ def same_numbers(
 ) -> tuple[int, int] | None:
     """In how many groups two numbers are the same, and of how many; None: in too few.
 
-    `own`, `together`: NaN where there is none; shape (groups,). `several`: groups that can tell; shape (groups,).
+    `own`, `together`: NaN where there is none; shape (groups,). `several`: groups with evidence; shape (groups,).
     """
     comparable = several & np.isfinite(own) & np.isfinite(together) & ((own != 0) | (together != 0))
     own, together = own[comparable], together[comparable]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _COUNTING = ("count", "any", "all", "one", "no", "unique")
 FOLLOWS = 0.95
-"""Share of records of the upper level whose value is the usual one for their number of members, when that tells it."""
+"""Share of records of the upper level whose value is the usual one for their number of members, if that discloses it."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def _given_back(bound: BoundEdits, treatments: Mapping[str, Treatment], level: s
 
 
 def _is_disclosed_by_size(linked: LinkedData, top: Level, name: str) -> bool:
-    """Whether the number of members tells a variable, of nearly all records and much better than nothing does."""
+    """Whether the number of members discloses a variable, of nearly all records and much better than nothing does."""
     column = top.data[name]
     there = ~column.missing
     if not there.any():
@@ -165,7 +165,7 @@ def _is_disclosed_by_size(linked: LinkedData, top: Level, name: str) -> bool:
     usual = np.zeros(int(sizes.max(initial=0)) + 1, dtype=np.int64)
     np.maximum.at(usual, pairs[0], counts)
     determined, guessed = int(usual.sum()), int(np.bincount(values).max())
-    # Sizes that occur once tell everything of their only record.
+    # Sizes that occur once disclose everything of their only record.
     several = len(np.unique(sizes)) * 2 <= len(sizes)
     return several and determined >= FOLLOWS * len(sizes) and 2 * (len(sizes) - determined) <= len(sizes) - guessed - 1
 

@@ -46,10 +46,10 @@ RECORDS_A_NUMBER = 10
 """Records that have to be there for each number of a sum."""
 
 MOST_NUMBERS = 30
-"""Floats of which sums and products are made: those that go along most with what is looked for."""
+"""Numbers of which sums and products are made: those that go along most with the number examined."""
 
 NUMBER_SAMPLE = 2_000
-"""Records that are looked at, of those with the most usual value of a number, and of the others."""
+"""Records that are examined, of those with the most usual value of a number, and of the others."""
 
 TRIMMED = 0.9
 """Share of the records that a fit is taken from, those that it fits best."""
@@ -63,7 +63,7 @@ def inferred_from_numbers(
 ) -> tuple[str, ...] | None:
     """Published numbers from which a number can be computed or, by its place in their order, read nearly exactly.
 
-    Looked for are, in this order, a number in the same or in the opposite order (rounded, in other units, a tax, a
+    Examined are, in this order, a number in the same or in the opposite order (rounded, in other units, a tax, a
     rank), a weighted sum of numbers and a constant, and a product of powers of numbers (a price and an amount), the
     latter two to within `NEAR`. All of them have to hold in `HOLDS` of the records.
 
@@ -121,7 +121,7 @@ class _Sum:
         self._table = np.column_stack([table / np.where(spread > 0, spread, 1.0), np.ones(len(rows))])
 
     def names(self) -> tuple[str, ...]:
-        """The fewest numbers found that tell it; none: they do not."""
+        """The fewest numbers found that determine it; none: they do not."""
         chosen = list(range(len(self._names)))
         if not chosen or len(self._own) < max(FEWEST_NUMBERS, RECORDS_A_NUMBER * (len(chosen) + 1)):
             return ()
@@ -230,7 +230,7 @@ def _are_tied(names: Sequence[str], tied: Collection[Collection[str]]) -> bool:
 
 
 RELATION_SAMPLE = 20_000
-"""First records of a file on which relations are looked for."""
+"""First records of a file on which relations are searched for."""
 
 SLACK = 1e-9
 """Share of a number, of two of the smaller, by which sums in binary fractions may be off."""
@@ -243,15 +243,15 @@ def attribute_inference_doubts(
 ) -> Iterator[Doubt]:
     """Doubts about masked variables that published ones determine, whether an edit says so or not.
 
-    Looked for are, of categories, functional dependencies on one variable (`maskwright.data.dependencies`), and, of
+    Examined are, of categories, functional dependencies on one variable (`maskwright.data.dependencies`), and, of
     numbers, a constant sum, difference or quotient with one published number, a sum or difference of two, an age beside
     a date, and what `inferred_from_numbers` looks for: the same order, weighted sums, products. Where cells are only
-    suppressed, dependencies are looked at when they are.
+    suppressed, dependencies are examined when they are.
     """
     if data is None:
         return
     some = data if len(data) <= RELATION_SAMPLE else data.taken(np.arange(RELATION_SAMPLE))
-    # A key with new random values tells nothing but who belongs together.
+    # A key with new random values discloses nothing but who belongs together.
     published = [name for name in untouched if name in some and not some[name].variable.renewed]
     numbers = dict(_numbers(some, published))
     masked_by: dict[str, list[Step]] = {}
@@ -275,7 +275,7 @@ def attribute_inference_doubts(
 
 
 def sorted_file_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dataset) -> Iterator[Doubt]:
-    """Doubts about categories that are changed at random in a file sorted by them: the neighbours tell the original."""
+    """Doubts about categories that are changed at random in a file sorted by them: neighbours disclose originals."""
     reported: set[str] = set()
     for group in groups:
         step = steps[group.step - 1]
@@ -306,7 +306,7 @@ def _numbers(data: Dataset, names: Sequence[str]) -> Iterator[tuple[str, Floats]
 
 
 def _values(column: Column) -> Floats | None:
-    """Floats, NaN where missing, also where they are categories; None: texts."""
+    """Numbers, NaN where missing, also where they are categories; None: texts."""
     if column.variable.is_numeric:
         return np.where(column.missing, np.nan, column.values)
     return _coded(column, _number)
@@ -328,7 +328,7 @@ def _number(text: str) -> float:
 
 
 def _relation(column: Column, numbers: Mapping[str, Floats], tied: Sequence[set[str]]) -> str | None:
-    """What a number can be computed from, but for what is tied to it; None: nothing that was looked for."""
+    """What a number can be computed from, but for what is tied to it; None: nothing that was searched for."""
     itself = column.variable.name
     values = _values(column)
     if values is None or _nearly_constant(values, 0.0):

@@ -189,7 +189,7 @@ def _separate_strata(group: Group, gaps: Integers) -> Integers:
 
 
 def _patterns(gaps: Integers, start: Integers) -> Integers:
-    """Code 0, 1, ... of how the cells of each record are missing, those apart that `start` tells apart; shape (n,)."""
+    """Code 0, 1, ... of how the cells of each record are missing, those apart that `start` separates; shape (n,)."""
     codes, span = start, int(start.max(initial=0)) + 1
     for variable in np.flatnonzero(gaps.any(axis=0)).tolist():
         base = int(gaps[:, variable].max()) + 1

@@ -61,7 +61,7 @@ def _are_equivalent(one: Integers, other: Integers) -> bool:
 
 
 SUSPICIOUS_SHARE = 0.5
-"""Share of the records that violate an edit, or of the categories that are no numbers, from which on it is told."""
+"""Share of the records that violate an edit, or of the categories that are no numbers, from which on it is reported."""
 
 MANY_CATEGORIES, DISTINCT_SHARE = 20, 0.05
 """Different texts, and share of the records with one of their own, above which a variable may identify records."""
