@@ -59,11 +59,7 @@ def _of_clusters(masked: Dataset, plan: Plan) -> Iterator[dict[str, Any]]:
         step = plan.steps[group.step - 1]
         size = step.group_records(len(masked))
         if size is not None:
-            yield {
-                "step": group.step, "variables": list(group.variables), "requested": step.k,
-                "guaranteed": step.k is not None and step.planning.k_guarantee == "require",
-                **_counted(masked, group.variables, size),
-            }  # fmt: skip
+            yield _promised(group.step, step, group.variables, step.k, _counted(masked, group.variables, size))
 
 
 def _of_keys(masked: Dataset, plan: Plan) -> Iterator[dict[str, Any]]:
@@ -74,11 +70,14 @@ def _of_keys(masked: Dataset, plan: Plan) -> Iterator[dict[str, Any]]:
             continue
         names = [name for group in plan.groups if group.step == number for name in group.variables]
         keys = key_names(step, [plan.variables[name] for name in names])
-        yield {
-            "step": number, "variables": list(keys), "requested": promised,
-            "guaranteed": step.planning.k_guarantee == "require",
-            **_counted(masked, keys, promised),
-        }  # fmt: skip
+        yield _promised(number, step, keys, promised, _counted(masked, keys, promised))
+
+
+def _promised(
+    number: int, step: Step, names: Sequence[str], requested: int | None, counted: Mapping[str, int]
+) -> dict[str, Any]:
+    guaranteed = requested is not None and step.planning.k_guarantee == "require"
+    return {"step": number, "variables": list(names), "requested": requested, "guaranteed": guaranteed, **counted}
 
 
 def _counted(masked: Dataset, names: Sequence[str], k: int) -> dict[str, int]:

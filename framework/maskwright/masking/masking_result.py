@@ -225,9 +225,7 @@ def drift_notices(drift: Drift | None) -> Iterator[str]:
 
 
 def household_doubts(original: Dataset, masked: Dataset, plan: Plan) -> Iterator[Doubt]:
-    """Doubts about variables that were the same within households and are no longer, unless the plan has reported
-    them.
-    """
+    """Doubts about variables that were the same within households and are no longer, unless the plan has them."""
     if masked.households is None or not household_columns(masked, plan.untouched):
         return
     warned = {each.subject for each in plan.doubts if each.kind == "constant-within-households"}

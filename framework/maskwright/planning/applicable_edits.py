@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from math import lcm
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -251,22 +251,15 @@ def _expressible_rules(limit: Limit, variable: Variable, *, found: bool) -> Iter
             allowed = ", ".join(quoted_text(category) for category in variable.categories[low : high + 1])
             yield f"{variable.name} within limits", f"{name} in {{{allowed}}}"
         return
-    if limit.high is not None:
-        yield (
-            f"{variable.name} <= limit",
-            f"{name} <= {literal(variable, _on_grid(limit.high, variable, 'highest', found=found))}",
-        )
-    if limit.low is not None:
-        yield (
-            f"{variable.name} >= limit",
-            f"{name} >= {literal(variable, _on_grid(limit.low, variable, 'lowest', found=found))}",
-        )
+    for bound, relation, rounding in ((limit.high, "<=", ROUND_FLOOR), (limit.low, ">=", ROUND_CEILING)):
+        if bound is not None:
+            value = _on_grid(bound, variable, ROUND_HALF_EVEN if found else rounding)
+            yield f"{variable.name} {relation} limit", f"{name} {relation} {literal(variable, value)}"
 
 
-def _on_grid(value: float, variable: Variable, which: Literal["lowest", "highest"], *, found: bool) -> float:
+def _on_grid(value: float, variable: Variable, rounding: str) -> float:
     """A number that can be published: within a declared limit; nearest to one that is found, where it is rounded to."""
     if variable.decimals is None:
         return value
     units = Decimal(repr(value)).scaleb(variable.decimals)
-    rounding = ROUND_HALF_EVEN if found else (ROUND_FLOOR if which == "highest" else ROUND_CEILING)
     return float(units.to_integral_value(rounding).scaleb(-variable.decimals))

@@ -31,7 +31,7 @@ from maskwright.masking.adjusting.constraint_projections import onto_fixed_facto
 from maskwright.masking.adjusting.constraint_system import RELATIVE, ConstraintSystem, by_chunks, system_of, violated
 from maskwright.masking.adjusting.derivation import Derivations, derivations, equalities_of
 from maskwright.masking.adjusting.edit_preparation import codes_of, held_edits, with_held, without_codes
-from maskwright.masking.adjusting.grid_search import GridSearch
+from maskwright.masking.adjusting.grid_search import AdjustedRows, GridSearch
 from maskwright.masking.adjusting.projection import feasible_points, nearest_feasible
 from maskwright.masking.adjusting.rounding import Grid, rounded_onto_sums
 from maskwright.masking.adjusting.row_outcomes import Donors, by_stated_edit, conflicts, with_rounding, with_taken_up
@@ -88,23 +88,6 @@ class Adjustment:
         return Donors.among(self.values[~(self.infeasible | self.fallback)])
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """The rows while they are adjusted: each attempt writes what it finds into these arrays.
-
-    `start`: as the methods returned them, the dependents of the plan computed; never written; shape (r, q). `points`:
-    on every edit as far as that was found, before rounding; shape (r, q). `rounded`: on the grid; shape (r, q).
-    `satisfied`: whether `rounded` satisfies every edit, and has no code for "no value"; shape (r,). `projected`:
-    whether a projection was tried; shape (r,).
-    """
-
-    start: Floats
-    points: Floats
-    rounded: Floats
-    satisfied: Booleans
-    projected: Booleans
-
-
 def adjust(
     values: Floats,
     targets: Targets,
@@ -148,13 +131,13 @@ def adjust(
         points = np.where(near, held, points)
     progress(0.4)
     rounded = rounded_onto_sums(system, grid, points)
-    rows = _Rows(start, points, rounded, search.satisfied(rounded, np.arange(len(values))), projected)
+    rows = AdjustedRows(start, points, rounded, search.satisfied(rounded, np.arange(len(values))), projected)
     progress(0.6)
     left, plain = ~rows.satisfied, rounded.copy()
     touched = with_rounding(
         {name: rows for name, rows in broken.items() if name in stated}, targets, edits, rounded, np.flatnonzero(left)
     )
-    onto_fixed_factor_products(search, rounded, rows.satisfied)
+    onto_fixed_factor_products(search, rows)
     searched = ~rows.satisfied
     _search_further(search, rows, rng)
     if codes and not rows.satisfied.all():
@@ -199,9 +182,9 @@ def _project_violating(
     return points, failing
 
 
-def _search_further(search: GridSearch, rows: _Rows, rng: np.random.Generator) -> None:
+def _search_further(search: GridSearch, rows: AdjustedRows, rng: np.random.Generator) -> None:
     """Look on the grid for rows that are not satisfied yet, near the projection and then farther away."""
-    search.neighbours(rows.points, rows.rounded, rows.satisfied, rng)
+    search.neighbours(rows, rng)
     for margin in _MARGINS:
         index = np.flatnonzero(~rows.satisfied)
         if not len(index):
@@ -212,13 +195,13 @@ def _search_further(search: GridSearch, rows: _Rows, rng: np.random.Generator) -
         rows.rounded[index] = search.grid.round(found)
         rows.satisfied[index] = search.satisfied(rows.rounded[index], index)
         rows.projected[index] = True
-        search.neighbours(rows.points, rows.rounded, rows.satisfied, rng)
+        search.neighbours(rows, rng)
     _other_ways(search, rows)
-    search.repair(rows.points, rows.rounded, rows.satisfied, rng)
+    search.repair(rows, rng)
 
 
 def _without_multiples(
-    search: GridSearch, rows: _Rows, helped: Booleans, donors: Donors | None, rng: np.random.Generator
+    search: GridSearch, rows: AdjustedRows, helped: Booleans, donors: Donors | None, rng: np.random.Generator
 ) -> Booleans:
     """Look for other values where no promised multiples satisfy the edits; which rows these are.
 
@@ -278,7 +261,7 @@ def _compute(values: Floats, names: tuple[str, ...], plan: Derivations, computed
     return Grid(names, ungridded, np.ones(len(names)), chosen).round(values)
 
 
-def _other_ways(search: GridSearch, rows: _Rows) -> None:
+def _other_ways(search: GridSearch, rows: AdjustedRows) -> None:
     """Round every way to satisfy the edits, where the nearest one led nowhere."""
     left = np.flatnonzero(~rows.satisfied)
 
@@ -297,7 +280,7 @@ def _other_ways(search: GridSearch, rows: _Rows) -> None:
     by_chunks(work, len(left))
 
 
-def _take_nearest(search: GridSearch, rows: _Rows, donors: Donors | None) -> Booleans:
+def _take_nearest(search: GridSearch, rows: AdjustedRows, donors: Donors | None) -> Booleans:
     """Copy the nearest donor into rows that nothing else helped; which rows that helped."""
     helped = np.zeros(len(rows.start), dtype=np.bool_)
     index = np.flatnonzero(~rows.satisfied)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.arrays import Booleans, Floats, Integers
-    from maskwright.masking.adjusting.grid_search import GridSearch
+    from maskwright.masking.adjusting.grid_search import AdjustedRows, GridSearch
 
 
 _REACH = 500
@@ -38,17 +38,13 @@ class _Product:
     pair: tuple[str, str]
 
 
-def onto_fixed_factor_products(search: GridSearch, result: Floats, satisfied: Booleans) -> None:
-    """Put rows that are not satisfied on products with companions, near to where they are.
-
-    `result`: on the grid. Written where every edit is satisfied then: other rows are left as they are; shape (r, q).
-    `satisfied`: written likewise; shape (r,).
-    """
-    index = np.flatnonzero(~satisfied)
+def onto_fixed_factor_products(search: GridSearch, rows: AdjustedRows) -> None:
+    """Put rows that are not satisfied on near products with companions; written where every edit is satisfied then."""
+    index = np.flatnonzero(~rows.satisfied)
     products = list(_products(search)) if len(index) else []
     if not products:
         return
-    current = result[index]
+    current = rows.rounded[index]
     broken = _broken(search, current, index)
     for product in products:
         left = np.flatnonzero(broken[product.place])
@@ -57,8 +53,8 @@ def onto_fixed_factor_products(search: GridSearch, result: Floats, satisfied: Bo
                 if len(left):
                     left = _moved_along(search, product, (moved, computed, move), current, broken, left, index)
     good = search.satisfied(current, index)
-    result[index[good]] = current[good]
-    satisfied[index[good]] = True
+    rows.rounded[index[good]] = current[good]
+    rows.satisfied[index[good]] = True
 
 
 def _products(search: GridSearch) -> Iterator[_Product]:

@@ -40,6 +40,23 @@ _MOST_JUMPS = 40
 
 
 @dataclass(frozen=True, eq=False)
+class AdjustedRows:
+    """The rows while they are adjusted: each attempt writes what it finds into these arrays.
+
+    `start`: as the methods returned them, the dependents of the plan computed; never written; shape (r, q). `points`:
+    on every edit as far as that was found, before rounding; shape (r, q). `rounded`: on the grid; shape (r, q).
+    `satisfied`: whether `rounded` satisfies every edit, and has no code for "no value"; shape (r,). `projected`:
+    whether a projection was tried; shape (r,).
+    """
+
+    start: Floats
+    points: Floats
+    rounded: Floats
+    satisfied: Booleans
+    projected: Booleans
+
+
+@dataclass(frozen=True, eq=False)
 class GridSearch:
     """What candidates are made and judged with.
 
@@ -94,13 +111,9 @@ class GridSearch:
             units[name] = units[name] + amount * self.grid.strides.get(name, 1)
         return self.grid.compute(units, nudges)
 
-    def neighbours(self, points: Floats, result: Floats, satisfied: Booleans, rng: np.random.Generator) -> None:
-        """Try neighbouring grid points for rows that are not satisfied.
-
-        `points`: around which to look; shape (r, q). `result`: written where a neighbour satisfies every edit; shape
-        (r, q). `satisfied`: written likewise; shape (r,).
-        """
-        index = np.flatnonzero(~satisfied)
+    def neighbours(self, rows: AdjustedRows, rng: np.random.Generator) -> None:
+        """Write neighbouring grid points of `points` into rows that are not satisfied and that these satisfy."""
+        index = np.flatnonzero(~rows.satisfied)
         if not len(index) or not self.names:
             return
         moves = neighbours(len(self.names), _NEIGHBOURS, rng)
@@ -108,21 +121,17 @@ class GridSearch:
         while done < len(moves) and len(index):
             some = moves[done : done + max(1, _CANDIDATES // (8 * len(index)))]
             done += len(some)
-            found = self.candidates(points[index], some)
+            found = self.candidates(rows.points[index], some)
             good = self.satisfied(found, np.repeat(index, len(some))).reshape(len(index), len(some))
             first, any_good = np.argmax(good, axis=1), good.any(axis=1)
             chosen = found.reshape(len(index), len(some), -1)[np.arange(len(index)), first]
-            result[index[any_good]] = chosen[any_good]
-            satisfied[index[any_good]] = True
+            rows.rounded[index[any_good]] = chosen[any_good]
+            rows.satisfied[index[any_good]] = True
             index = index[~any_good]
 
-    def repair(self, points: Floats, result: Floats, satisfied: Booleans, rng: np.random.Generator) -> None:
-        """Walk over the grid towards the edits, for rows that are not satisfied.
-
-        `points`: where to start, rounded; shape (r, q). `result`: written where a walk ends on every edit; shape (r,
-        q). `satisfied`: written likewise; shape (r,).
-        """
-        left = np.flatnonzero(~satisfied)
+    def repair(self, all_rows: AdjustedRows, rng: np.random.Generator) -> None:
+        """Walk over the grid from `points` towards the edits, for rows not satisfied; written where it ends on them."""
+        left, points = np.flatnonzero(~all_rows.satisfied), all_rows.points
         if not len(left) or not self.names:
             return
         moves = self._steps(rng)
@@ -154,8 +163,8 @@ class GridSearch:
                 current = found.reshape(len(index), count, -1)[rows, best]
                 score = scores[rows, best]
                 good = score < _SEEMS_SATISFIED
-                result[index[good]] = current[good]
-                satisfied[index[good]] = True
+                all_rows.rounded[index[good]] = current[good]
+                all_rows.satisfied[index[good]] = True
                 index, current, score, kick = index[~good], current[~good], score[~good], kick[~good]
                 if not len(index):
                     break

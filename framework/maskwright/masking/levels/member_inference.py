@@ -162,16 +162,10 @@ def member_disclosure_doubts(
             if (upper, lower) in reported:
                 continue
             reported.add((upper, lower))
+            name, message = lower, f"{upper} of {top.name}, published as it is, tells of it: {how}"
             if upper in changed.get(top.name, ()):
-                yield Doubt(
-                    "follows-from-published", upper, f"{lower} of {low.name}, published as it is, tells it: {how}",
-                    hint=remedy(),
-                )  # fmt: skip
-            else:
-                yield Doubt(
-                    "follows-from-published", lower, f"{upper} of {top.name}, published as it is, tells of it: {how}",
-                    hint=remedy(),
-                )  # fmt: skip
+                name, message = upper, f"{lower} of {low.name}, published as it is, tells it: {how}"
+            yield Doubt("follows-from-published", name, message, hint=remedy())
 
 
 def _some_groups(linked: LinkedData) -> LinkedData:

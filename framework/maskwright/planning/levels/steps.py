@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _COUNTING = ("count", "any", "all", "one", "no", "unique")
 FOLLOWS = 0.95
-"""Share of records of the upper level whose value is the usual one for their number of members, if that discloses it."""
+"""Share of records of the upper level whose value is the usual one of their number of members, if that discloses it."""
 
 
 @dataclass(frozen=True)
