@@ -134,7 +134,7 @@ def _keeper_in_group(edit: Edit, group: Group, step: Step, broken: int) -> Keepe
     computed = any(isinstance(part, ProductPart) and part.total in group.computed for part in edit.parts)
     operators = dict(zip(group.variables, group.operators, strict=True))
     how = _aggregated(edit, operators, step.aggregation) or _how(edit, operators)
-    if how is not None and not step.makes_groups:
+    if how is not None and not step.method.makes_clusters:
         how = _BY_THE_METHOD[edit.kind]
     claim = "linear" if edit.kind == "governing" else edit.kind
     if broken:
@@ -149,7 +149,7 @@ def _keeper_in_group(edit: Edit, group: Group, step: Step, broken: int) -> Keepe
         reason = "no operator keeps all its kinds"
     else:
         return Keeper(edit.name, "construction", how)
-    acting_on = "records" if not step.makes_groups else "representatives"
+    acting_on = "records" if not step.method.makes_clusters else "representatives"
     return Keeper(edit.name, "adjustment", f"{reason}: {acting_on} are moved onto it")
 
 

@@ -137,12 +137,13 @@ def make_plan(
     keepers = (*map(keeper, edits), *map(limit_keeper, limits))
     identifiers = [name for name, variable in known.items() if variable.role == "identifier"]
     dropped = tuple(name for name in identifiers if not known[name].renewed)
-    changing = [own for step, own in zip(steps, chosen, strict=True) if step.changes_cells]
+    changing = [own for step, own in zip(steps, chosen, strict=True) if step.method.changes_cells]
     altered = {name for own in changing for name in own.names}
     untouched = tuple(name for name in known if name not in altered and name not in identifiers)
     # Keys by which records are taken away are protected by that: nobody is left who is rare in them.
     kept_by_keys = {
-        name for step, own in zip(steps, chosen, strict=True) if not step.changes_cells and step.promised is not None
+        name for step, own in zip(steps, chosen, strict=True)
+        if not step.method.changes_cells and step.promised is not None
         for name in key_names(step, [known[each] for each in own.names])
     }  # fmt: skip
     # Where cells are only suppressed, those that edits would give them away by are suppressed too.

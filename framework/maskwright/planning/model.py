@@ -162,11 +162,6 @@ class Step:
         return self.method.smallest_cluster(self.params)
 
     @cached_property
-    def makes_groups(self) -> bool:
-        """Whether it puts a representative in the place of each group of records."""
-        return self.method.makes_clusters
-
-    @cached_property
     def aggregation(self) -> ChosenAggregation | None:
         """How it makes representatives, where it asks for that."""
         if self.planning.aggregation is None:
@@ -179,11 +174,6 @@ class Step:
     def only_removes(self) -> bool:
         """Whether it takes records or cells away and leaves every other value as it is."""
         return bool(self.method.removes & {"records", "cells"})
-
-    @property
-    def changes_cells(self) -> bool:
-        """Whether it masks anything: a step that takes whole records away leaves every cell of the others as it is."""
-        return self.method.changes_cells
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
@@ -302,7 +292,7 @@ def _entries(written: object) -> Iterator[tuple[str, object]]:
 
 def refuse_aggregation(step: Step, chosen: ChosenAggregation) -> None:
     """Stop where a step cannot use the aggregation that it asks for."""
-    if not step.makes_groups:
+    if not step.method.makes_clusters:
         message = f"{step.method.name} makes no representatives of clusters, so it has no use for 'aggregation'"
         raise InputError(Problem(message, hint="Leave 'aggregation' out, or take a method such as microaggregation."))
     if step.method.uses_weights(step.params) and not chosen.aggregation.uses_weights:

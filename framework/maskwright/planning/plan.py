@@ -119,7 +119,7 @@ class Plan:
     @property
     def changed(self) -> tuple[str, ...]:
         """Those of them of which a step changes or empties cells; the others are published as they are."""
-        return self._of_groups(lambda step: step.changes_cells)
+        return self._of_groups(lambda step: step.method.changes_cells)
 
     @property
     def replaced(self) -> frozenset[str]:
@@ -138,7 +138,7 @@ class Plan:
 
     def _acting_on(self, unit: AdjustmentUnit) -> str:
         step = None if unit.group is None else self.steps[self.groups[unit.group].step - 1]
-        return "records" if step is None or not step.makes_groups else "representatives"
+        return "records" if step is None or not step.method.makes_clusters else "representatives"
 
     def __repr__(self) -> str:
         """Return what is done in a few words."""
@@ -211,7 +211,7 @@ def step_json(number: int, step: Step, groups: Sequence[Mapping[str, Any]]) -> d
         "params": step.params.model_dump(mode="json", by_alias=True)
         | {name: path.name for name, path in files_named(step.params).items()}
         | step.planning.model_dump(mode="json"),
-        "changes_cells": step.changes_cells,
+        "changes_cells": step.method.changes_cells,
         "takes": None,
         "groups": list(groups),
     }
@@ -232,7 +232,7 @@ def _text(edit: Edit | None) -> str | None:
 def _group_json(group: Group, step: Step) -> dict[str, Any]:
     strata = group.strata.strata if group.strata else ()
     # What neither changes a cell nor looks at keys has nothing to do with the variables that it is handed.
-    involved = step.changes_cells or step.method.has_keys
+    involved = step.method.changes_cells or step.method.has_keys
     operators = dict(zip(group.variables, group.operators, strict=True)) if involved else {}
     return {
         "variables": list(operators),

@@ -173,7 +173,7 @@ def default_variables(step: Step, known: Mapping[str, Variable]) -> set[str]:
         }  # fmt: skip
     if not usual and step.only_removes:
         usual = {name for name, variable in known.items() if variable.role == "other" and not variable.renewed}
-    if not usual and not step.changes_cells:
+    if not usual and not step.method.changes_cells:
         # It needs records, and does nothing to what it is handed.
         no = ("identifier", "weight")
         usual = {name for name, each in known.items() if each.role not in no and not each.renewed}

@@ -256,7 +256,7 @@ def attribute_inference_doubts(
     numbers = dict(_numbers(some, published))
     masked_by: dict[str, list[Step]] = {}
     for group in groups:
-        for name in group.variables if steps[group.step - 1].changes_cells else ():
+        for name in group.variables if steps[group.step - 1].method.changes_cells else ():
             masked_by.setdefault(name, []).append(steps[group.step - 1])
     for name, own in masked_by.items():
         column = some[name]
