@@ -13,7 +13,7 @@ from maskwright.data.record_groups import class_codes, varying
 from maskwright.edits.analysis.statements import lines_of_signs
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.progress import Caution
-from maskwright.planning.model import Step, key_names
+from maskwright.planning.model import Step, key_names, with_steps
 from maskwright.planning.strata import is_zero
 from maskwright.planning.warnings.plan_warnings import listed
 
@@ -55,8 +55,7 @@ def promised_classes(masked: Dataset, plan: Plan) -> list[dict[str, Any]]:
 
 def _of_clusters(masked: Dataset, plan: Plan) -> Iterator[dict[str, Any]]:
     """Groups of variables whose step puts one representative in the place of each cluster of records."""
-    for group in plan.groups:
-        step = plan.steps[group.step - 1]
+    for group, step in with_steps(plan.groups, plan.steps):
         size = step.group_records(len(masked))
         if size is not None:
             yield _promised(group.step, step, group.variables, step.k, _counted(masked, group.variables, size))

@@ -16,7 +16,7 @@ from maskwright.plugins.partition import ChosenAggregation, Partition
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from maskwright.data.variable import Variable
     from maskwright.planning.strata import Criterion, Strata
@@ -260,6 +260,11 @@ class Keeper:
     edit: str
     kept_by: KeptBy
     how: str
+
+
+def with_steps(groups: Iterable[Group], steps: Sequence[Step]) -> Iterator[tuple[Group, Step]]:
+    """Variable groups, each with the step that masks it."""
+    return ((group, steps[group.step - 1]) for group in groups)
 
 
 def key_names(step: Step, variables: Sequence[Variable]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from maskwright.data.variable import Variable
 from maskwright.masking.levels.count_inference import CountReader
 from maskwright.masking.levels.member_inference import SoleReader, SoleValue, sole_values
 from maskwright.masking.suppressing.cells import CellMasks, LevelCellMasks, joined_cells, of_level, with_any
-from maskwright.masking.suppressing.dependency_inference import Readable, Reader
+from maskwright.masking.suppressing.dependency_inference import CellsByWay, Readable, Reader
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.levels.structure_edits import Source
     from maskwright.foundation.arrays import Booleans, Integers
-    from maskwright.masking.suppressing.dependency_inference import CellsByWay
 
 
 class AcrossReader:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskwright.data.dependencies import Dependencies, Dependency, Spanning
+from maskwright.foundation.arrays import Booleans
 from maskwright.masking.suppressing.cells import CellMasks, joined_cells, with_any
 from maskwright.masking.suppressing.value_inference import CERTAIN, FEWEST_EQUIVALENT, SingleValues, majority_values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from maskwright.foundation.arrays import Booleans
-
-    CellsByWay = Mapping["InferencePath", Booleans]
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Sequence
 
     from maskwright.data.dataset import Dataset
 
@@ -32,6 +29,10 @@ class InferencePath:
 
     off: str
     without: tuple[str, ...] = ()
+
+
+CellsByWay = Mapping[InferencePath, Booleans]
+"""Suppressed cells by how they are read off; shape (n,)."""
 
 
 def describe_paths(ways: CellsByWay, total: int) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from maskwright.data.dates import calendar
 from maskwright.data.dependencies import Dependencies, is_in_blocks
 from maskwright.foundation.doubts import Doubt
+from maskwright.planning.model import Group, Step, with_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Column, Dataset
     from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.arrays import Booleans, Floats, Integers
-    from maskwright.planning.model import Group, Step
 
 
 HOLDS = 0.95
@@ -277,8 +277,7 @@ def attribute_inference_doubts(
 def sorted_file_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dataset) -> Iterator[Doubt]:
     """Doubts about categories that are changed at random in a file sorted by them: neighbours disclose originals."""
     reported: set[str] = set()
-    for group in groups:
-        step = steps[group.step - 1]
+    for group, step in with_steps(groups, steps):
         if step.only_removes or "detail" in step.method.removes or step.method.draws_records:
             continue
         for name in group.variables:

@@ -10,6 +10,7 @@ import numpy as np
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.planning.missing_patterns import splits_by_pattern, without_holes
+from maskwright.planning.model import Group, Step, with_steps
 from maskwright.planning.strata import Strata, missing_codes
 from maskwright.plugins.parameter_markers import IndependentVariables
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.arrays import Booleans, Integers
-    from maskwright.planning.model import Group, Step
 
 
 LARGEST = 2**62
@@ -101,8 +101,7 @@ def _records_by_stratum(strata: Strata) -> list[Integers]:
 
 def missing_pattern_notices(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[str]:
     """How many patterns of missing cells a method that takes none masks apart, and which it cannot mask alone."""
-    for group in groups:
-        step = steps[group.step - 1]
+    for group, step in with_steps(groups, steps):
         if data is None or group.strata is None or not splits_by_pattern(step.method):
             continue
         missing = _missing(group.variables, data)

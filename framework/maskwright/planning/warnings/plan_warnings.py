@@ -11,6 +11,7 @@ from maskwright.edits.algebra.polynomial import eliminate
 from maskwright.edits.analysis.statements import lines_of_signs
 from maskwright.edits.edit import DomainPart, LinearPart, Part, ProductPart
 from maskwright.foundation.doubts import Doubt
+from maskwright.planning.model import Group, Step, with_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.arrays import Booleans, Integers
     from maskwright.planning.applicable_edits import StepLimit
-    from maskwright.planning.model import Group, Step
 
 
 MOST_STRATA = 4
@@ -226,8 +226,7 @@ def household_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Datas
         return
     codes = ValueCodes(data)
     reported: set[str] = set()
-    for group in groups:
-        step = steps[group.step - 1]
+    for group, step in with_steps(groups, steps):
         for name in group.variables if _member_by_member(step) else ():
             if name in reported or not determines(data.households, codes.of(name)):
                 continue

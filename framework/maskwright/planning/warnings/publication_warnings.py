@@ -12,7 +12,7 @@ from maskwright.edits.edit import GoverningPart, LinearPart, Part, ProductPart, 
 from maskwright.foundation.doubts import DOUBT_KINDS, Doubt
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.progress import Caution
-from maskwright.planning.model import Group, Step, key_names
+from maskwright.planning.model import Group, Step, key_names, with_steps
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -206,8 +206,7 @@ def unused_key_doubts(
     groups: Sequence[Group], steps: Sequence[Step], known: Mapping[str, Variable], labels: Mapping[str, str]
 ) -> Iterator[Doubt]:
     """Doubts about variables that a step names and does nothing for: it looks at its keys, and they are none."""
-    for group in groups:
-        step = steps[group.step - 1]
+    for group, step in with_steps(groups, steps):
         keys = key_names(step, [known[name] for name in group.variables])
         for name in (step.variables or ()) if keys else ():
             if name not in keys and not known[name].as_is:
