@@ -13,6 +13,7 @@ from maskwright.data.record_groups import class_codes, varying
 from maskwright.edits.analysis.statements import lines_of_signs
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.progress import Caution
+from maskwright.masking.adjusting.constraint_system import RELATIVE
 from maskwright.planning.model import Step, key_names, with_steps
 from maskwright.planning.strata import is_zero
 from maskwright.planning.warnings.plan_warnings import listed
@@ -100,10 +101,6 @@ def class_sizes(data: Dataset, names: Sequence[str], k: int) -> tuple[int, int]:
     return int(sizes.min(initial=len(data))), int(records[sizes < k].sum())
 
 
-BINARY64_TOLERANCE = 1e-9
-"""Relative: how far binary64 may be off a multiple, and what a number without a grid may move and be the same."""
-
-
 def guarantee_doubts(
     plan: Plan, original: Dataset, masked: Dataset, off: Mapping[str, Sequence[str]]
 ) -> Iterator[Doubt]:
@@ -121,7 +118,7 @@ def beside_multiples(plan: Plan, masked: Dataset) -> tuple[tuple[int, int], ...]
             found.append((0, 0))
             continue
         values = column.values[~column.missing].astype(np.float64)
-        off = np.abs(values - np.rint(values / base) * base) > BINARY64_TOLERANCE * np.maximum(np.abs(values), base)
+        off = np.abs(values - np.rint(values / base) * base) > RELATIVE * np.maximum(np.abs(values), base)
         found.append((int(off.sum()), len(values)))
     return tuple(found)
 
@@ -276,7 +273,7 @@ class Extent:
     def of(cls, variable: Variable, low: float, high: float) -> Self:
         """Extent of a variable between two values."""
         places = variable.decimals
-        slack = 1e-9 * max(abs(low), abs(high)) if places is None else 0.5 * 10.0**-places
+        slack = RELATIVE * max(abs(low), abs(high)) if places is None else 0.5 * 10.0**-places
         return cls(low, high, float(slack))
 
     def left_by(self, values: Floats) -> tuple[int, int]:
@@ -363,7 +360,7 @@ def same_values(old: Column, new: Column) -> Booleans:
         if places is None:
             present = old.values[~old.missing]
             spread = float(np.ptp(present)) if len(present) else 0.0
-            return np.asarray(np.abs(old.values - new.values) <= BINARY64_TOLERANCE * spread, dtype=np.bool_)
+            return np.asarray(np.abs(old.values - new.values) <= RELATIVE * spread, dtype=np.bool_)
         # What rounding to the published grid takes back has not been changed.
         return np.asarray(np.round(old.values, places) == np.round(new.values, places), dtype=np.bool_)
     if old.variable.categories == new.variable.categories:

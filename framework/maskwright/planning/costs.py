@@ -164,6 +164,7 @@ MEASURED = 5_000_000
 """Records up to which runs were measured."""
 
 GROWTH = 0.05
+"""Exponent by which the seconds of a record grow with their number beyond that."""
 
 
 @dataclass(frozen=True)

@@ -220,6 +220,7 @@ def label(cuts: Sequence[Cut], codes: Sequence[int]) -> str:
 
 
 _MOST_MERGED_ONE_BY_ONE = 500
+"""Small strata up to which each joins the nearest one as it is by then; more join the nearest large one at once."""
 
 _MOST_COUNTED = 8
 """Codes for each record up to which they are counted; beyond, they are sorted."""

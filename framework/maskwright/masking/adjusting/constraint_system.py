@@ -46,7 +46,7 @@ def by_chunks(work: Callable[[slice], None], rows: int) -> None:
 
 
 RELATIVE = 1e-9
-"""Of the largest term: what rounding in binary64 may leave a row off a constraint, and a representative off its own."""
+"""Of the largest term, or of a range: what rounding in binary64 may leave a number off a constraint or off another."""
 
 Fetch = Callable[[str], Floats]
 

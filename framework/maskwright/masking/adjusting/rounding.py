@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _SAFE = 2.0**62
 _COARSENING_REACH = 60
+"""Units of its grid by which a second factor is moved at most, so that a product lies on its own grid."""
 
 
 class Grid:
