@@ -292,11 +292,12 @@ def reached(
     names: Iterable[Name], statements: Iterable[Statement], reads: Callable[[Statement], Iterable[Name]]
 ) -> list[Statement]:
     """Statements that read one of these variables, or one that such a statement reads, and so on."""
-    seen, found, left = set(names), list[Statement](), list(statements)
-    while touching := [each for each in left if not seen.isdisjoint(reads(each))]:
-        left = [each for each in left if seen.isdisjoint(reads(each))]
-        found += touching
-        seen.update(name for each in touching for name in reads(each))
+    seen, found = set(names), list[Statement]()
+    left = [(each, frozenset(reads(each))) for each in statements]
+    while touching := [pair for pair in left if not seen.isdisjoint(pair[1])]:
+        left = [pair for pair in left if seen.isdisjoint(pair[1])]
+        found += [each for each, _ in touching]
+        seen.update(*(own for _, own in touching))
     return found
 
 
