@@ -11,7 +11,7 @@ from maskwright.data.parts.part_files import could_match, is_several
 from maskwright.foundation.errors import Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import Node
-from maskwright.foundation.yaml_models import only, read_model, without
+from maskwright.foundation.yaml_models import elements_of, only, read_model, without
 from maskwright.pipeline.file_model import ExecutionSection, PluginsSection
 from maskwright.pipeline.file_paths import absolute_path
 from maskwright.pipeline.resolved import Chosen, ChosenEngine, Listed, Output, Pipeline, RuleFile
@@ -102,14 +102,9 @@ def resolve_list(
     section: Node, kind: str, offered: Mapping[str, Listed], registry: Registry, problems: list[Problem]
 ) -> tuple[Chosen[Listed], ...]:
     """Resolve a list of names, or of ``{name: {parameters}}``; mistakes are added to `problems`."""
-    if section.is_scalar and section.value is None:
-        return ()
     label = kind.replace("_", " ")
-    if not section.is_sequence:
-        problems.append(Problem(f"expected a list of {label}s, not {section.description}", section.place))
-        return ()
     found = []
-    for node in section:
+    for node in elements_of(section, f"expected a list of {label}s", problems):
         if node.is_scalar and isinstance(node.value, str):
             key, given = node, Node("mapping", node.place)
         elif node.is_mapping and len(node.entries) == 1:

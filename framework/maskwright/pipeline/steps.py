@@ -13,7 +13,7 @@ from maskwright.foundation.doubts import DOUBT_KINDS
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import Node, from_python
-from maskwright.foundation.yaml_models import only, read_model, texts, unknown_field, without
+from maskwright.foundation.yaml_models import elements_of, only, read_model, texts, unknown_field, without
 from maskwright.pipeline.file_model import ReleaseSection, StepEntry, Waiver, kind_called
 from maskwright.pipeline.file_paths import existing_file
 from maskwright.pipeline.resolved import MeasureRequest
@@ -145,16 +145,9 @@ def resolve_measures(
     section: Node, registry: Registry, problems: list[Problem], folder: Path = HERE
 ) -> tuple[MeasureRequest, ...]:
     """Measures of the ``measure:`` section; mistakes are added to `problems`."""
-    if section.is_scalar and section.value is None:
-        return ()
-    if not section.is_sequence:
-        hint = section.place.written("Start each measure with '- ' on its own line.")
-        problems.append(
-            Problem(f"measure: expected a list of measures, not {section.description}", section.place, hint)
-        )
-        return ()
     requests: dict[str, MeasureRequest] = {}
-    for node in section:
+    hint = section.place.written("Start each measure with '- ' on its own line.")
+    for node in elements_of(section, "measure: expected a list of measures", problems, hint):
         request = _measure(node, registry, problems, folder)
         if request is None:
             continue
@@ -317,13 +310,8 @@ def resolve_waivers(
     section: Node, problems: list[Problem], steps: int | None = None, labels: Collection[str] | None = None
 ) -> tuple[Waiver, ...]:
     """Resolve the section: mistakes are added to `problems`."""
-    if section.is_scalar and section.value is None:
-        return ()
-    if not section.is_sequence:
-        problems.append(Problem(f"'waive' is a list of doubts, not {section.description}", section.place))
-        return ()
     found: list[Waiver] = []
-    for entry in section.elements:
+    for entry in elements_of(section, "'waive' is a list of doubts", problems):
         named = entry.get("doubt") if entry.is_mapping else None
         if named is not None and isinstance(named.value, str) and kind_called(named.value) is None:
             hint = "`maskwright explain doubts` lists all."
