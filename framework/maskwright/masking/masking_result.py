@@ -121,8 +121,8 @@ def method_doubts(plan: Plan, results: Sequence[GroupResult]) -> Iterator[Doubt]
     for group, result in zip(plan.groups, results, strict=True):
         step = plan.steps[group.step - 1]
         for doubt in result.doubts:
-            reported = f"{step.method.name} on {_shown(group)}: {doubt}"
-            yield Doubt("method-warned", str(group.step), reported, place=step.place)
+            message = f"{step.method.name} on {_shown(group)}: {doubt}"
+            yield Doubt("method-warned", str(group.step), message, place=step.place)
 
 
 def _shown(group: Group) -> str:
@@ -194,8 +194,8 @@ def published_note_doubts(
     plan: Plan, notes: Sequence[Mapping[str, Any]], adjusted: Sequence[CategoryCounts]
 ) -> Iterator[Doubt]:
     """Doubts about what methods publish of the changes that they made, where these are not the only ones."""
-    for group, reported in zip(plan.groups, notes, strict=True):
-        if not any(reported.get("published", {}).values()):
+    for group, note in zip(plan.groups, notes, strict=True):
+        if not any(note.get("published", {}).values()):
             continue
         own = set(group.variables)
         moved = [name for each in adjusted for name in each.names if name in own]

@@ -105,11 +105,11 @@ def repaired(
     names = tuple(name for name in movable if name in data)
     stated = [(edit, part) for edit in across.repaired for part in edit.parts if isinstance(part, LinearPart)]
     held = [_whole(part) for _, part in stated]
-    linked_columns = [_fixed_sum(data, part, names) for part in held]
+    fixed_sums = [_fixed_sum(data, part, names) for part in held]
     own = [_sum(data, [(name, value) for name, value in part.coefficients if name in names]) for part in held]
     broken = {edit.name: 0 for edit, _ in stated}
     failing = np.zeros(len(data), dtype=np.bool_)
-    for (edit, _), part, fixed, value in zip(stated, held, linked_columns, own, strict=True):
+    for (edit, _), part, fixed, value in zip(stated, held, fixed_sums, own, strict=True):
         over = value + fixed > float(part.constant) if part.relation == "<=" else value + fixed >= float(part.constant)
         broken[edit.name] += int(over.sum())
         failing |= over
@@ -119,7 +119,7 @@ def repaired(
     _, first, labels = np.unique(values, axis=0, return_index=True, return_inverse=True, equal_nan=True)
     companions: dict[str, Cells] = {}
     edits = []
-    for number, ((edit, _), part, fixed) in enumerate(zip(stated, held, linked_columns, strict=True)):
+    for number, ((edit, _), part, fixed) in enumerate(zip(stated, held, fixed_sums, strict=True)):
         name = f"tightest bound {number + 1}"
         tightest = np.full(len(first), -np.inf)
         np.maximum.at(tightest, labels, fixed)

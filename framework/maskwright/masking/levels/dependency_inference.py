@@ -231,7 +231,7 @@ def _facts(name: str, codes: Integers) -> Iterator[Column]:
 def _of_other(column: Column, name: str, targets: Integers) -> Column:
     """What the record has that each one points to, missing where it points to none."""
     own = column.taken(np.maximum(targets, 0))
-    without = targets < 0
+    untargeted = targets < 0
     values = own.values.copy()
-    values[without] = np.nan if column.variable.is_numeric else -1
-    return Column(replace(column.variable, name=name), values, own.missing | without)
+    values[untargeted] = np.nan if column.variable.is_numeric else -1
+    return Column(replace(column.variable, name=name), values, own.missing | untargeted)

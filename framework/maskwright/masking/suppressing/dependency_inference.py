@@ -250,15 +250,15 @@ class Reader:
         """Suppressed cells beside a code that no published cell explains: who knows the codes reads them."""
         (other,) = dependency.given
         codes, hidden = self._dependencies.codes, gone[dependency.name]
-        explained_by = np.zeros(self._n, dtype=np.bool_)
+        unexplained = np.zeros(self._n, dtype=np.bool_)
         if other in self._homes or other in self._never:
-            return explained_by
+            return unexplained
         values, given = codes.of(dependency.name), codes.of(other)
         there = (given >= 0) & (values >= 0) & ~gone.get(other, np.False_)
         explained = np.zeros(codes.distinct(other), dtype=np.bool_)
         explained[given[there & ~hidden]] = True
-        explained_by[there & hidden] = ~explained[given[there & hidden]]
-        return explained_by & ~self._singles.unchanged_by_suppression((other,))
+        unexplained[there & hidden] = ~explained[given[there & hidden]]
+        return unexplained & ~self._singles.unchanged_by_suppression((other,))
 
     def _protected_from_values(self, name: str, gone: dict[str, Booleans]) -> bool:
         """Suppress single values that give cells away, then pairs; whether there was anything to suppress."""

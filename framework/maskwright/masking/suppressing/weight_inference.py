@@ -126,8 +126,8 @@ def _readable_cells(name: str, read: Booleans, gone: Booleans, off: str, remedy:
     """The doubt that suppressed cells can be read off something, if any can."""
     if count := int(read.sum()):
         total = int(gone.sum())
-        reported = f"{count} of {total} suppressed cells can be read off {off}"
-        yield Doubt("suppressed-cells-follow", name, reported, count, total, hint=remedy)
+        message = f"{count} of {total} suppressed cells can be read off {off}"
+        yield Doubt("suppressed-cells-follow", name, message, count, total, hint=remedy)
 
 
 def _suppressed_variables(

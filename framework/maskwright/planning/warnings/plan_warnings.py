@@ -283,9 +283,9 @@ def sign_notices(
     }
     lines = lines_of_signs(edits, tuple(free))
     if lines:
-        reported = " and ".join(dict.fromkeys(free.values()))
+        methods = " and ".join(dict.fromkeys(free.values()))
         yield (
-            f"{reported} may give values below 0, which the original has not; where a variable cannot be negative, add "
+            f"{methods} may give values below 0, which the original has not; where a variable cannot be negative, add "
             f"to the edits: {listed(lines)}"
         )
 
