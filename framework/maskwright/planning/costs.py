@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from maskwright.pipeline.resolved import MeasureRequest
     from maskwright.planning.model import Step
 
 
@@ -108,17 +107,17 @@ def costs_of(
     variables: int,
     masked: Sequence[int],
     steps: Sequence[Step] = (),
-    measures: Collection[MeasureRequest] = (),
+    measures: Collection[str] = (),
     block_size: int | None = None,
 ) -> Costs:
-    """Expected costs of a run."""
+    """Expected costs of a run; `measures`: their names."""
     most = min(max(masked, default=0), variables)
     seconds = {
         "mask": sum(
             _masking(step, records, count, block_size) for step, count in zip(steps, masked, strict=True)
         ),
         "measure": sum(
-            records * most * MICROSECONDS_OF_MEASURES.get(each.measure.name, OTHER_MEASURES) * 1e-6 for each in measures
+            records * most * MICROSECONDS_OF_MEASURES.get(name, OTHER_MEASURES) * 1e-6 for name in measures
         ),
     }  # fmt: skip
     return Costs(
@@ -187,9 +186,9 @@ def costs_over_parts(
     shape: Shape,
     masked: Sequence[int],
     steps: Sequence[Step] = (),
-    measures: Collection[MeasureRequest] = (),
+    measures: Collection[str] = (),
 ) -> Costs:
-    """Expected costs of a run over parts."""
+    """Expected costs of a run over parts; `measures`: their names."""
     n = shape.records
     most = min(max(masked, default=0), shape.variables)
     time = {
