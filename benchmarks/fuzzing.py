@@ -26,7 +26,7 @@ from lxml import etree, isoschematron
 from maskwright.commands.validate import validate_file
 from maskwright.foundation.errors import MaskwrightError
 from maskwright.foundation.progress import Quiet
-from maskwright.pipeline.resolve import resolve_file
+from maskwright.pipeline.reading import resolve_file
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -25,7 +25,7 @@ EXAMPLE = Path(__file__).parent / "example_plugin"
 USE = """
 import json, sys
 import numpy as np
-from maskwright.pipeline.resolve import resolve_file
+from maskwright.pipeline.reading import resolve_file
 from maskwright.testing.sample_data import block_of, dataset_of, numbers
 from maskwright import Comparison
 read = resolve_file(sys.argv[1])

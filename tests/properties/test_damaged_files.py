@@ -57,7 +57,7 @@ def test_undamaged_files_are_read(tmp_path: Path, target: str) -> None:
 def test_a_file_name_of_a_thousand_letters_is_a_mistake_and_no_crash(tmp_path: Path) -> None:
     """Found by the damage of 100,000 files."""
     from maskwright.foundation.errors import InputError
-    from maskwright.pipeline.resolve import resolve_file
+    from maskwright.pipeline.reading import resolve_file
 
     path = tmp_path / "pipeline.yaml"
     path.write_bytes(fuzzing.PIPELINE.replace(b"data.xml", b"9" * 1000 + b".xml"))

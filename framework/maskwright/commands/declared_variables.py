@@ -12,7 +12,7 @@ import numpy as np
 
 from maskwright.foundation.errors import DataError, InputError, Problem
 from maskwright.foundation.yaml_document import load_yaml
-from maskwright.pipeline.resolve import HELP, text_of
+from maskwright.pipeline.reading import HELP, text_of
 from maskwright.pipeline.steps import resolve_steps
 from maskwright.plugins.registry import plugins
 

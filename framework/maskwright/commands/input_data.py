@@ -24,7 +24,7 @@ from maskwright.foundation.yaml_models import read_model
 from maskwright.pipeline.data_section import resolve_data
 from maskwright.pipeline.edits_section import read_edits_of, resolve_edits
 from maskwright.pipeline.levels_section import structure_problems
-from maskwright.pipeline.resolve import HELP, text_of
+from maskwright.pipeline.reading import HELP, text_of
 from maskwright.pipeline.resolved import DataInMemory
 from maskwright.pipeline.variable_names import in_order, names_in
 from maskwright.plugins.registry import pipelines_own_plugins

@@ -14,7 +14,7 @@ from maskwright.foundation.yaml_document import Node, load_yaml
 from maskwright.foundation.yaml_models import only, read_model, without
 from maskwright.pipeline.data_section import resolve_data, source_of
 from maskwright.pipeline.overrides import value_of
-from maskwright.pipeline.resolve import HELP, text_of
+from maskwright.pipeline.reading import HELP, text_of
 from maskwright.pipeline.resolved import VariableUse
 from maskwright.pipeline.variable_names import in_order
 from maskwright.plugins.registry import find_rule_language, find_source, plugins

@@ -20,9 +20,14 @@ from maskwright.pipeline.data_section import resolve_data, resolve_declarations
 from maskwright.pipeline.edits_section import read_edits_of, resolve_edits
 from maskwright.pipeline.file_model import Declarations, ExecutionSection, ReleaseSection, SingleSettings
 from maskwright.pipeline.resolved import DataInMemory, DataSource, MaskingRequest, MeasureRequest, RuleFile, RuleText
-from maskwright.pipeline.steps import resolve_measures, resolve_release, resolve_steps, totals_without_levels
+from maskwright.pipeline.steps import (
+    resolve_measures,
+    resolve_release,
+    resolve_steps,
+    resolve_waivers,
+    totals_without_levels,
+)
 from maskwright.pipeline.variable_names import further_problems, in_order, names_in, variable_uses
-from maskwright.pipeline.waivers import resolve_waivers
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:

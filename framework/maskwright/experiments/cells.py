@@ -20,8 +20,8 @@ from maskwright.foundation.errors import InputError, MaskwrightError, Place
 from maskwright.foundation.files import PRIVATE, write_text
 from maskwright.foundation.progress import Quiet
 from maskwright.masking.context import Execution
-from maskwright.masking.guarantees import class_sizes
 from maskwright.masking.mask import mask
+from maskwright.masking.masked_value_checks import class_sizes
 from maskwright.pipeline.resolved import RuleFile
 from maskwright.plugins.guarding.origin import BUILT_IN
 from maskwright.plugins.parameter_markers import files_named

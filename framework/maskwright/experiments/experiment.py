@@ -16,7 +16,7 @@ from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import Node, from_python, load_yaml
 from maskwright.foundation.yaml_models import only, read_model, texts
 from maskwright.pipeline.overrides import path_steps, set_at
-from maskwright.pipeline.resolve import resolve_pipeline, text_of
+from maskwright.pipeline.reading import resolve_pipeline, text_of
 from maskwright.pipeline.steps import resolve_measures, resolve_thresholds
 from maskwright.pipeline.variable_names import in_order
 from maskwright.plugins.parameter_markers import PromisesK

@@ -33,6 +33,13 @@ def without(node: Node, keys: Collection[str]) -> Node:
     return Node("mapping", node.place, entries=entries)
 
 
+def elements_of(section: Node, expected: str, problems: list[Problem], hint: str | None = None) -> tuple[Node, ...]:
+    """Elements of a list; none where nothing is there, or something else than a list, which is a problem."""
+    if not section.is_sequence and not (section.is_scalar and section.value is None):
+        problems.append(Problem(f"{expected}, not {section.description}", section.place, hint))
+    return section.elements
+
+
 def texts(node: Node, under: Collection[str] | None = None) -> Node:
     """Copy in which every scalar is the text that was written: ``012`` is a category, not the number 12."""
     if node.is_scalar:

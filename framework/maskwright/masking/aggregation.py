@@ -7,14 +7,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maskwright.data.cluster_aggregation import ChosenAggregation, ClusterCells
 from maskwright.data.dataset import many_groups
+from maskwright.foundation.arrays import Booleans, Floats, Integers
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from maskwright.masking.protecting.assembling import GroupResult
     from maskwright.masking.protecting.variable_group import GroupSource, GroupWork
 
@@ -96,7 +98,7 @@ def aggregate(
     return representatives
 
 
-def _stable_order(labels: NDArray[Any], count: int) -> NDArray[np.int64]:
+def _stable_order(labels: NDArray[Any], count: int) -> Integers:
     """Records in ascending order of their labels 0..count - 1, those of one label in their own order."""
     if count > 2**32:
         return np.argsort(labels, kind="stable")
@@ -112,9 +114,9 @@ class _Runs:
     """Cells sorted by cluster: label, first cell and length of each run, and the run of each cell."""
 
     labels: NDArray[Any]
-    starts: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-    of_cell: NDArray[np.int64]
+    starts: Integers
+    lengths: Integers
+    of_cell: Integers
 
 
 def _runs(sorted_labels: NDArray[Any]) -> _Runs:
@@ -125,13 +127,13 @@ def _runs(sorted_labels: NDArray[Any]) -> _Runs:
     return _Runs(sorted_labels[starts], starts, lengths, np.cumsum(new) - 1)
 
 
-def _positive_weights(weights: NDArray[np.float64], runs: _Runs) -> NDArray[np.float64]:
+def _positive_weights(weights: Floats, runs: _Runs) -> Floats:
     # Relative to the largest of the run: neither the sum of weights nor its products can overflow or vanish.
     largest = np.maximum.reduceat(weights, runs.starts)[runs.of_cell]
     return np.where(largest > 0.0, weights, 1.0) / np.where(largest > 0.0, largest, 1.0)
 
 
-def _average(cells: NDArray[np.float64], runs: _Runs, weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def _average(cells: Floats, runs: _Runs, weights: Floats | None) -> Floats:
     """Mean of each run, around its first cell and then corrected by the mean of what is left."""
     total = runs.lengths if weights is None else np.add.reduceat(weights, runs.starts)
     result = cells[runs.starts]
@@ -143,13 +145,13 @@ def _average(cells: NDArray[np.float64], runs: _Runs, weights: NDArray[np.float6
     return result
 
 
-def _sums_are_exact(cells: NDArray[np.float64], runs: _Runs) -> bool:
+def _sums_are_exact(cells: Floats, runs: _Runs) -> bool:
     """Whether all cells are whole numbers so small that no sum of a run is rounded."""
     largest = float(np.max(np.abs(cells))) * float(runs.lengths.max())
     return largest <= 2.0**53 and bool(np.all(cells == np.rint(cells)))
 
 
-def _mean(cells: NDArray[np.float64], runs: _Runs, weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def _mean(cells: Floats, runs: _Runs, weights: Floats | None) -> Floats:
     if weights is None and _sums_are_exact(cells, runs):
         # The nearest number to the mean: clusters with equal means get equal numbers, whatever their cells.
         return np.asarray(np.add.reduceat(cells, runs.starts) / runs.lengths)
@@ -164,9 +166,7 @@ def _mean(cells: NDArray[np.float64], runs: _Runs, weights: NDArray[np.float64] 
     return np.clip(means, np.minimum.reduceat(cells, runs.starts), np.maximum.reduceat(cells, runs.starts))
 
 
-def _geometric_mean(
-    cells: NDArray[np.float64], runs: _Runs, weights: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
+def _geometric_mean(cells: Floats, runs: _Runs, weights: Floats | None) -> Floats:
     signs = np.sign(cells)
     sign = signs[runs.starts]
     mixed = np.minimum.reduceat(signs, runs.starts) != np.maximum.reduceat(signs, runs.starts)
@@ -189,13 +189,13 @@ def _geometric_mean(
     return np.where(mixed, _mean(cells, runs, weights), result) if mixed.any() else result
 
 
-def _lower_median(cells: NDArray[np.float64], runs: _Runs, _: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def _lower_median(cells: Floats, runs: _Runs, _: Floats | None) -> Floats:
     middle = runs.starts + (runs.lengths - 1) // 2
-    medians: NDArray[np.float64] = cells[np.lexsort((cells, runs.of_cell))][middle]
+    medians: Floats = cells[np.lexsort((cells, runs.of_cell))][middle]
     return medians
 
 
-def _mode(cells: NDArray[np.float64], runs: _Runs, _: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def _mode(cells: Floats, runs: _Runs, _: Floats | None) -> Floats:
     ordered = cells[np.lexsort((cells, runs.of_cell))]
     new = np.ones(len(ordered), dtype=np.bool_)
     new[1:] = (ordered[1:] != ordered[:-1]) | (runs.of_cell[1:] != runs.of_cell[:-1])
@@ -208,7 +208,7 @@ def _mode(cells: NDArray[np.float64], runs: _Runs, _: NDArray[np.float64] | None
     return ordered[starts][best][first]
 
 
-_Operator = Callable[[NDArray[np.float64], _Runs, NDArray[np.float64] | None], NDArray[np.float64]]
+_Operator = Callable[[Floats, _Runs, Floats | None], Floats]
 
 _OPERATORS: dict[str, _Operator] = {
     "mean": _mean,
@@ -219,11 +219,11 @@ _OPERATORS: dict[str, _Operator] = {
 
 
 def _checked(
-    values: NDArray[np.float64],
-    missing: NDArray[np.bool_],
+    values: Floats,
+    missing: Booleans,
     labels: NDArray[Any],
     operators: Sequence[str | ChosenAggregation],
-    weights: NDArray[np.float64] | None,
+    weights: Floats | None,
     clusters: int | None,
 ) -> int:
     """Return the number of clusters, or raise InputError."""
@@ -305,32 +305,26 @@ def _join_notices(joined: dict[str, int], scarce: Sequence[str], k: int, source:
     what = "records" if source.households is None else many_groups(source.group_name)
     few = f"fewer than k = {k} {what} have a value"
     met = {name: count for name, count in joined.items() if name not in scarce}
-    said = []
+    notices = []
     if met:
         counted = ", ".join(f"{name}: {count}" for name, count in met.items())
-        said.append(
+        notices.append(
             f"clusters in which {few} of a variable publish the average of theirs and the nearest clusters' values "
             f"({counted} clusters)"
         )
     if scarce:
-        said.append(f"{few} of {', '.join(scarce)} where they are masked together: k does not hold there")
-    return said
+        notices.append(f"{few} of {', '.join(scarce)} where they are masked together: k does not hold there")
+    return notices
 
 
-def _owners(labels: NDArray[np.int64], households: NDArray[np.int64] | None, count: int) -> NDArray[np.int64]:
+def _owners(labels: Integers, households: Integers | None, count: int) -> Integers:
     """Number of records, or of different households, with each label; shape (count,)."""
     if households is not None:
         labels = np.unique(np.stack([labels, households], axis=1), axis=0)[:, 0]
     return np.bincount(labels, minlength=count)
 
 
-def _groups(
-    labels: NDArray[np.int64],
-    households: NDArray[np.int64] | None,
-    points: NDArray[np.float64],
-    homes: NDArray[np.int64],
-    k: int,
-) -> NDArray[np.int64]:
+def _groups(labels: Integers, households: Integers | None, points: Floats, homes: Integers, k: int) -> Integers:
     """Group of each cluster, shape (c,), so that the records with a value in each group are enough.
 
     Round after round, each group with too few is joined with the one whose centroid is nearest, the smallest first,
@@ -365,8 +359,8 @@ def _groups(
     return groups
 
 
-def _nearest(points: NDArray[np.float64], asked: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Another point that is nearest to each one asked for; shape (m,). There are at least two points."""
+def _nearest(points: Floats, queried: Integers) -> Integers:
+    """Another point that is nearest to each given one; shape (m,). There are at least two points."""
     from scipy.spatial import cKDTree  # heavy: most runs do without it
 
     # A tree cannot part equal points, and would look through all of them for each: they are each other's nearest.
@@ -378,15 +372,15 @@ def _nearest(points: NDArray[np.float64], asked: NDArray[np.int64]) -> NDArray[n
     following[order] = np.roll(order, -1)
     last = order[np.cumsum(equals) - 1]
     following[last] = first
-    alone = equals[place[asked]] == 1
-    other = following[asked]
+    alone = equals[place[queried]] == 1
+    other = following[queried]
     if alone.any():
-        found = np.asarray(cKDTree(distinct).query(points[asked[alone]], k=2)[1])
-        other[alone] = first[np.where(found[:, 0] == place[asked[alone]], found[:, 1], found[:, 0])]
+        found = np.asarray(cKDTree(distinct).query(points[queried[alone]], k=2)[1])
+        other[alone] = first[np.where(found[:, 0] == place[queried[alone]], found[:, 1], found[:, 0])]
     return other
 
 
-def _paired(small: NDArray[np.int64], other: NDArray[np.int64], counts: NDArray[np.int64]) -> list[int]:
+def _paired(small: Integers, other: Integers, counts: Integers) -> list[int]:
     """Group that each group becomes part of when small ones are joined with others, the smallest first."""
     target = list(range(len(counts)))
     joined = bytearray(len(counts))

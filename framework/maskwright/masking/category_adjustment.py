@@ -1,7 +1,7 @@
 """Masked categories that break an edit get the nearest combination that satisfies all.
 
-Records that break the edits in the same way are looked at together: there are few such combinations, and for each
-the valid ones are listed once. Among the nearest, every record draws its own, so that nobody can tell which category
+Records that break the edits in the same way are treated together: there are few such combinations, and for each the
+valid ones are listed once. Among the nearest, every record draws its own, so that it cannot be inferred which category
 it had. Only masked values and edits choose; of the original, only which combinations occur in it.
 """
 
@@ -24,15 +24,14 @@ from maskwright.plugins.block import uniform_of_records
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.domain import Domain
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.masking.context import MaskingContext
     from maskwright.planning.model import AdjustmentUnit
 
 MOST_COMBINATIONS = 10_000
-"""Combinations of categories up to which all are looked at; beyond, those that occur."""
+"""Combinations of categories up to which all are tried; beyond, those that occur."""
 
 CELLS_AT_ONCE = 1_000_000
 """Combinations times broken ones that are evaluated at once; bounds memory."""
@@ -51,9 +50,9 @@ class AdjustedCategories:
 
     unit: AdjustmentUnit
     columns: Mapping[str, Column]
-    moved: NDArray[np.bool_]
-    infeasible: NDArray[np.bool_]
-    touched: Mapping[str, NDArray[np.bool_]]
+    moved: Booleans
+    infeasible: Booleans
+    touched: Mapping[str, Booleans]
     failing: Mapping[str, int] = field(default_factory=dict)
     changed: int = 0
     restored: int = 0
@@ -85,7 +84,7 @@ class CategoryCounts:
 
 
 def adjust_categories(
-    unit: AdjustmentUnit, current: Dataset, context: MaskingContext, occurring: NDArray[np.int64] | None = None
+    unit: AdjustmentUnit, current: Dataset, context: MaskingContext, occurring: Integers | None = None
 ) -> AdjustedCategories:
     """Bring the categories of one unit onto their edits.
 
@@ -144,40 +143,35 @@ def with_categories(data: Dataset, adjusted: Sequence[AdjustedCategories]) -> Da
     return data.with_columns({name: column for each in adjusted for name, column in each.columns.items()})
 
 
-def _broken(columns: Mapping[str, Column], edits: EditSet, domain: Domain | None) -> dict[str, NDArray[np.bool_]]:
+def _broken(columns: Mapping[str, Column], edits: EditSet, domain: Domain | None) -> dict[str, Booleans]:
     """Records that violate each edit; what rests on a missing cell is no violation of an exact edit."""
     n = len(next(iter(columns.values())).missing)
     chunk = RecordChunk(n, {name: column_cells(column) for name, column in columns.items()})
-    found: dict[str, NDArray[np.bool_]] = {}
+    found: dict[str, Booleans] = {}
     for edit in edits:
         verdict = evaluate(edit, chunk, domain)
         found[edit.name] = ~(verdict.holds | (verdict.unknown & (edit.binding == "exact")))
     return found
 
 
-def _codes(columns: Mapping[str, Column], names: Sequence[str]) -> NDArray[np.int64]:
+def _codes(columns: Mapping[str, Column], names: Sequence[str]) -> Integers:
     """Codes of categories, -1 where missing; shape (n, v)."""
     return np.stack(
         [np.where(columns[name].missing, -1, columns[name].values).astype(np.int64) for name in names], axis=1
     )
 
 
-def category_codes(data: Dataset, names: Sequence[str]) -> NDArray[np.int64]:
+def category_codes(data: Dataset, names: Sequence[str]) -> Integers:
     """Codes of categories, -1 where missing; shape (n, v)."""
     return _codes({name: data[name] for name in names}, names)
 
 
-def occurring_categories(shares: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Rows of `category_codes` that occur, each once and in order; shape (m, v).
-
-    `shares`: shape (n, v).
-    """
+def occurring_categories(shares: Sequence[Integers]) -> Integers:
+    """Rows of `category_codes` that occur, each once and in order; shape (m, v); `shares`: shape (n, v)."""
     return np.unique(np.concatenate(shares), axis=0)
 
 
-def _draws(
-    unit: AdjustmentUnit, rows: NDArray[np.int64], current: Dataset, context: MaskingContext
-) -> NDArray[np.float64]:
+def _draws(unit: AdjustmentUnit, rows: Integers, current: Dataset, context: MaskingContext) -> Floats:
     """A number of each of these records in [0, 1), by its position in the file."""
     first = 0 if context.whole is None else context.whole.first
     records = rows + first if current.origin is None else current.origin[rows]
@@ -186,7 +180,7 @@ def _draws(
     return np.floor(uniform_of_records(records, rng, 1)[:, 0] * 2.0**32) / 2.0**32
 
 
-def _known(occurring: NDArray[np.int64], free: NDArray[np.int64]) -> NDArray[np.int64]:
+def _known(occurring: Integers, free: Integers) -> Integers:
     """Combinations of these variables that occur in the masked or the original file; shape (m, f)."""
     together = occurring[:, free]
     return np.unique(together[(together >= 0).all(axis=1)], axis=0)
@@ -201,15 +195,13 @@ class _Search:
     """
 
     names: tuple[str, ...]
-    free: NDArray[np.int64]
+    free: Integers
     columns: Mapping[str, Column]
     edits: EditSet
     domain: Domain | None
-    known: NDArray[np.int64]
+    known: Integers
 
-    def nearest(
-        self, before: NDArray[np.int64], rows: NDArray[np.int64], draws: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def nearest(self, before: Integers, rows: Integers, draws: Floats) -> tuple[Integers, Booleans]:
         """New codes of the free variables of each row, shape (r, f), and for which rows there are any."""
         candidates, unseen = self._candidates()
         first, place = self._kinds(rows)
@@ -234,7 +226,7 @@ class _Search:
             solved[own] = True
         return found, solved
 
-    def _kinds(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _kinds(self, rows: Integers) -> tuple[Integers, Integers]:
         """One of the rows that are alike in all that the edits read, and for each row which one."""
         import pandas as pd  # heavy: workers of a large run do without
 
@@ -246,7 +238,7 @@ class _Search:
         _, first, place = np.unique(codes, return_index=True, return_inverse=True)
         return first, place
 
-    def _candidates(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def _candidates(self) -> tuple[Integers, Booleans]:
         """Combinations to look at, shape (c, f), and which of them occur nowhere."""
         occurring = [np.unique(column) for column in self.known.T]
         if not len(self.known) or math.prod(len(each) for each in occurring) > MOST_COMBINATIONS:
@@ -257,9 +249,7 @@ class _Search:
         number = number.ravel()
         return grid, ~np.isin(number[len(self.known) :], number[: len(self.known)])
 
-    def _distances(
-        self, current: NDArray[np.int64], candidates: NDArray[np.int64], unseen: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _distances(self, current: Integers, candidates: Integers, unseen: Booleans) -> tuple[Floats, Floats]:
         """How far each candidate is from each current combination: its rank, and steps, at least 1; shapes (k, c)."""
         cost = np.where(unseen, _UNSEEN, 0.0) + np.zeros((len(current), 1))
         steps = np.zeros_like(cost)
@@ -270,7 +260,7 @@ class _Search:
             steps += moved if variable.type == "ordinal" else moved > 0
         return np.asarray(cost), np.maximum(steps, 1.0)
 
-    def _valid(self, kinds: NDArray[np.int64], candidates: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _valid(self, kinds: Integers, candidates: Integers) -> Booleans:
         """Whether each candidate satisfies every edit in each of these rows; shape (k, c)."""
         shape = (len(kinds), len(candidates))
         owner = np.repeat(kinds, len(candidates))
@@ -283,6 +273,6 @@ class _Search:
         return np.asarray(~np.logical_or.reduce(list(broken.values()))).reshape(shape)
 
 
-def _last(chances: NDArray[np.float64]) -> NDArray[np.int64]:
+def _last(chances: Floats) -> Integers:
     """Last candidate with a chance in each row of cumulated chances; it takes what rounding leaves over."""
     return np.asarray(np.argmax(chances >= chances[:, -1:], axis=1), dtype=np.int64)

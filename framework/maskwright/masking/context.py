@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,12 +13,11 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.type_resolution import with_category_equalities
 from maskwright.planning.recoded_edits import settled
-from maskwright.plugins.block import Block
-from maskwright.plugins.method import Masked, Removed
+from maskwright.plugins.block import Block, Gathered
+from maskwright.plugins.method import Masked
+from maskwright.plugins.remover import Removed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -26,16 +25,16 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Band, Variable
     from maskwright.edits.edit import Edit
     from maskwright.edits.translation.translate import Translation
+    from maskwright.foundation.arrays import Floats
     from maskwright.foundation.processes.function_pool import FunctionWorkers
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.file_model import ExecutionSection
     from maskwright.planning.model import AdjustmentUnit
     from maskwright.planning.plan import Plan
-    from maskwright.plugins.block import Gathered
 
 
 Observer = Callable[[int, str, Block, Masked | Removed | None], None]
-"""Told of the step, its method and a block: before masking with None, and after with what the method returned."""
+"""Called with the step, its method and a block: before masking with None, and after with what the method returned."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +76,10 @@ class MaskingContext:
     """What every step of one masking reads and none changes.
 
     `edits`: that the masked data have to satisfy. `seed`: every random draw comes from a generator of this seed and a
-    name of its own. `observe`: told of each block before and after a method masks it. `terms`: in which the edits on
+    name of its own. `observe`: called for each block before and after a method masks it. `terms`: in which the edits on
     recoded variables are said; None: no variable is recoded yet. `workers`: processes that methods run in; None: they
     run in threads. `whole`: of which `original` holds some records; None: it holds all. `gathered`: what all records of
-    the file said to a method that asks; None: those here are all, and say it.
+    the file gave to a method that gathers; None: those here are all.
     """
 
     original: Dataset
@@ -169,20 +168,14 @@ def original_in_categories(column: Column, published: Variable) -> Column | None
         found = _codes_of_numbers(column.values[present].astype(np.float64), published.bands)
     else:
         categories = column.variable.categories
-        of_category = np.array(
-            [_only([code for code, band in enumerate(published.bands) if band.holds(each)]) for each in categories],
-            dtype=np.int32,
-        )
+        holding = [[code for code, band in enumerate(published.bands) if band.holds(each)] for each in categories]
+        of_category = np.array([found[0] if len(found) == 1 else -1 for found in holding], dtype=np.int32)
         found = of_category[column.values[present].astype(np.int64)] if len(categories) else codes[present]
     codes[present] = found
     return column.changed(codes, codes < 0, published)
 
 
-def _only(codes: list[int]) -> int:
-    return codes[0] if len(codes) == 1 else -1
-
-
-def _codes_of_numbers(values: NDArray[np.float64], bands: tuple[Band, ...]) -> NDArray[np.int32]:
+def _codes_of_numbers(values: Floats, bands: tuple[Band, ...]) -> NDArray[np.int32]:
     """Band of each number; -1 where it is in none, or in several."""
     distinct, places = np.unique(values, return_inverse=True)
     found = np.full(len(distinct), -1, dtype=np.int32)

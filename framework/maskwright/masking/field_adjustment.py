@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from maskwright.edits.evaluation.domain import Domain
     from maskwright.edits.localisation.search import Located
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,12 +142,12 @@ class _Work:
         self._data, self._rules, self._domain = data, rules, domain
         self._spread = spread
         self._values: dict[str, NDArray[Any]] = {}
-        self._missing: dict[str, NDArray[np.bool_]] = {}
+        self._missing: dict[str, Booleans] = {}
         self._adjusted: Counter[str] = Counter()
         self._filled: Counter[str] = Counter()
         self._mended = self._left = 0
 
-    def adjust(self, fields: tuple[str, ...], index: NDArray[np.int64], located: Sequence[Located]) -> None:
+    def adjust(self, fields: tuple[str, ...], index: Integers, located: Sequence[Located]) -> None:
         """Adjust records (0-based `index`) that have the same fields."""
         present = Dataset(tuple(Column(each.variable, each.values[index], each.missing[index]) for each in self._data))
         exact = _written(present, located, fields)
@@ -173,7 +174,7 @@ class _Work:
             self._left,
         )
 
-    def _good(self, part: Dataset) -> NDArray[np.bool_]:
+    def _good(self, part: Dataset) -> Booleans:
         columns = RecordChunk.from_dataset(part)
         result = np.ones(columns.n, dtype=np.bool_)
         for edit in self._rules:
@@ -203,14 +204,14 @@ class _Work:
             }
         )
 
-    def _spread_of(self, moving: Sequence[str]) -> NDArray[np.float64]:
+    def _spread_of(self, moving: Sequence[str]) -> Floats:
         if self._spread is not None:
             return np.array([self._spread[name] for name in moving])
         everyone = self._data.matrix(moving)
         spread = np.nanstd(everyone, axis=0, ddof=1) if len(everyone) > 1 else np.ones(len(moving))
         return np.asarray(spread, dtype=np.float64)
 
-    def _store(self, present: Dataset, candidate: Dataset, index: NDArray[np.int64], chosen: NDArray[np.bool_]) -> None:
+    def _store(self, present: Dataset, candidate: Dataset, index: Integers, chosen: Booleans) -> None:
         for before, after in zip(present, candidate, strict=True):
             name = before.name
             differs = chosen & ((before.values != after.values) | before.missing) & ~after.missing

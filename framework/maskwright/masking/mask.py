@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.normalisation import as_far_as, is_inside
-from maskwright.foundation.progress import Progress, part, stage
-from maskwright.masking.adjusting.adjustment_loss import Cost, drift_of
+from maskwright.foundation.progress import Progress, Reporter, part, stage
+from maskwright.masking.adjusting.adjustment_loss import Cost, Drift, drift_of
 from maskwright.masking.category_adjustment import AdjustedCategories, adjust_categories, with_categories
-from maskwright.masking.context import MaskingContext, Standardisation, in_published_terms
-from maskwright.masking.guarantees import guarantee_doubts, smallest_classes
+from maskwright.masking.context import Execution, MaskingContext, Observer, Standardisation, in_published_terms
 from maskwright.masking.masked_value_checks import (
     CodedValues,
     coded_value_notices,
     coded_values,
-    range_notices,
+    guarantee_doubts,
+    range_counts,
+    range_sentences,
+    smallest_classes,
     unchanged_doubts,
     value_as_code_doubts,
 )
@@ -35,7 +37,7 @@ from maskwright.masking.masking_result import (
 )
 from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
-from maskwright.masking.protecting.method_claims import broken_aggregation_claims
+from maskwright.masking.protecting.method_contract import broken_aggregation_claims
 from maskwright.masking.protecting.processes import worker_processes
 from maskwright.masking.protecting.variable_group import GroupWork
 from maskwright.masking.suppressing.suppression_steps import Removal, remove
@@ -60,9 +62,6 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.doubts import Doubt
-    from maskwright.foundation.progress import Reporter
-    from maskwright.masking.adjusting.adjustment_loss import Drift
-    from maskwright.masking.context import Execution, Observer
     from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
     from maskwright.planning.plan import Plan
 
@@ -84,13 +83,14 @@ def mask(
         protected = _protect(replace(context, workers=workers))
     context = in_published_terms(context, protected.data)
     context = _with_found_limits(context, protected)
-    categories = _adjust_categories(protected.data, context)
+    # Numbers come after, which may depend on categories.
+    categories = tuple(adjust_categories(unit, protected.data, context) for unit in context.plan.category_units)
     protected = replace(protected, data=with_categories(protected.data, categories))
     adjusted, units = _adjust(protected, context)
     numeric = [name for name in context.plan.masked if adjusted[name].variable.is_numeric]
     drift = drift_of(protected.data, adjusted, numeric, protected.standardisation.scale)
     # All cells are in `adjusted` now, and what comes needs the memory.
-    protected = protected.with_cells_in(adjusted)
+    protected = replace(protected, data=adjusted, results=tuple(each.without_cells() for each in protected.results))
     removal = remove(adjusted, protected.standardisation, context)
     return _result(original, protected, units, categories, removal, drift, context)
 
@@ -105,10 +105,6 @@ class _Protected:
     doubts: tuple[Doubt, ...] = ()
     coded: tuple[CodedValues, ...] = ()
     unkept: tuple[Keeper, ...] = ()
-
-    def with_cells_in(self, data: Dataset) -> _Protected:
-        """Copy whose cells are those of a dataset."""
-        return replace(self, data=data, results=tuple(each.without_cells() for each in self.results))
 
     def limits(self, plan: Plan) -> tuple[StepLimit, ...]:
         """Limits that methods found in the data, of variables that are published as values."""
@@ -201,11 +197,6 @@ def group_work(group: Group, step: Step, edits: EditSet, masked: Collection[str]
     )  # fmt: skip
 
 
-def _adjust_categories(data: Dataset, context: MaskingContext) -> tuple[AdjustedCategories, ...]:
-    """Categories on their edits, unit by unit; numbers come after, which may depend on them."""
-    return tuple(adjust_categories(unit, data, context) for unit in context.plan.category_units)
-
-
 def _adjust(protected: _Protected, context: MaskingContext) -> tuple[Dataset, tuple[AdjustedUnit, ...]]:
     """Bring the masked values onto the edits and onto the published grid, unit by unit."""
     data, units = protected.data, context.plan.units
@@ -237,7 +228,7 @@ def _result(
     k = smallest_classes(masked, plan)
     left = context.original if removal.data.origin is None else context.original.taken(removal.data.origin)
     zeros = tuple(structural_zeros(context.original, masked, plan))
-    out_of_range = tuple(range_notices(context.original, masked, numeric, edits))
+    out_of_range = tuple(range_sentences(range_counts(context.original, masked, numeric), edits))
     return MaskingResult(
         masked=replace(masked, notes=()),
         adjusted=adjusted_by_edit(units, categories, edits, removal.rows),
@@ -299,8 +290,8 @@ def _notices_of_edits(context: MaskingContext) -> tuple[str, ...]:
     """What became of edits on recoded variables, beyond what the plan says."""
     if context.terms is None:
         return ()
-    said = {each.original.name for each in context.plan.translations}
-    new = [each for each in context.terms.translations if each.original.name not in said]
+    translated = {each.original.name for each in context.plan.translations}
+    new = [each for each in context.terms.translations if each.original.name not in translated]
     return recoded_edit_notices(new, context.terms.dropped)
 
 

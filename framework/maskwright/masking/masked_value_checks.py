@@ -1,30 +1,193 @@
-"""Checks of masked values: unchanged ones, beyond the range, at a limit, or equal to a missing code."""
+"""Checks of masked values: promised classes and multiples, zeros, unchanged values, ranges, and missing codes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
 
 from maskwright.data.missing import is_code_number, is_code_text
-from maskwright.data.record_groups import varying
+from maskwright.data.record_groups import class_codes, varying
 from maskwright.edits.analysis.statements import lines_of_signs
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.progress import Caution
+from maskwright.masking.adjusting.constraint_system import RELATIVE
+from maskwright.planning.model import Step, key_names, with_steps
+from maskwright.planning.strata import is_zero
 from maskwright.planning.warnings.plan_warnings import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
-    from maskwright.planning.model import Step
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
+    from maskwright.planning.plan import Plan
     from maskwright.plugins.method import Limit
+
+
+def smallest_classes(masked: Dataset, plan: Plan) -> dict[str, Any]:
+    """Smallest equivalence classes of a masked file: per group, on quasi-identifiers, on whole records.
+
+    As in `run.json`.
+    """
+    groups = promised_classes(masked, plan)
+    k = max((each["expected"] for each in groups), default=None)
+    quasi = [column.name for column in masked if column.variable.role == "quasi_identifier"]
+    return {
+        "requested": max((each["requested"] for each in groups if each["requested"] is not None), default=None),
+        "expected": k,
+        "groups": groups,
+        "quasi_identifiers": {"variables": quasi, **_counted(masked, quasi, k or 2)} if quasi else None,
+        "records": _counted(masked, masked.names, k or 2),
+    }
+
+
+def promised_classes(masked: Dataset, plan: Plan) -> list[dict[str, Any]]:
+    """Smallest class of a masked file on each group of variables that a step promises k of.
+
+    As `groups` in the `k` of `run.json`.
+    """
+    return [*_of_clusters(masked, plan), *_of_keys(masked, plan)]
+
+
+def _of_clusters(masked: Dataset, plan: Plan) -> Iterator[dict[str, Any]]:
+    """Groups of variables whose step puts one representative in the place of each cluster of records."""
+    for group, step in with_steps(plan.groups, plan.steps):
+        size = step.group_records(len(masked))
+        if size is not None:
+            yield _promised(group.step, step, group.variables, step.k, _counted(masked, group.variables, size))
+
+
+def _of_keys(masked: Dataset, plan: Plan) -> Iterator[dict[str, Any]]:
+    """Keys of the steps that promise k records with each combination of them."""
+    for number, step in enumerate(plan.steps, 1):
+        promised = step.promised
+        if not step.method.has_keys or promised is None:
+            continue
+        names = [name for group in plan.groups if group.step == number for name in group.variables]
+        keys = key_names(step, [plan.variables[name] for name in names])
+        yield _promised(number, step, keys, promised, _counted(masked, keys, promised))
+
+
+def _promised(
+    number: int, step: Step, names: Sequence[str], requested: int | None, counted: Mapping[str, int]
+) -> dict[str, Any]:
+    guaranteed = requested is not None and step.planning.k_guarantee == "require"
+    return {"step": number, "variables": list(names), "requested": requested, "guaranteed": guaranteed, **counted}
+
+
+def _counted(masked: Dataset, names: Sequence[str], k: int) -> dict[str, int]:
+    smallest, below = class_sizes(masked, names, k)
+    return {"expected": k, "smallest": smallest, "below": below}
+
+
+def class_sizes(data: Dataset, names: Sequence[str], k: int) -> tuple[int, int]:
+    """Size of the smallest class of records equal in the named variables, and how many records are in classes below k.
+
+    A missing cell is a value of its own, and so is each missing code. Where households are declared, the size of a
+    class is the number of households in it.
+    """
+    codes = class_codes(data, names)
+    records = np.bincount(codes)
+    sizes = records
+    if data.households is not None:
+        # Whole numbers that stand for pairs: sorting rows of two takes ten times as long.
+        households = int(data.households.max(initial=0)) + 1
+        sizes = np.bincount(np.unique(codes * households + data.households) // households)
+    return int(sizes.min(initial=len(data))), int(records[sizes < k].sum())
+
+
+def guarantee_doubts(
+    plan: Plan, original: Dataset, masked: Dataset, off: Mapping[str, Sequence[str]]
+) -> Iterator[Doubt]:
+    """Doubts about promised values that are not there; classes are counted in the end, in what is published."""
+    yield from multiple_doubts(plan, [beside_multiples(plan, masked)], off)
+    yield from _structural_zeros(plan, original, masked)
+
+
+def beside_multiples(plan: Plan, masked: Dataset) -> tuple[tuple[int, int], ...]:
+    """For each promise of the plan, how many values are no multiples though they should be, and of how many."""
+    found = []
+    for each in plan.promised:
+        base, column = each.limit.multiple_of, masked[each.limit.variable]
+        if base is None or not column.variable.is_numeric:
+            found.append((0, 0))
+            continue
+        values = column.values[~column.missing].astype(np.float64)
+        off = np.abs(values - np.rint(values / base) * base) > RELATIVE * np.maximum(np.abs(values), base)
+        found.append((int(off.sum()), len(values)))
+    return tuple(found)
+
+
+def multiple_doubts(
+    plan: Plan, parts: Sequence[Sequence[Sequence[int]]], off: Mapping[str, Sequence[str]]
+) -> Iterator[Doubt]:
+    """Doubts about promised multiples."""
+    for position, each in enumerate(plan.promised):
+        count, total = (sum(part[position][at] for part in parts) for at in (0, 1))
+        if count:
+            variable = plan.variables[each.limit.variable]
+            edits = ", ".join(off.get(variable.name, ()))
+            why = f", since adjusting found none that satisfy {edits}" if edits else ""
+            yield Doubt(
+                "promise-not-kept", str(each.step),
+                f"{count} of {total} values of {variable.name} are no multiples of its base{why}",
+                count=count, total=total, place=plan.steps[each.step - 1].place, hint=_way_out(edits, variable),
+            )  # fmt: skip
+
+
+def _way_out(edits: str, variable: Variable) -> str:
+    if edits:
+        return "take a smaller base, or one that the numbers in these edits are multiples of"
+    if variable.decimals is None:
+        return "declare its decimals: values without a grid are adjusted without regard to multiples"
+    return "give the variables of an equality one base, or round a total no further than its parts"
+
+
+def _structural_zeros(plan: Plan, original: Dataset, masked: Dataset) -> Iterator[Doubt]:
+    for number, step in enumerate(plan.steps, 1):
+        for name in step.planning.structural_zeros:
+            before, after = original[name], masked[name]
+            if not after.variable.is_numeric:
+                continue
+            differs = (is_zero(before) != is_zero(after)) & ~before.missing & ~after.missing
+            if differs.any():
+                count = int(differs.sum())
+                yield Doubt(
+                    "promise-not-kept", str(number),
+                    f"in {count} of {len(differs)} records a structural zero of {name} became another value, or "
+                    "another value a zero",
+                    count=count, total=len(differs), place=step.place,
+                    hint=f"state the rule that governs its zeros as an edit (if ... then {name} == 0)",
+                )  # fmt: skip
+
+
+def class_doubts(plan: Plan, masked: Dataset, groups: Iterable[Mapping[str, Any]]) -> Iterator[Doubt]:
+    """Classes smaller than promised.
+
+    An empty cell is a value of its own, and so is each missing code; cells that a later step took may have made a
+    class too small. Only where clusters are made of available cases may their classes be smaller: their averages rest
+    on k values, and the plan counts patterns of missing cells that fewer than k records share.
+    """
+    for found in groups:
+        step = plan.steps[found["step"] - 1]
+        promised = found["requested"] if step.planning.k_guarantee == "require" else None
+        if promised is None:
+            continue
+        of_available_cases = not step.method.has_keys and step.planning.missing == "available_cases"
+        if of_available_cases and any(masked[name].missing.any() for name in found["variables"]):
+            continue
+        if found["smallest"] < promised:
+            yield Doubt(
+                "promise-not-kept", str(found["step"]),
+                f"k = {promised} is promised of {', '.join(found['variables'])}, and the smallest class has "
+                f"{found['smallest']}",
+                count=found["smallest"], place=step.place,
+            )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +200,7 @@ class CodedValues:
 
     step: int
     variable: str
-    records: NDArray[np.int64]
+    records: Integers
     side: int
     reach: float
 
@@ -110,10 +273,10 @@ class Extent:
     def of(cls, variable: Variable, low: float, high: float) -> Self:
         """Extent of a variable between two values."""
         places = variable.decimals
-        slack = 1e-9 * max(abs(low), abs(high)) if places is None else 0.5 * 10.0**-places
+        slack = RELATIVE * max(abs(low), abs(high)) if places is None else 0.5 * 10.0**-places
         return cls(low, high, float(slack))
 
-    def left_by(self, values: NDArray[np.float64]) -> tuple[int, int]:
+    def left_by(self, values: Floats) -> tuple[int, int]:
         """How many values are below 0, where none was, and how many others beyond the smallest or largest one.
 
         `values`: shape (n,).
@@ -121,11 +284,6 @@ class Extent:
         negative = values < 0 if self.low >= 0 else np.zeros(len(values), dtype=np.bool_)
         beyond = ((values < self.low - self.slack) | (values > self.high + self.slack)) & ~negative
         return int(np.count_nonzero(negative)), int(np.count_nonzero(beyond))
-
-
-def range_notices(original: Dataset, masked: Dataset, names: Sequence[str], edits: EditSet) -> Iterator[str]:
-    """Sentences on masked values beyond the original's smallest or largest value; counts, never a value."""
-    yield from range_sentences(range_counts(original, masked, names), edits)
 
 
 def range_counts(original: Dataset, masked: Dataset, names: Sequence[str]) -> dict[str, tuple[int, int]]:
@@ -143,43 +301,31 @@ def range_counts(original: Dataset, masked: Dataset, names: Sequence[str]) -> di
 
 def range_sentences(left: Mapping[str, tuple[int, int]], edits: EditSet) -> Iterator[str]:
     """Sentences on values that have left the range of the original."""
-    below = {name: negative for name, (negative, _) in left.items() if negative}
-    beyond = {name: others for name, (_, others) in left.items() if others}
+    below, beyond = ({name: counts[at] for name, counts in left.items() if counts[at]} for at in (0, 1))
+    counted = tuple(", ".join(f"{n} ({count})" for n, count in each.items()) for each in (below, beyond))
     if below:
         lines = lines_of_signs(edits, tuple(below))
         advice = f"; where a variable cannot be negative, add to the edits: {listed(lines)}" if lines else ""
-        yield Caution(f"masked values below 0, where the original has none: {_counted(below)}{advice}")
+        yield Caution(f"masked values below 0, where the original has none: {counted[0]}{advice}")
     if beyond:
         yield (
-            f"masked values beyond the smallest or largest one of the original: {_counted(beyond)}; where a variable "
+            f"masked values beyond the smallest or largest one of the original: {counted[1]}; where a variable "
             "has limits that no edit states, state them"
         )
-
-
-def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} ({count})" for name, count in counts.items())
 
 
 NEARLY_ALL = 0.999
 """Share of unchanged cells from which on a step has changed nearly nothing."""
 
-RELATIVE = 1e-9
-"""A number without a grid that moved by less, as a share of the range of its variable, has not moved."""
-
 
 def unchanged_doubts(
-    number: int,
-    step: Step,
-    names: Sequence[str],
-    before: Dataset,
-    after: Dataset,
-    clusters: NDArray[np.int64] | None = None,
+    number: int, step: Step, names: Sequence[str], before: Dataset, after: Dataset, clusters: Integers | None = None
 ) -> Iterator[Doubt]:
     """Doubts about the variables that a step left as they were.
 
     Cells that are missing and numbers that are 0 do not count, nor do variables that are constant: there is nothing to
     hide. Where the step promises k, nor do values that all records of a cluster have: so many publish them. Steps that
-    only remove are not looked at: they leave every other value as it is.
+    only remove are not examined: they leave every other value as it is.
 
     `clusters`: cluster of each record, where the step makes any; shape (n,).
     """
@@ -205,7 +351,7 @@ def unchanged_doubts(
             )  # fmt: skip
 
 
-def same_values(old: Column, new: Column) -> NDArray[np.bool_]:
+def same_values(old: Column, new: Column) -> Booleans:
     """Records in which two columns of one variable say the same; shape (n,), whatever missing cells hold."""
     if old.variable.is_numeric != new.variable.is_numeric:
         return np.zeros(len(old.values), dtype=np.bool_)

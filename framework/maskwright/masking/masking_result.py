@@ -12,18 +12,15 @@ from maskwright.data.dependencies import ValueCodes, determines
 from maskwright.data.record_groups import household_columns
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.doubts import Doubt
-from maskwright.masking.adjusting.adjustment_loss import Cost
-from maskwright.planning.criteria import is_zero
+from maskwright.masking.adjusting.adjustment_loss import Cost, Drift
+from maskwright.planning.strata import is_zero
 from maskwright.planning.warnings.plan_warnings import agreeing_households
 from maskwright.plugins.method import Method
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.edits.edit_set import EditSet
-    from maskwright.masking.adjusting.adjustment_loss import Drift
     from maskwright.masking.category_adjustment import CategoryCounts
     from maskwright.masking.context import PublishedTerms
     from maskwright.masking.protecting.assembling import GroupResult
@@ -99,7 +96,7 @@ def _without_records(data: Dataset) -> Dataset:
 
 
 LARGE_DRIFT = 0.1
-"""Shift of a mean or covariance by adjustment from which on a notice tells of it, in standard deviations."""
+"""Shift of a mean or covariance by adjustment from which on a notice reports it, in standard deviations."""
 
 
 def method_warnings(plan: Plan, results: Sequence[GroupResult]) -> Iterator[str]:
@@ -124,8 +121,8 @@ def method_doubts(plan: Plan, results: Sequence[GroupResult]) -> Iterator[Doubt]
     for group, result in zip(plan.groups, results, strict=True):
         step = plan.steps[group.step - 1]
         for doubt in result.doubts:
-            said = f"{step.method.name} on {_shown(group)}: {doubt}"
-            yield Doubt("method-warned", str(group.step), said, place=step.place)
+            message = f"{step.method.name} on {_shown(group)}: {doubt}"
+            yield Doubt("method-warned", str(group.step), message, place=step.place)
 
 
 def _shown(group: Group) -> str:
@@ -197,8 +194,8 @@ def published_note_doubts(
     plan: Plan, notes: Sequence[Mapping[str, Any]], adjusted: Sequence[CategoryCounts]
 ) -> Iterator[Doubt]:
     """Doubts about what methods publish of the changes that they made, where these are not the only ones."""
-    for group, said in zip(plan.groups, notes, strict=True):
-        if not any(said.get("published", {}).values()):
+    for group, note in zip(plan.groups, notes, strict=True):
+        if not any(note.get("published", {}).values()):
             continue
         own = set(group.variables)
         moved = [name for each in adjusted for name in each.names if name in own]
@@ -228,23 +225,18 @@ def drift_notices(drift: Drift | None) -> Iterator[str]:
 
 
 def household_doubts(original: Dataset, masked: Dataset, plan: Plan) -> Iterator[Doubt]:
-    """Doubts about variables that were the same within households and are no longer, unless the plan has told."""
+    """Doubts about variables that were the same within households and are no longer, unless the plan has them."""
     if masked.households is None or not household_columns(masked, plan.untouched):
         return
-    told = {each.subject for each in plan.doubts if each.kind == "constant-within-households"}
+    warned = {each.subject for each in plan.doubts if each.kind == "constant-within-households"}
     before = original if masked.origin is None else original.taken(masked.origin)
-    for name in (name for name in plan.masked if name in masked and name not in told):
+    for name in (name for name in plan.masked if name in masked and name not in warned):
         codes = ValueCodes(before).of(name)
         if determines(masked.households, codes):
             _, _, alike = agreeing_households(masked.households, codes)
             several, _, still = agreeing_households(masked.households, ValueCodes(masked).of(name))
-            broken = int(np.sum(alike & ~still & _with_several(masked, name)))
+            valued = masked.households[~masked[name].missing]
+            broken = int(np.sum(alike & ~still & (np.bincount(valued, minlength=len(alike)) > 1)))
             if broken:
                 message = f"its masked values differ between members of {broken} of {several} households of two or more"
                 yield Doubt("constant-within-households", name, message, broken, several)
-
-
-def _with_several(data: Dataset, name: str) -> NDArray[np.bool_]:
-    """Households of which two or more members have a value."""
-    assert data.households is not None
-    return np.bincount(data.households[~data[name].missing], minlength=int(data.households.max()) + 1) > 1

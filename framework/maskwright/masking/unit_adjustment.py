@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.edits.edit_set import EditSet
+    from maskwright.foundation.arrays import Floats, Integers
     from maskwright.masking.adjusting.row_outcomes import Donors
     from maskwright.masking.category_adjustment import AdjustedCategories, CategoryCounts
     from maskwright.masking.context import MaskingContext, Standardisation
@@ -44,7 +45,7 @@ class AdjustedUnit:
 
     unit: AdjustmentUnit
     adjustment: Adjustment
-    members: NDArray[np.int64] | None
+    members: Integers | None
     cost: Cost
 
     def without_values(self) -> AdjustedUnit:
@@ -76,10 +77,10 @@ def adjust_unit(
     companions: dict[str, Cells] = {
         name: column_cells(current[name]) for name in edits.variables if name not in unit.variables and name in current
     }
-    asked = {
+    with_codes = {
         node.operand.name for edit in edits for node in nodes(edit.expression) if isinstance(node, MissingAs)
     }  # fmt: skip
-    moving = {name: column_cells(current[name]) for name in unit.variables if name in asked}
+    moving = {name: column_cells(current[name]) for name in unit.variables if name in with_codes}
     multiples = guaranteed_units(context.plan.promised, variables)
     scale = np.array([standardisation.scale[name] for name in unit.variables])
     weight = np.sqrt(_adjustment_weights(unit, context.plan))
@@ -98,7 +99,7 @@ def adjust_unit(
 
 def _rows(
     unit: AdjustmentUnit, results: Sequence[GroupResult], current: Dataset, plan: Plan
-) -> tuple[NDArray[np.float64], NDArray[np.int64] | None]:
+) -> tuple[Floats, Integers | None]:
     """Masked values, one row each for what is adjusted, and the row of each record; None when rows are records."""
     result = None if unit.group is None else results[unit.group]
     if unit.group is None or result is None or result.labels is None:
@@ -122,7 +123,7 @@ def _measured_variables(context: MaskingContext) -> int:
     return sum(plan.variables[name].is_numeric and not context.original[name].missing.all() for name in plan.masked)
 
 
-def _true_values(original: Dataset, current: Dataset, name: str) -> NDArray[np.float64]:
+def _true_values(original: Dataset, current: Dataset, name: str) -> Floats:
     """Original values of the records that are still there; shape (n,)."""
     values = np.asarray(original[name].values, dtype=np.float64)
     return values if current.origin is None else values[current.origin]
@@ -140,10 +141,7 @@ def with_adjusted_values(data: Dataset, adjusted: AdjustedUnit) -> Dataset:
 
 
 def adjusted_by_edit(
-    units: Sequence[AdjustedUnit],
-    categories: Sequence[AdjustedCategories],
-    edits: EditSet,
-    kept: NDArray[np.int64],
+    units: Sequence[AdjustedUnit], categories: Sequence[AdjustedCategories], edits: EditSet, kept: Integers
 ) -> dict[str, int]:
     """Published records whose masked values were moved because of each edit.
 
@@ -178,7 +176,7 @@ def infeasible_by_edit(
 
 
 def unit_json(adjusted: AdjustedUnit) -> dict[str, Any]:
-    """One adjustment unit."""
+    """One adjustment unit, as in `run.json`."""
     unit, adjustment, cost = adjusted.unit, adjusted.adjustment, adjusted.cost
     return {
         "variables": list(unit.variables),

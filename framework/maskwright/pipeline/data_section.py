@@ -15,9 +15,8 @@ from maskwright.foundation.errors import DataError, InputError, Place, PluginErr
 from maskwright.foundation.files import note_read
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_models import only, read_model, texts, without
-from maskwright.pipeline.addresses import secrets_in
 from maskwright.pipeline.file_model import DataSection, Declarations
-from maskwright.pipeline.file_paths import existing_file
+from maskwright.pipeline.file_paths import existing_file, secrets_in
 from maskwright.pipeline.levels_section import resolve_levels
 from maskwright.pipeline.resolved import DataSource, LevelSources
 from maskwright.plugins.guarding.origin import BUILT_IN
@@ -123,7 +122,7 @@ class FoundData(NamedTuple):
     """What the section says, as far as it was understood.
 
     `whole` is None where anything in the section is wrong; `openable` names the file and its options, also where what
-    is declared of its variables is wrong, so that more mistakes can be looked for in it.
+    is declared of its variables is wrong, so that more mistakes can be found in it.
     """
 
     whole: DataSource | None
@@ -199,7 +198,7 @@ def _without_source(section: Node) -> list[Problem]:
 
 
 def _of_levels(section: Node, folder: Path, problems: list[Problem], *, must_exist: bool) -> FoundData:
-    """What a section with levels says; names are not looked for in its files where something else is wrong."""
+    """What a section with levels says; names are not searched in its files where something else is wrong."""
 
     def of_level(part: Node) -> DataSource | None:
         return resolve_data(part, folder, problems, must_exist=must_exist).whole

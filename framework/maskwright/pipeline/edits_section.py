@@ -9,7 +9,7 @@ from maskwright.edits.edit_set import EditSet, WrongRulesError
 from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.foundation.errors import EditError, InputError, Problem
 from maskwright.foundation.nearest_names import nearest_name, unknown_name
-from maskwright.foundation.yaml_models import read_model, without
+from maskwright.foundation.yaml_models import elements_of, read_model, without
 from maskwright.pipeline.file_paths import existing_file
 from maskwright.pipeline.resolved import RuleFile, RuleText
 from maskwright.plugins.registry import plugins, readable_languages
@@ -28,17 +28,12 @@ if TYPE_CHECKING:
 def resolve_edits(section: Node, folder: Path, problems: list[Problem]) -> tuple[RuleText | RuleFile, ...]:
     """Resolve the section: mistakes are added to `problems`, and what is wrong is left out.
 
-    Rules are parsed here, once, so that their mistakes are told with those of the rest of the file.
+    Rules are parsed here, once, so that their mistakes are reported with those of the rest of the file.
     """
-    if section.is_scalar and section.value is None:
-        return ()
-    if not section.is_sequence:
-        hint = section.place.written("Start each rule with '- ' on its own line.")
-        problems.append(Problem(f"edits: expected a list, not {section.description}", section.place, hint))
-        return ()
     found: list[RuleText | RuleFile] = []
     rules = 0
-    for node in section:
+    hint = section.place.written("Start each rule with '- ' on its own line.")
+    for node in elements_of(section, "edits: expected a list", problems, hint):
         is_file = node.is_mapping and "rule" not in node and len(node.entries) == 1
         rule = _rule_file(node, folder, problems) if is_file else _rule(node, rules, problems)
         rules += isinstance(rule, RuleText)

@@ -2,46 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
 from maskwright.data.parts.part_files import could_match, is_several
-from maskwright.foundation.errors import Place, Problem
+from maskwright.foundation.errors import Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import Node
-from maskwright.foundation.yaml_models import only, read_model, without
+from maskwright.foundation.yaml_models import elements_of, only, read_model, without
 from maskwright.pipeline.file_model import ExecutionSection, PluginsSection
 from maskwright.pipeline.file_paths import absolute_path
-from maskwright.pipeline.resolved import RuleFile
+from maskwright.pipeline.resolved import Chosen, ChosenEngine, Listed, Output, Pipeline, RuleFile
 from maskwright.plugins.packages import package_name
 from maskwright.plugins.registry import installed_packages, plugins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from maskwright.pipeline.extras.extra import Extra
-    from maskwright.pipeline.resolved import Output, Pipeline
     from maskwright.plugins.engine import Engine
     from maskwright.plugins.registered import Registry
 
 
 OWN_KEYS = tuple(ExecutionSection.model_fields)
-
-
-@dataclass(frozen=True)
-class ChosenEngine:
-    """The engine that a pipeline names.
-
-    `params`: instance of ``plugin.params``; names of files are absolute. `scratch`: absolute, where the pipeline names
-    a folder.
-    """
-
-    plugin: Engine
-    params: BaseModel
-    scratch: Path | None = None
 
 
 def resolve_execution(
@@ -51,23 +35,23 @@ def resolve_execution(
     if not section.is_mapping:
         return read_model(ExecutionSection, section, problems), None
     before = len(problems)
-    said = read_model(ExecutionSection, only(section, OWN_KEYS), problems)
+    settings = read_model(ExecutionSection, only(section, OWN_KEYS), problems)
     name = section.get("engine")
     engine = None if name is None else registry.engines.get(name.raw)
     further = without(section, OWN_KEYS)
     for key, _ in further.entries:
         if engine is None or key.raw not in engine.params.model_fields:
             problems.append(_unknown_key(key, engine, registry))
-    if name is None and said is not None and said.scratch is not None:
+    if name is None and settings is not None and settings.scratch is not None:
         hint = "It is where an engine's tasks write: execution: {engine: processes, scratch: DIR}; or leave it out."
         where = next(key.place for key, _ in section.entries if key.raw == "scratch")
         problems.append(Problem("execution: 'scratch' is used by engines, and no engine is named", where, hint))
-    if said is None or name is None:
-        return (None if len(problems) > before else said), None
+    if settings is None or name is None:
+        return (None if len(problems) > before else settings), None
     if engine is None:
         problems.append(Problem(registry.unknown("engine", name.raw, registry.engines), name.place))
         return None, None
-    if said.processes:
+    if settings.processes:
         hint = "`engine: processes` has whole stages done in processes; `processes: true` methods only, and no engine."
         problems.append(Problem("execution: 'processes' and 'engine' exclude each other", name.place, hint))
     taken = only(section, tuple(engine.params.model_fields))
@@ -76,7 +60,7 @@ def resolve_execution(
     scratch = None if named is None else absolute_path(named, folder, problems)
     if len(problems) > before or params is None:
         return None, None
-    return said, ChosenEngine(engine, _absolute(params, folder), None if scratch is None else scratch.resolve())
+    return settings, ChosenEngine(engine, _absolute(params, folder), None if scratch is None else scratch.resolve())
 
 
 def check_scratch(
@@ -114,29 +98,17 @@ def _absolute(params: BaseModel, folder: Path) -> BaseModel:
     return params.model_copy(update=update)
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """A check, a section or an action that a pipeline names, and its parameters."""
-
-    extra: Extra
-    params: BaseModel
-    place: Place = field(default_factory=Place)
-
-
-def resolve_list(section: Node, label: str, known: Mapping[str, Extra], problems: list[Problem]) -> tuple[Chosen, ...]:
+def resolve_list(
+    section: Node, kind: str, offered: Mapping[str, Listed], registry: Registry, problems: list[Problem]
+) -> tuple[Chosen[Listed], ...]:
     """Resolve a list of names, or of ``{name: {parameters}}``; mistakes are added to `problems`."""
-    if section.is_scalar and section.value is None:
-        return ()
-    if not section.is_sequence:
-        problems.append(Problem(f"expected a list of {label}s, not {section.description}", section.place))
-        return ()
+    label = kind.replace("_", " ")
     found = []
-    for node in section:
+    for node in elements_of(section, f"expected a list of {label}s", problems):
         if node.is_scalar and isinstance(node.value, str):
             key, given = node, Node("mapping", node.place)
         elif node.is_mapping and len(node.entries) == 1:
             key, given = node.entries[0]
-            given = Node("mapping", given.place) if given.is_scalar and given.value is None else given
         else:
             message = f"expected the name of a {label}, or {{name: {{parameters}}}}, not {node.description}"
             problems.append(Problem(message, node.place))

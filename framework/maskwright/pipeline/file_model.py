@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from maskwright.data.declaration import CodeMeanings, VariableDeclaration
 from maskwright.data.levels.linked_data import LevelDeclaration
 from maskwright.edits.rule_language.rule_entry import RuleEntry
+from maskwright.foundation.doubts import DOUBT_KINDS, Doubt, DoubtKind
 from maskwright.foundation.processes.resources import processors
 from maskwright.foundation.yaml_models import MemorySize
-from maskwright.pipeline.waivers import Waiver
 
 FORMAT = 1
 
@@ -242,6 +242,70 @@ class PluginsSection(BaseModel, extra="forbid", frozen=True):
         description="Names of packages whose plugins may be used; the others are not even imported. An empty list: "
         "built-in plugins only. Left out: all that are installed.",
     )
+
+
+def _several(value: Any) -> Any:
+    if isinstance(value, (str, int)) and not isinstance(value, bool):
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value
+
+
+Names = Annotated[
+    tuple[Annotated[str, Field(min_length=1)], ...],
+    BeforeValidator(_several, json_schema_input_type=str | list[str]),
+]
+Numbers = Annotated[
+    tuple[Annotated[int, Field(ge=1)], ...], BeforeValidator(_several, json_schema_input_type=int | list[int])
+]
+
+
+class Waiver(BaseModel, extra="forbid", frozen=True):
+    """A doubt that does not stop the release."""
+
+    doubt: str = Field(
+        description="Name or id of the doubt: maskwright explain doubts lists them.",
+        json_schema_extra={"enum": [*DOUBT_KINDS, *(kind.id for kind in DOUBT_KINDS.values())]},
+    )
+    variable: Names = Field(default=(), description="Variable, or list of variables, that the doubt is about.")
+    edit: Names = Field(default=(), description="Edit, or list of edits, that the doubt is about.")
+    step: Numbers = Field(default=(), description="Number of the step, or list of numbers, that the doubt is about.")
+    measure: Names = Field(default=(), description="Label of the measure, or list of labels, that the doubt is about.")
+    because: str = Field(min_length=1, description="Why it may be published all the same: it stands in the record.")
+
+    @model_validator(mode="after")
+    def _names_what_it_is_about(self) -> Waiver:
+        kind = kind_called(self.doubt)
+        if kind is None:
+            return self
+        given = [about for about in ("variable", "edit", "step", "measure") if getattr(self, about)]
+        wanted = [] if kind.about == "file" else [kind.about]
+        if given != wanted:
+            way = f"about a {kind.about}: name it with '{kind.about}', and nothing else" if wanted else "named alone"
+            raise ValueError(f"{kind.name} is {way}")
+        if not self.because.strip(" ."):
+            raise ValueError("'because' is empty: say why it may be published all the same")
+        return self
+
+    @property
+    def kind(self) -> DoubtKind:
+        """The kind of doubt that is waived."""
+        found = kind_called(self.doubt)
+        assert found is not None
+        return found
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """What it is about, as `Doubt.subject` has it."""
+        return (*self.variable, *self.edit, *map(str, self.step), *self.measure) or ("",)
+
+    def covers(self, doubt: Doubt) -> bool:
+        """Whether it is this doubt that is waived."""
+        return self.kind.name == doubt.kind and doubt.subject in self.subjects
+
+
+def kind_called(name: str) -> DoubtKind | None:
+    """Kind of doubt of that name or id; None where there is none."""
+    return next((kind for kind in DOUBT_KINDS.values() if name in (kind.name, kind.id)), None)
 
 
 class SingleSettings(BaseModel, extra="forbid", frozen=True):

@@ -1,19 +1,19 @@
-"""File names in the pipeline file: relative to it, existing where read, apart from each other where written."""
+"""File names and addresses in the pipeline file: existing where read, apart from each other where written."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskwright.data.parts.addresses import is_remote
+from maskwright.data.parts.addresses import address_of, is_remote, refuse_address
 from maskwright.data.parts.manifest import foreign_file
-from maskwright.data.parts.part_files import could_match, is_pattern, is_several
-from maskwright.foundation.errors import PluginError, Problem
+from maskwright.data.parts.part_files import could_match, folder_of, is_pattern, is_several
+from maskwright.foundation.errors import Place, PluginError, Problem
 from maskwright.foundation.files import file_identity, split_name
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_models import only, read_model
-from maskwright.pipeline.addresses import is_address, remote_folder, without_text
 from maskwright.pipeline.file_model import OUTPUT_SETTINGS, OutputSection
 from maskwright.pipeline.resolved import Output
 from maskwright.plugins.parts_reading import parts_source
@@ -21,11 +21,12 @@ from maskwright.plugins.parts_writing import writing_parts
 from maskwright.plugins.registry import find_source, plugins
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from maskwright.foundation.yaml_document import Node
     from maskwright.plugins.report import Report
     from maskwright.plugins.source import Source
+
 
 _SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "svrl": (".svrl", ".xml"),
@@ -127,8 +128,8 @@ def resolve_output(
         paths[key.raw] = path
     if is_folder and (across_levels or named is None):
         hint = "Name a file: output: {data: masked.csv}; or one for each level."
-        told = [Problem("output.data: levels are written into files, not into parts", section.place, hint)]
-        problems.extend(told if across_levels else ())
+        refused = [Problem("output.data: levels are written into files, not into parts", section.place, hint)]
+        problems.extend(refused if across_levels else ())
         return None
     needs, xml = new_rules and len(problems) == before, None if named is None else named.name == "xml"
     _place_rules(
@@ -164,7 +165,7 @@ def _place_rules(
 ) -> None:  # fmt: skip
     """Add the file of the rules that hold in the published data, where they need one and the section names none.
 
-    `is_xml` says whether the data are written as XML; None: the ending of their name tells.
+    `is_xml` says whether the data are written as XML; None: the ending of their name decides.
     """
     # Where each level has a file, the rules stand beside that of the lowest one.
     beside = paths.get("data") or next((paths[f"data.{name}"] for name in levels[-1:] if f"data.{name}" in paths), None)
@@ -297,3 +298,75 @@ def _check_suffix(
         suffixes = _SUFFIXES[key] if key in _SUFFIXES else reports[key].suffixes
     if suffixes and not path.name.lower().endswith(suffixes):
         problems.append(Problem(f"output.{key}: the file name must end in {' or '.join(suffixes)}", node.place))
+
+
+_SECRET = re.compile(r"passw|passphrase|^pwd$|secret|token|credential|^dsn$|conninfo", re.IGNORECASE)
+_ADDRESS = "://"
+
+
+def secrets_in(section: Node, options: Container[str]) -> list[Problem]:
+    """A problem for each password, and each address that may hold one, in the ``data:`` section."""
+    found = [
+        Problem(
+            f"{key.raw}: a password does not belong in a pipeline",
+            without_text(key.place),
+            "Set it in the environment (PGPASSWORD), and remove it here.",
+        )
+        for key, _ in section.entries
+        if key.raw not in options and _SECRET.search(key.raw)
+    ]
+    named = section.get("source")
+    if named is not None and is_address(named):
+        wrong = refuse_address(str(named.value))
+        if wrong is not None:
+            return [*found, replace(wrong, place=without_text(named.place))]
+        if is_remote(str(named.value)) or address_of(str(named.value)) != str(named.value):
+            return found
+        hint = "Of a table on a server: `format: postgresql`, its database as `source:`, and `host:`."
+        found.append(Problem("expected the name of a data file, not an address", without_text(named.place), hint))
+    return found
+
+
+def is_address(node: Node) -> bool:
+    """Whether a file name is an address (``postgresql://...``), which may hold a password."""
+    return isinstance(node.value, str) and _ADDRESS in node.value
+
+
+def without_text(place: Place) -> Place:
+    """Place without the line that stands there."""
+    file = place.file
+    if file is not None and file.startswith("--set "):
+        file = file.partition("=")[0]
+    return replace(place, file=file, text=None)
+
+
+def remote_folder(
+    node: Node, inputs: Mapping[str, Path], problems: list[Problem], *, is_folder: bool
+) -> Path | None:  # fmt: skip
+    """Address of a folder in an object store, as a path of which `address_of` makes the address again."""
+    address = address_of(str(node.value))
+    wrong = refuse_address(address)
+    if wrong is not None:
+        problems.append(replace(wrong, place=without_text(node.place)))
+        return None
+    before = len(problems)
+    if not is_folder:
+        hint = f"Name a folder: {address.partition('://')[0]}://BUCKET/masked/"
+        problems.append(Problem("output.data: masked data in an object store are a folder of parts", node.place, hint))
+    if is_pattern(address):
+        problems.append(Problem(f"output.data: {address!r} is a pattern; expected one name", node.place))
+    folder = _within(address)
+    for what, path in inputs.items():
+        place = address_of(str(path))
+        if not is_remote(place):
+            continue
+        read = _within(folder_of(place))
+        if folder.is_relative_to(read) or read.is_relative_to(folder):
+            message = f"output.data: the folder and that of {what} lie in each other"
+            problems.append(Problem(message, node.place, "Give the masked data a folder of their own."))
+    return Path(address) if len(problems) == before else None
+
+
+def _within(address: str) -> Path:
+    """Bucket and folder: several protocols may name the same store."""
+    return Path("/") / address.partition("://")[2].strip("/")

@@ -20,12 +20,9 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from maskwright.pipeline.extras.extra import Extra
-    from maskwright.plugins.measure import Measure
-    from maskwright.plugins.method import Method
-    from maskwright.plugins.partition import Partition
     from maskwright.plugins.registered import Registry
-    from maskwright.plugins.rules import RuleLanguage
+    from maskwright.plugins.remover import AnyMethod
+    from maskwright.plugins.rules import EditReader
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -101,13 +98,18 @@ class _Builder:
 
     def data(self) -> Schema:
         section: Schema = {**self.model(DataSection, "data"), "additionalProperties": False}
-        options: dict[str, list[Schema]] = {}
-        for source in self.chosen("source", self.registry.sources):
-            for name, option in self.model(source.params, f"source.{source.name}").get("properties", {}).items():
-                said = f"{source.name}: {option.get('description', name)}"
-                options.setdefault(name, []).append(option | {"description": said})
+        return self.with_options(section, "source", self.chosen("source", self.registry.sources))
+
+    def with_options(self, section: Schema, kind: str, offered: Iterable[Any]) -> Schema:
+        """Section with the parameters of plugins among its own keys; a key of several has all their forms."""
         properties: Schema = section["properties"]
-        properties.update({name: _any_of(found) for name, found in options.items()})
+        options: dict[str, list[Schema]] = {}
+        for plugin in offered:
+            for name, option in self.model(plugin.params, f"{kind}.{plugin.name}").get("properties", {}).items():
+                description = f"{plugin.name}: {option.get('description', name)}"
+                own = [properties[name]] if name in properties else []
+                options.setdefault(name, own).append(option | {"description": description})
+        properties.update({name: one[0] if len(one) == 1 else {"anyOf": one} for name, one in options.items()})
         return section
 
     def edit(self) -> Schema:
@@ -156,7 +158,7 @@ class _Builder:
         if naming is not None:
             choice = params["properties"][naming]
             kept = {key: choice[key] for key in ("description", "default") if key in choice}
-            params["properties"][naming] = kept | self.partition()
+            params["properties"][naming] = kept | self.listed("partition", self.registry.partitions)
         self.definitions[name] = params
         consequence: Schema = {"properties": {"params": {"$ref": f"#/$defs/{name}"}}}
         if own.get("required"):
@@ -164,49 +166,31 @@ class _Builder:
         condition = {"properties": {"method": {"const": method.name}}, "required": ["method"]}
         return {"if": condition, "then": consequence}
 
-    def partition(self) -> Schema:
-        partitions: list[Partition] = self.chosen("partition", self.registry.partitions)
-        choices = [
-            _single_key(partition.name, self.model(partition.params, f"partition.{partition.name}"), partition.summary)
-            for partition in partitions
-        ]
-        return {"anyOf": [{"enum": [partition.name for partition in partitions]}, *choices]}
-
-    def listed(self, known: Mapping[str, Extra]) -> Schema:
-        """A name, or the name with parameters."""
-        choices = [
-            _single_key(name, self.model(each.params, f"extra.{name}"), each.summary) for name, each in known.items()
-        ]
-        return {"anyOf": [{"enum": list(known)}, *choices]}
+    def listed(self, kind: str, offered: Mapping[str, Any], more: Schema | None = None) -> Schema:
+        """A name of a plugin, or the name with parameters, its own and `more`."""
+        found = self.chosen(kind, offered)
+        choices = []
+        for each in found:
+            params = self.model(each.params, f"{kind}.{each.name}")
+            if more is not None:
+                params["properties"] = params.get("properties", {}) | more
+            choices.append(_single_key(each.name, params, each.summary))
+        return {"anyOf": [{"enum": [each.name for each in found]}, *choices]}
 
     def measure(self) -> Schema:
-        measures: list[Measure] = self.chosen("measure", self.registry.measures)
-        choices = [self.measure_choice(measure) for measure in measures]
-        return {"anyOf": [{"enum": [measure.name for measure in measures]}, *choices]}
-
-    def measure_choice(self, measure: Measure) -> Schema:
-        params = self.model(measure.params, f"measure.{measure.name}")
         label = {"type": "string", "minLength": 1, "description": "Label in reports and thresholds."}
         details = {
             "type": "boolean",
             "default": False,
             "description": "Also write the contribution of each masked record, to the confidential record only.",
         }
-        params["properties"] = params.get("properties", {}) | {LABEL: label, PER_RECORD: details}
-        return _single_key(measure.name, params, measure.summary)
+        return self.listed("measure", self.registry.measures, {LABEL: label, PER_RECORD: details})
 
     def execution(self) -> Schema:
         section: Schema = {**self.model(ExecutionSection, "execution"), "additionalProperties": False}
         engines = self.chosen("engine", self.registry.engines)
         section["properties"]["engine"] |= {"enum": [engine.name for engine in engines]}
-        options: dict[str, list[Schema]] = {}
-        for engine in engines:
-            for name, option in self.model(engine.params, f"engine.{engine.name}").get("properties", {}).items():
-                said = f"{engine.name}: {option.get('description', name)}"
-                own = [section["properties"][name]] if name in ExecutionSection.model_fields else []
-                options.setdefault(name, own).append(option | {"description": said})
-        section["properties"].update({name: _any_of(found) for name, found in options.items()})
-        return section
+        return self.with_options(section, "engine", engines)
 
     def output(self) -> Schema:
         section = self.model(OutputSection, "output") | {"additionalProperties": False}
@@ -226,25 +210,17 @@ def _single_key(key: str, value: Schema, description: str) -> Schema:
     }
 
 
-def _any_of(found: list[Schema]) -> Schema:
-    return found[0] if len(found) == 1 else {"anyOf": found}
-
-
 def untitled(schema: Any, *, names: bool = False) -> Any:
     """Copy without what pydantic adds for Python: titles made of names, and the examples of docstrings."""
     if isinstance(schema, dict):
         return {
-            key: _without_examples(value)
+            key: value.partition("\n\nExamples\n")[0]
             if key == "description" and isinstance(value, str)
             else untitled(value, names=not names and key == "properties")
             for key, value in schema.items()
             if names or key != "title"
         }
     return [untitled(item) for item in schema] if isinstance(schema, list) else schema
-
-
-def _without_examples(description: str) -> str:
-    return description.partition("\n\nExamples\n")[0]
 
 
 def _reached(whole: Schema, definitions: Schema) -> set[str]:

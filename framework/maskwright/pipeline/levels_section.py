@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Literal
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.levels.linked_data import LevelDeclaration, LevelPlaces
 from maskwright.edits.rule_language.rules import parse_expression
-from maskwright.foundation.errors import EditError, Problem
+from maskwright.foundation.errors import EditError, Place, Problem
 from maskwright.foundation.nearest_names import unknown_name
-from maskwright.foundation.yaml_document import scalar
+from maskwright.foundation.yaml_document import Node, scalar
 from maskwright.foundation.yaml_models import read_model, texts, without
-from maskwright.pipeline.resolved import LevelSources
+from maskwright.pipeline.resolved import DataSource, LevelSources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from maskwright.foundation.errors import Place
-    from maskwright.foundation.yaml_document import Node
-    from maskwright.pipeline.resolved import DataSource
 
 EXAMPLE = "levels: {household: {key: hhid, variables: [region]}, person: {key: pno, in: household}}"
 POINTERS = "The variable that points, and then the key that it names: pointers: {spouse: pno, mother: pno}."
@@ -127,15 +124,17 @@ def structure_problems(declared: Mapping[str, LevelDeclaration], node: Node) -> 
     if stray:
         return stray
     number = {1: "one is", 2: "these are"}.get(len(names), f"{len(names)} are")
-    said_of = zip(names, above, strict=True)
-    shown = ", ".join(name + (f" (in {each})" if each and len(names) == 2 else "") for name, each in said_of)
-    said = f"levels are two, the upper one first, and the lower one `in` it; {number} declared: {shown}"
+    named = zip(names, above, strict=True)
+    shown = ", ".join(name + (f" (in {each})" if each and len(names) == 2 else "") for name, each in named)
+    statement = f"levels are two, the upper one first, and the lower one `in` it; {number} declared: {shown}"
     if len(names) == 2 and above == [names[1], None]:
         hint = f"Write the level {names[1]} first: {names[0]} is `in` it."
-        return [Problem(said, node.place, hint)]
+        return [Problem(statement, node.place, hint)]
     if len(names) > 2:
-        return [Problem(said, node.place, "Leave out the level that no step masks, and keep its key as a variable.")]
-    return [Problem(said, node.place, EXAMPLE)]
+        return [
+            Problem(statement, node.place, "Leave out the level that no step masks, and keep its key as a variable.")
+        ]
+    return [Problem(statement, node.place, EXAMPLE)]
 
 
 def _places(level: Node) -> LevelPlaces:
@@ -198,9 +197,9 @@ def _identifier_problems(
     """Pointers, and keys that are kept, which are declared as what is not published, and would be published."""
     problems = []
     for name, level in declared.items():
-        said = dict.fromkeys(level.pointers, "a pointer, which is published with the keys that it names")
-        said |= {level.key: "its key, and `keep_key: true` publishes it as it is"} if level.keep_key else {}
-        for variable, what in said.items():
+        statement = dict.fromkeys(level.pointers, "a pointer, which is published with the keys that it names")
+        statement |= {level.key: "its key, and `keep_key: true` publishes it as it is"} if level.keep_key else {}
+        for variable, what in statement.items():
             stated = sources[name].variables.get(variable)
             if stated is not None and stated.role == "identifier":
                 node = section.at(("variables", variable)) or section

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from maskwright.foundation.errors import Place
-from maskwright.pipeline.file_model import ReleaseSection
+from maskwright.pipeline.file_model import ExecutionSection, ReleaseSection, Waiver
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from maskwright.data.levels.linked_data import LevelDeclaration, LevelPlaces
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
-    from maskwright.pipeline.execution_section import Chosen, ChosenEngine
-    from maskwright.pipeline.file_model import ExecutionSection
-    from maskwright.pipeline.waivers import Waiver
     from maskwright.planning.model import Step
+    from maskwright.plugins.engine import Engine
     from maskwright.plugins.measure import Measure
     from maskwright.plugins.report import Report
     from maskwright.plugins.rules import RuleLanguage
@@ -88,10 +86,7 @@ class LevelSources:
 
 @dataclass(frozen=True, eq=False)
 class DataInMemory:
-    """Microdata that a program has, and what it declares of them.
-
-    `variables`: of data that are no Dataset.
-    """
+    """Microdata that a program has, and what it declares of them; `variables`: of data that are no Dataset."""
 
     data: Dataset | pd.DataFrame | pa.Table
     variables: Mapping[str, VariableDeclaration] = field(default_factory=dict)
@@ -141,7 +136,7 @@ class MeasureRequest:
     """One measure to compute, under the label that reports and thresholds use.
 
     `per_record`: also write the contribution of each masked record, to the confidential record only. `places`: of its
-    parameters, by name. `asked`: whether somebody named it; one that nobody did never stops a run.
+    parameters, by name. `asked`: whether it was named; one that was not never stops a run.
     """
 
     label: str
@@ -151,6 +146,31 @@ class MeasureRequest:
     per_record: bool = False
     places: Mapping[str, Place] = field(default_factory=dict)
     asked: bool = True
+
+
+@dataclass(frozen=True)
+class ChosenEngine:
+    """The engine that a pipeline names.
+
+    `params`: instance of ``plugin.params``; names of files are absolute. `scratch`: absolute, where the pipeline names
+    a folder.
+    """
+
+    plugin: Engine
+    params: BaseModel
+    scratch: Path | None = None
+
+
+Listed = TypeVar("Listed", "PlanCheck", "ReportSection", "Action")
+
+
+@dataclass(frozen=True)
+class Chosen(Generic[Listed]):
+    """A plugin that a pipeline names, and its parameters."""
+
+    plugin: Listed
+    params: BaseModel
+    place: Place = field(default_factory=Place)
 
 
 @dataclass(frozen=True)

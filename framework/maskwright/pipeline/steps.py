@@ -1,4 +1,4 @@
-"""Steps, measures, thresholds and the release section: names to plugins, parameters to their models."""
+"""Steps, measures, thresholds, waivers and the release section: names to plugins, parameters to their models."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
+from maskwright.foundation.doubts import DOUBT_KINDS
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import Node, from_python
-from maskwright.foundation.yaml_models import only, read_model, texts, unknown_field, without
-from maskwright.pipeline.file_model import ReleaseSection, StepEntry
+from maskwright.foundation.yaml_models import elements_of, only, read_model, texts, unknown_field, without
+from maskwright.pipeline.file_model import ReleaseSection, StepEntry, Waiver, kind_called
 from maskwright.pipeline.file_paths import existing_file
 from maskwright.pipeline.resolved import MeasureRequest
 from maskwright.planning.model import PartitionChoice, PlanningParams, Step
 from maskwright.plugins.parameter_markers import NamesPartition, file_fields, naming_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from maskwright.data.declaration import VariableDeclaration
     from maskwright.plugins.measure import Measure, MeasurePart
@@ -47,8 +48,10 @@ def resolve_steps(section: Node, registry: Registry, problems: list[Problem], fo
 def totals_without_levels(steps: Sequence[Step]) -> list[Problem]:
     """A problem for each step that says how totals over members are made, where records have no members."""
     hint = "Leave it out: totals of a record's own variables are kept as their edits say."
-    said = "totals: data of one level have no totals over members"
-    return [Problem(f"step {n}: {said}", step.place, hint) for n, step in enumerate(steps, 1) if step.planning.totals]
+    message = "totals: data of one level have no totals over members"
+    return [
+        Problem(f"step {n}: {message}", step.place, hint) for n, step in enumerate(steps, 1) if step.planning.totals
+    ]
 
 
 def _step(node: Node, registry: Registry, problems: list[Problem], folder: Path) -> Step | None:
@@ -142,16 +145,9 @@ def resolve_measures(
     section: Node, registry: Registry, problems: list[Problem], folder: Path = HERE
 ) -> tuple[MeasureRequest, ...]:
     """Measures of the ``measure:`` section; mistakes are added to `problems`."""
-    if section.is_scalar and section.value is None:
-        return ()
-    if not section.is_sequence:
-        hint = section.place.written("Start each measure with '- ' on its own line.")
-        problems.append(
-            Problem(f"measure: expected a list of measures, not {section.description}", section.place, hint)
-        )
-        return ()
     requests: dict[str, MeasureRequest] = {}
-    for node in section:
+    hint = section.place.written("Start each measure with '- ' on its own line.")
+    for node in elements_of(section, "measure: expected a list of measures", problems, hint):
         request = _measure(node, registry, problems, folder)
         if request is None:
             continue
@@ -301,10 +297,41 @@ def resolve_release(
     return found
 
 
-def declared_keys(asked: ReleaseSection, declared: Mapping[str, VariableDeclaration]) -> tuple[str, ...]:
+def declared_keys(release: ReleaseSection, declared: Mapping[str, VariableDeclaration]) -> tuple[str, ...]:
     """Names of the identifiers that are published as keys with new values."""
     return tuple(
         name
         for name, each in declared.items()
-        if each.role == "identifier" and (each.release == "new" or asked.ids == "new")
+        if each.role == "identifier" and (each.release == "new" or release.ids == "new")
     )
+
+
+def resolve_waivers(
+    section: Node, problems: list[Problem], steps: int | None = None, labels: Collection[str] | None = None
+) -> tuple[Waiver, ...]:
+    """Resolve the section: mistakes are added to `problems`."""
+    found: list[Waiver] = []
+    for entry in elements_of(section, "'waive' is a list of doubts", problems):
+        named = entry.get("doubt") if entry.is_mapping else None
+        if named is not None and isinstance(named.value, str) and kind_called(named.value) is None:
+            hint = "`maskwright explain doubts` lists all."
+            problems.append(Problem(unknown_name("doubt", named.value, DOUBT_KINDS), named.place, hint))
+            continue
+        waiver = read_model(Waiver, entry, problems)
+        if waiver is not None:
+            found.append(waiver)
+            problems.extend(_unknown_subjects(waiver, entry, steps, labels))
+    return tuple(found)
+
+
+def _unknown_subjects(
+    waiver: Waiver, entry: Node, steps: int | None, labels: Collection[str] | None
+) -> Iterator[Problem]:
+    """Steps and measures that the pipeline does not have; names of variables are looked up in the data."""
+    place = {about: node.place for about in ("step", "measure") if (node := entry.get(about)) is not None}
+    for number in waiver.step:
+        if steps is not None and number > steps:
+            yield Problem(f"there is no step {number}: the pipeline has {steps}", place["step"])
+    for label in waiver.measure:
+        if labels is not None and label not in labels:
+            yield Problem(unknown_name("measure in this pipeline", label, labels), place["measure"])

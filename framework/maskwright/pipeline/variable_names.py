@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from maskwright.data.dataset import Dataset
 from maskwright.data.levels.consistency import unknown_names, without_key_of_group, wrong_pointers
-from maskwright.data.levels.linked_data import NO_PLACES
+from maskwright.data.levels.linked_data import NO_PLACES, LevelDeclaration
 from maskwright.data.levels.linking import unknown_of_files, variables_of_levels
 from maskwright.edits.evaluation.check import unknown_variables
 from maskwright.edits.levels.binding import bind
@@ -18,7 +18,7 @@ from maskwright.foundation.errors import EditError, InputError, Place, Problem
 from maskwright.foundation.nearest_names import nearest_name, unknown_name
 from maskwright.foundation.yaml_document import Node
 from maskwright.pipeline.edits_section import read_edits_of
-from maskwright.pipeline.resolved import DataInMemory, DataSource, RuleFile, RuleText, VariableUse
+from maskwright.pipeline.resolved import DataInMemory, DataSource, LevelSources, RuleFile, RuleText, VariableUse
 from maskwright.plugins.parameter_markers import named_in_values, naming_fields
 from maskwright.plugins.source import column_names
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from maskwright.data.levels.linked_data import LevelDeclaration
-    from maskwright.pipeline.resolved import LevelSources
     from maskwright.plugins.registered import Registry
 
 
@@ -152,7 +150,7 @@ def further_problems(
 
 
 def in_order(problems: Sequence[Problem], file: str) -> list[Problem]:
-    """Problems by place, those of `file` first; one that is told twice is told where its place is known best."""
+    """Problems by place, those of `file` first; one that is there twice is kept where its place is known best."""
     best: dict[str, int] = {}
     for problem in problems:
         best[problem.message] = max(_precision(problem.place), best.get(problem.message, 0))
@@ -184,7 +182,7 @@ def further_level_problems(
     problems += unknown_uses((*uses, *levels.uses), list(dict.fromkeys(each for own in files.values() for each in own)))
     whole = with_nearest_names(levels, files)
     if wrong_level_names(whole, files):
-        # Which names rules may use is not known: each that they use rightly would be told as wrong.
+        # Which names rules may use is not known: each that they use rightly would be reported as wrong.
         return problems
     meant = whole.declared
     try:
@@ -223,7 +221,7 @@ def wrong_level_names(levels: LevelSources, names: Mapping[str, Sequence[str]]) 
 def with_nearest_names(levels: LevelSources, names: Mapping[str, Sequence[str]]) -> LevelSources:
     """Copy whose levels name the nearest variables in the place of those that do not exist.
 
-    A misspelt name is told where it stands, and once; what else is wrong is looked for as if it were right.
+    A misspelt name is reported where it stands, and once; what else is wrong is searched for as if it were right.
     """
     return replace(levels, declared={name: _nearest_names(each, names[name]) for name, each in levels.declared.items()})
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright.edits.edit import CheckedPart, Edit, GoverningPart, LinearPart, ProductPart
+from maskwright.edits.edit import CheckedPart, Edit, LinearPart, ProductPart
 from maskwright.edits.normalisation import conjuncts, narrowed, reading
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.planning.model import AdjustmentUnit, Group, Step
-from maskwright.planning.variable_groups import Components
+from maskwright.planning.variable_groups import Components, demanded_parts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from maskwright.data.variable import Variable
-    from maskwright.edits.edit import Part
     from maskwright.edits.edit_set import EditSet
     from maskwright.planning.step_variables import StepVariables
 
@@ -31,12 +30,8 @@ def adjustment_units(
     None stands for the group of a step that only removes: it gives no value that could be adjusted.
     """
     movable = [name for name in known if name in masked and known[name].is_numeric]
-    joined = Components(movable)
-    for edit in edits:
-        for each in conjuncts(edit):
-            joined.join(each.variables)
     units: list[AdjustmentUnit] = []
-    for names in joined.sets():
+    for names in _joined(movable, edits):
         touching = reading(edits, names)
         homes = [
             (position, group)
@@ -53,6 +48,15 @@ def adjustment_units(
     return units
 
 
+def _joined(names: Sequence[str], edits: EditSet) -> list[tuple[str, ...]]:
+    """Variables that conjuncts of edits join, in their order."""
+    joined = Components(names)
+    for edit in edits:
+        for each in conjuncts(edit):
+            joined.join(each.variables)
+    return joined.sets()
+
+
 def _reads_outside(edit: Edit, group: Group, masked: frozenset[str]) -> bool:
     """Whether an edit compares masked variables of the group with numbers that differ within its clusters."""
     other_masked = set(edit.variables) & masked - set(group.variables)
@@ -62,19 +66,8 @@ def _reads_outside(edit: Edit, group: Group, masked: frozenset[str]) -> bool:
         isinstance(part, LinearPart | ProductPart | CheckedPart)
         and (set(part.variables) & set(group.variables))
         and (set(part.variables) - set(group.variables))
-        for part in _flat(edit.parts)
+        for part in demanded_parts(edit.parts)
     )
-
-
-def _flat(parts: Sequence[Part]) -> list[Part]:
-    found: list[Part] = []
-    for part in parts:
-        if isinstance(part, GoverningPart):
-            found.extend(_flat(part.consequent))
-            found.extend(_flat(part.otherwise))
-        else:
-            found.append(part)
-    return found
 
 
 def _edits(names: Sequence[str]) -> str:
@@ -87,11 +80,11 @@ def _edits(names: Sequence[str]) -> str:
 def _taken_away(crossing: Sequence[str], edits: EditSet, steps: Sequence[Step], removed: Sequence[Group]) -> str:
     """``tenure, which step 3 (local_suppression) takes away``: what edits read of that, empty where nothing."""
     read = {name for each in crossing for name in edits[each].variables}
-    told = [
+    phrases = [
         f"{', '.join(names)}, which step {group.step} ({steps[group.step - 1].method.name}) takes away"
         for group in removed if (names := [name for name in group.variables if name in read])
     ]  # fmt: skip
-    return " and ".join(told)
+    return " and ".join(phrases)
 
 
 def require_k(
@@ -171,12 +164,8 @@ def category_units(
         if name in changed and name not in promised and not known[name].is_numeric
     ]  # fmt: skip
     own = narrowed(edits, lambda each: each.engine is None and is_of_unit(each, movable, changed))
-    joined = Components(movable)
-    for edit in own:
-        for each in conjuncts(edit):
-            joined.join(each.variables)
     units: list[AdjustmentUnit] = []
-    for names in joined.sets():
+    for names in _joined(movable, own):
         touching = tuple(edit.name for edit in reading(own, names))
         if touching:
             units.append(AdjustmentUnit(names, touching, (), None))

@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from math import lcm
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,20 +28,19 @@ from maskwright.foundation.errors import EditError, InputError, Problem
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Dataset
     from maskwright.data.declaration import VariableDeclaration
     from maskwright.data.record_chunk import RecordChunk
     from maskwright.data.variable import Variable
     from maskwright.edits.analysis.statements import Analysis, Finding
     from maskwright.edits.edit import Edit
+    from maskwright.foundation.arrays import Booleans, Integers
     from maskwright.planning.model import Step
     from maskwright.planning.step_variables import StepVariables
     from maskwright.plugins.method import Limit
 
 
-# Findings about rules told in a run.
+# Findings about rules reported in a run.
 MOST_FINDINGS = 5
 
 NO_EDITS = "no edits are declared: the masked data are checked against nothing"
@@ -120,11 +119,11 @@ def refuse_contradictions(edits: EditSet, variables: Sequence[Variable], *, thor
     analysis = _analysis(binding, known, thorough)
     if analysis.blocking:
         raise EditError([problem for finding in analysis.blocking for problem in _problems_of(finding, edits)])
-    said = [finding.message for finding in analysis.findings]
-    more = len(said) - MOST_FINDINGS
+    messages = [finding.message for finding in analysis.findings]
+    more = len(messages) - MOST_FINDINGS
     if more > 0:
-        said = [*said[:MOST_FINDINGS], f"and {more} more findings about the rules: maskwright edits lists them"]
-    return tuple(said)
+        messages = [*messages[:MOST_FINDINGS], f"and {more} more findings about the rules: maskwright edits lists them"]
+    return tuple(messages)
 
 
 def _problems_of(finding: Finding, edits: EditSet) -> Iterator[Problem]:
@@ -161,7 +160,7 @@ def literal(variable: Variable, value: float) -> str:
     return plain_text(value)
 
 
-def without_violations(data: Dataset, edits: EditSet) -> tuple[Dataset, NDArray[np.int64]]:
+def without_violations(data: Dataset, edits: EditSet) -> tuple[Dataset, Integers]:
     """Records that violate no edit of severity error, and where in `data` they stand."""
     domain = Domain.from_dataset(data, domain_tuples(edits))
     chosen = np.concatenate([_obeys(columns, edits, domain) for columns in chunks_of(data)])
@@ -171,7 +170,7 @@ def without_violations(data: Dataset, edits: EditSet) -> tuple[Dataset, NDArray[
     return replace(data, columns=smaller, households=households), rows
 
 
-def _obeys(columns: RecordChunk, edits: EditSet, domain: Domain) -> NDArray[np.bool_]:
+def _obeys(columns: RecordChunk, edits: EditSet, domain: Domain) -> Booleans:
     result = np.ones(columns.n, dtype=np.bool_)
     for edit in edits:
         if edit.severity == "error":
@@ -186,10 +185,7 @@ MOST_UNITS = 10**12
 
 @dataclass(frozen=True)
 class StepLimit:
-    """A limit, and the step that promises it.
-
-    `step`: 1-based.
-    """
+    """A limit, and the step that promises it; `step`: 1-based."""
 
     step: int
     limit: Limit
@@ -255,22 +251,15 @@ def _expressible_rules(limit: Limit, variable: Variable, *, found: bool) -> Iter
             allowed = ", ".join(quoted_text(category) for category in variable.categories[low : high + 1])
             yield f"{variable.name} within limits", f"{name} in {{{allowed}}}"
         return
-    if limit.high is not None:
-        yield (
-            f"{variable.name} <= limit",
-            f"{name} <= {literal(variable, _on_grid(limit.high, variable, 'highest', found=found))}",
-        )
-    if limit.low is not None:
-        yield (
-            f"{variable.name} >= limit",
-            f"{name} >= {literal(variable, _on_grid(limit.low, variable, 'lowest', found=found))}",
-        )
+    for bound, relation, rounding in ((limit.high, "<=", ROUND_FLOOR), (limit.low, ">=", ROUND_CEILING)):
+        if bound is not None:
+            value = _on_grid(bound, variable, ROUND_HALF_EVEN if found else rounding)
+            yield f"{variable.name} {relation} limit", f"{name} {relation} {literal(variable, value)}"
 
 
-def _on_grid(value: float, variable: Variable, which: Literal["lowest", "highest"], *, found: bool) -> float:
+def _on_grid(value: float, variable: Variable, rounding: str) -> float:
     """A number that can be published: within a declared limit; nearest to one that is found, where it is rounded to."""
     if variable.decimals is None:
         return value
     units = Decimal(repr(value)).scaleb(variable.decimals)
-    rounding = ROUND_HALF_EVEN if found else (ROUND_FLOOR if which == "highest" else ROUND_CEILING)
     return float(units.to_integral_value(rounding).scaleb(-variable.decimals))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from maskwright.pipeline.resolved import MeasureRequest
     from maskwright.planning.model import Step
 
 
@@ -20,10 +19,7 @@ BASE = 350 * MEGABYTE
 
 @dataclass(frozen=True)
 class Rate:
-    """What a stage takes for one cell.
-
-    `memory`: bytes held at its peak.
-    """
+    """What a stage takes for one cell; `memory`: bytes held at its peak."""
 
     memory: float
     time: float
@@ -67,10 +63,7 @@ OTHER_MEASURES = 0.06
 
 @dataclass(frozen=True)
 class StageCost:
-    """Expected cost of one stage.
-
-    `bytes`: peak of the process while it lasts.
-    """
+    """Expected cost of one stage; `bytes`: peak of the process while it lasts."""
 
     stage: str
     bytes: float
@@ -114,17 +107,17 @@ def costs_of(
     variables: int,
     masked: Sequence[int],
     steps: Sequence[Step] = (),
-    measures: Collection[MeasureRequest] = (),
+    measures: Collection[str] = (),
     block_size: int | None = None,
 ) -> Costs:
-    """Expected costs of a run."""
+    """Expected costs of a run; `measures`: their names."""
     most = min(max(masked, default=0), variables)
     seconds = {
         "mask": sum(
             _masking(step, records, count, block_size) for step, count in zip(steps, masked, strict=True)
         ),
         "measure": sum(
-            records * most * MICROSECONDS_OF_MEASURES.get(each.measure.name, OTHER_MEASURES) * 1e-6 for each in measures
+            records * most * MICROSECONDS_OF_MEASURES.get(name, OTHER_MEASURES) * 1e-6 for name in measures
         ),
     }  # fmt: skip
     return Costs(
@@ -161,7 +154,7 @@ SAMPLED = 36.0
 """Bytes of a sampled cell while the cuts are made: 72 MB for 200,000 records of ten."""
 
 TASK_FACTS = 8_000.0
-"""Bytes that are kept of a part, or of a block: receipts, and what measures are told."""
+"""Bytes that are kept of a part, or of a block: receipts, and what measures get."""
 
 SHUFFLING = 0.1
 """Microseconds of a cell that is written to the leaf of its record."""
@@ -170,6 +163,7 @@ MEASURED = 5_000_000
 """Records up to which runs were measured."""
 
 GROWTH = 0.05
+"""Exponent by which the seconds of a record grow with their number beyond that."""
 
 
 @dataclass(frozen=True)
@@ -192,9 +186,9 @@ def costs_over_parts(
     shape: Shape,
     masked: Sequence[int],
     steps: Sequence[Step] = (),
-    measures: Collection[MeasureRequest] = (),
+    measures: Collection[str] = (),
 ) -> Costs:
-    """Expected costs of a run over parts."""
+    """Expected costs of a run over parts; `measures`: their names."""
     n = shape.records
     most = min(max(masked, default=0), shape.variables)
     time = {

@@ -8,7 +8,7 @@ from maskwright.edits.constraint_kinds import CONSTRAINT_KINDS
 from maskwright.edits.edit import CheckedPart, DomainPart, Edit, GoverningPart, LinearPart, ProductPart, RangePart
 from maskwright.edits.expression import KindCondition, VariableReference, nodes
 from maskwright.edits.normalisation import conjuncts, reading
-from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
+from maskwright.planning.model import AdjustmentUnit, Group, Keeper, KeptBy, Step
 from maskwright.planning.variable_groups import keeps
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.cluster_aggregation import ChosenAggregation
     from maskwright.edits.edit_set import EditSet
-    from maskwright.planning.model import KeptBy
+    from maskwright.plugins.partition import ChosenAggregation
 
 
 _BY_THE_METHOD = {
@@ -62,11 +62,6 @@ def least_certain(found: Sequence[Keeper]) -> Keeper:
 def is_weaker(kept_by: KeptBy, other: KeptBy) -> bool:
     """Whether one way to keep an edit promises no more than another."""
     return LEAST_CERTAIN.index(kept_by) <= LEAST_CERTAIN.index(other)
-
-
-def category_keeper(edit: Edit) -> Keeper:
-    """Keeper of an edit whose masked variables are categories."""
-    return Keeper(edit.name, "adjustment", "records that break it get the nearest categories that satisfy it")
 
 
 def recoded_keeper(edit: Edit, remasked: frozenset[str], broken: int, *, may_be_dropped: bool = False) -> Keeper:
@@ -120,11 +115,6 @@ def _moves_together(group: Group, step: Step, read: set[str], masked: frozenset[
     return step.method.claims.companions_of_edits or others <= cut | set(step.companions)
 
 
-def moving_keeper(edit: Edit) -> Keeper:
-    """Keeper of an edit whose values move together."""
-    return Keeper(edit.name, "construction", "records get values that one record of the original had together")
-
-
 def limit_keeper(edit: Edit) -> Keeper:
     """Keeper of a limit that a step sets."""
     return Keeper(edit.name, "construction", "the step that sets the limit keeps it, and adjustment what follows")
@@ -145,7 +135,7 @@ def _keeper_in_group(edit: Edit, group: Group, step: Step, broken: int) -> Keepe
     computed = any(isinstance(part, ProductPart) and part.total in group.computed for part in edit.parts)
     operators = dict(zip(group.variables, group.operators, strict=True))
     how = _aggregated(edit, operators, step.aggregation) or _how(edit, operators)
-    if how is not None and not step.makes_groups:
+    if how is not None and not step.method.makes_clusters:
         how = _BY_THE_METHOD[edit.kind]
     claim = "linear" if edit.kind == "governing" else edit.kind
     if broken:
@@ -160,7 +150,7 @@ def _keeper_in_group(edit: Edit, group: Group, step: Step, broken: int) -> Keepe
         reason = "no operator keeps all its kinds"
     else:
         return Keeper(edit.name, "construction", how)
-    acting_on = "records" if not step.makes_groups else "representatives"
+    acting_on = "records" if not step.method.makes_clusters else "representatives"
     return Keeper(edit.name, "adjustment", f"{reason}: {acting_on} are moved onto it")
 
 
@@ -214,7 +204,9 @@ def projected_condition(edit: Edit, edits: Iterable[Edit], movable: Collection[s
     if len(own) < len(condition.columns) or not own & set(movable):
         return None
     others = reading((each for each in edits if each.name != edit.name), own & set(movable))
-    return condition if all(map(_is_interval, others)) else None
+    ranges = [part for each in others for part in each.parts]
+    intervals = (isinstance(each, RangePart) and each.numbers is None and each.texts is None for each in ranges)
+    return condition if all(intervals) else None
 
 
 def kind_keeper(edit: Edit, edits: Iterable[Edit], movable: Collection[str]) -> Keeper | None:
@@ -232,7 +224,3 @@ def kind_keeper(edit: Edit, edits: Iterable[Edit], movable: Collection[str]) -> 
     else:
         why = f"{called[0]} is a part of it"
     return Keeper(edit.name, "checked", f"{why}: adjusted where neighbours allow")
-
-
-def _is_interval(edit: Edit) -> bool:
-    return all(isinstance(part, RangePart) and part.numbers is None and part.texts is None for part in edit.parts)

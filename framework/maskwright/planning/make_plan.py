@@ -9,29 +9,26 @@ import numpy as np
 
 from maskwright.data.dependencies import Dependencies
 from maskwright.data.record_groups import household_columns
-from maskwright.edits.edit import GoverningPart
+from maskwright.edits.edit import Edit, GoverningPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import variable_names
 from maskwright.edits.normalisation import conjuncts, inside, narrowed, reading
 from maskwright.foundation.errors import InputError
 from maskwright.planning.adjustment_units import adjustment_units, category_units, is_of_unit, require_k
 from maskwright.planning.applicable_edits import declared_limits, limit_edits
-from maskwright.planning.criteria import Criterion, criteria
 from maskwright.planning.keepers import (
-    category_keeper,
     keeper_of,
     kind_keeper,
     least_certain,
     limit_keeper,
     moving_edits,
-    moving_keeper,
     recoded_keeper,
 )
 from maskwright.planning.model import Group, Keeper, Step, key_names
 from maskwright.planning.plan import Plan
 from maskwright.planning.recoded_edits import RecodedVariables
 from maskwright.planning.step_variables import StepVariables, variables_of_steps
-from maskwright.planning.strata import Strata, stratify
+from maskwright.planning.strata import Criterion, Strata, criteria, stratify
 from maskwright.planning.variable_groups import (
     Components,
     aggregation_notices,
@@ -61,7 +58,6 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
-    from maskwright.edits.edit import Edit
     from maskwright.edits.translation.translate import Translation
 
 
@@ -124,37 +120,38 @@ def make_plan(
 
     def of_conjunct(edit: Edit) -> Keeper:
         if edit.name in moving:
-            return moving_keeper(edit)
+            how = "records get values that one record of the original had together"
+            return Keeper(edit.name, "construction", how)
         if recoded.intersection(edit.variables) and not (remasked - recoded).intersection(edit.variables):
             open_yet = coarse is not None and coarse.may_drop_later(edit)
             return recoded_keeper(edit, remasked, (arrival or {}).get(edit.name, 0), may_be_dropped=open_yet)
         of_kind = kind_keeper(edit, edits + limits, movable)
         if of_kind is not None and not edit.shadowed:
             return of_kind
-        return category_keeper(edit) if adjusted(edit) else keeper_of(edit, groups, units, steps, masked, arrival or {})
+        if adjusted(edit):
+            return Keeper(edit.name, "adjustment", "records that break it get the nearest categories that satisfy it")
+        return keeper_of(edit, groups, units, steps, masked, arrival or {})
 
     def keeper(edit: Edit) -> Keeper:
         every = conjuncts(edit)
         touched = [each for each in every if not masked.isdisjoint(each.variables)] or [edit]
         return least_certain([of_conjunct(each) for each in touched])
 
-    keepers = (
-        *map(keeper, edits),
-        *(limit_keeper(edit) for edit in limits),
-    )
+    keepers = (*map(keeper, edits), *map(limit_keeper, limits))
     identifiers = [name for name, variable in known.items() if variable.role == "identifier"]
     dropped = tuple(name for name in identifiers if not known[name].renewed)
-    changing = [own for step, own in zip(steps, chosen, strict=True) if step.changes_cells]
+    changing = [own for step, own in zip(steps, chosen, strict=True) if step.method.changes_cells]
     altered = {name for own in changing for name in own.names}
     untouched = tuple(name for name in known if name not in altered and name not in identifiers)
     # Keys by which records are taken away are protected by that: nobody is left who is rare in them.
     kept_by_keys = {
-        name for step, own in zip(steps, chosen, strict=True) if not step.changes_cells and step.promised is not None
+        name for step, own in zip(steps, chosen, strict=True)
+        if not step.method.changes_cells and step.promised is not None
         for name in key_names(step, [known[each] for each in own.names])
     }  # fmt: skip
     # Where cells are only suppressed, those that edits would give them away by are suppressed too.
     changed = frozenset(name for group in shaping if group is not None for name in group.variables)
-    said = (
+    notices = (
         *disclosure_warnings(edits, known, changed, groups, steps, data),
         *aggregation_notices(groups, steps, known, edits),
         *missing_pattern_notices(groups, steps, data),
@@ -173,7 +170,7 @@ def make_plan(
     )
     return Plan(
         tuple(steps), tuple(groups), tuple(units), keepers, known, untouched, dropped,
-        None if data is None else len(data), said, edits, recoded,
+        None if data is None else len(data), notices, edits, recoded,
         _may_lose_cells(steps, chosen, known, untouched, edits, data), (*doubts, *broken_guarantees(groups, steps)),
         limits, promised, tuple(categories), coarse or RecodedVariables(), tuple(translations),
     )  # fmt: skip

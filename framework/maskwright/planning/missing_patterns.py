@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import BaseModel
 
-    from maskwright.plugins.method import Masked, Method
+    from maskwright.foundation.arrays import Booleans, Integers
+    from maskwright.plugins.method import Masked
+    from maskwright.plugins.remover import AnyMethod
 
 
 _SET_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.int64)
@@ -25,16 +27,16 @@ _SET_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(a
 
 
 class Pool:
-    """Records among which others with the same cells are looked for.
+    """Records among which others with the same cells are searched.
 
     `records`: shape (m,). `missing`: of all records of the file; shape (n, p).
     """
 
-    def __init__(self, records: NDArray[np.int64], missing: NDArray[np.bool_]) -> None:
+    def __init__(self, records: Integers, missing: Booleans) -> None:
         self.records, self._missing = records, missing
 
     @cached_property
-    def patterns(self) -> list[tuple[NDArray[np.bool_], NDArray[np.int64]]]:
+    def patterns(self) -> list[tuple[Booleans, Integers]]:
         """Patterns of missing cells, (p,), in order of their bits, and where in the pool their records are."""
         packed = np.packbits(self._missing[self.records], axis=1)
         words = _in_words(packed).view(">u8").astype(np.uint64)
@@ -49,54 +51,41 @@ class Pool:
         """Whether each record has each cell; shape (p, words)."""
         return _in_words(np.packbits(~self._missing[self.records].T, axis=1)).view(np.uint64)
 
-    def holders(self, columns: NDArray[np.int64], excepted: NDArray[np.int64], most: int | None) -> OtherHolders | None:
+    def holders(self, columns: Integers, excepted: Integers, most: int | None) -> OtherHolders | None:
         """Records that have these cells, and maybe others; None where there is none.
 
         `columns`: positions of the cells, q >= 1; shape (q,).
         """
-        having = _Having(self, columns, excepted)
-        found = int(_SET_BITS[having.bits()].sum())
-        return OtherHolders(having, found, found if most is None else min(found, most)) if found else None
+        found = int(_SET_BITS[self.bits_of(columns, excepted)].sum())
+        if not found:
+            return None
+        return OtherHolders(self, columns, excepted, found, found if most is None else min(found, most))
 
-    def bits_of(self, columns: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Whether records have all of these cells, eight to a byte."""
+    def bits_of(self, columns: Integers, excepted: Integers) -> NDArray[np.uint8]:
+        """Whether records, but for those excepted, have all of these cells, eight to a byte."""
         words: NDArray[np.uint64] = np.bitwise_and.reduce(self._bits[columns], axis=0)
-        return words.view(np.uint8)
-
-
-@dataclass(frozen=True, eq=False)
-class _Having:
-    """Records of a pool that have some cells, but for those excepted."""
-
-    pool: Pool
-    columns: NDArray[np.int64]
-    excepted: NDArray[np.int64]
-
-    def bits(self) -> NDArray[np.uint8]:
-        bits = self.pool.bits_of(self.columns)
-        np.bitwise_and.at(bits, self.excepted >> 3, ~(np.uint8(128) >> (self.excepted & 7).astype(np.uint8)))
+        bits = words.view(np.uint8)
+        np.bitwise_and.at(bits, excepted >> 3, ~(np.uint8(128) >> (excepted & 7).astype(np.uint8)))
         return bits
 
 
 @dataclass(frozen=True, eq=False)
 class OtherHolders:
-    """Records that have the cells of a pattern, as many as are to be seen with its own.
+    """Records of a pool that have the cells of a pattern, as many as are to be seen with its own.
 
-    `found`: how many records of the pool there are. `count`: how many of them are taken, at most `found`.
+    `columns`: positions of these cells; shape (q,). `excepted`: places of the pattern's own records. `found`: how many
+    others the pool has. `count`: how many of them are taken, at most `found`.
     """
 
-    having: _Having
+    pool: Pool
+    columns: Integers
+    excepted: Integers
     found: int
     count: int
 
-    @property
-    def pool(self) -> Pool:
-        """Where they are from."""
-        return self.having.pool
-
-    def records(self) -> NDArray[np.int64]:
+    def records(self) -> Integers:
         """Their positions in the file, in the order of the pool; found anew each time."""
-        bits = self.having.bits()
+        bits = self.pool.bits_of(self.columns, self.excepted)
         if self.count == self.found:
             places = np.flatnonzero(np.unpackbits(bits))
         else:
@@ -104,7 +93,7 @@ class OtherHolders:
         return self.pool.records[places]
 
 
-def _ranked(bits: NDArray[np.uint8], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+def _ranked(bits: NDArray[np.uint8], ranks: Integers) -> Integers:
     """Places of the set bits of these ranks, from 0."""
     until = np.cumsum(_SET_BITS[bits])
     byte = np.searchsorted(until, ranks, side="right")
@@ -136,17 +125,17 @@ class MethodCall:
     records that the method sees with these, in their pool; None: none.
     """
 
-    records: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    records: Integers
+    columns: Integers
     beside: OtherHolders | None = None
 
     @classmethod
-    def whole(cls, records: NDArray[np.int64], p: int) -> MethodCall:
+    def whole(cls, records: Integers, p: int) -> MethodCall:
         """These records, and all p variables."""
         return cls(records, np.arange(p))
 
     @property
-    def seen(self) -> NDArray[np.int64]:
+    def seen(self) -> Integers:
         """Records that the method sees, the first m of them `records`; found anew each time, as they may be many."""
         return self.records if self.beside is None else np.concatenate([self.records, self.beside.records()])
 
@@ -166,12 +155,9 @@ def splits_by_pattern(method: Method) -> bool:
 
 
 def without_holes(
-    blocks: Sequence[NDArray[np.int64]], missing: NDArray[np.bool_], method: Method, params: BaseModel
+    blocks: Sequence[Integers], missing: Booleans, method: AnyMethod, params: BaseModel
 ) -> list[MethodCall]:
-    """Cut blocks by their patterns of missing cells.
-
-    `missing`: shape (n, p).
-    """
+    """Cut blocks by their patterns of missing cells; `missing`: shape (n, p)."""
     found: list[MethodCall] = []
     file = Pool(np.arange(len(missing)), missing)
     for records in blocks:
@@ -182,7 +168,7 @@ def without_holes(
     return found
 
 
-def each_pattern(blocks: Sequence[NDArray[np.int64]], missing: NDArray[np.bool_]) -> list[MethodCall]:
+def each_pattern(blocks: Sequence[Integers], missing: Booleans) -> list[MethodCall]:
     """Cut blocks by their patterns of missing cells, for a method that knows of all records what it needs.
 
     `missing`: shape (n, p).
@@ -195,12 +181,7 @@ def each_pattern(blocks: Sequence[NDArray[np.int64]], missing: NDArray[np.bool_]
 
 
 def _method_call(
-    pattern: NDArray[np.bool_],
-    places: NDArray[np.int64],
-    block: Pool,
-    file: Pool,
-    method: Method,
-    params: BaseModel,
+    pattern: Booleans, places: Integers, block: Pool, file: Pool, method: AnyMethod, params: BaseModel
 ) -> MethodCall:
     """Records of one pattern, with as many others as the method needs: of their own block, or else of the file."""
     own, columns = block.records[places], np.flatnonzero(~pattern)

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from maskwright.foundation.errors import InputError, Place, Problem
-from maskwright.planning.variable_groups import read_aggregation, refuse_aggregation
+from maskwright.foundation.errors import InputError, Place, PluginError, Problem
+from maskwright.foundation.yaml_document import from_python
+from maskwright.foundation.yaml_models import read_model
+from maskwright.plugins.partition import ChosenAggregation, Partition
+from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from maskwright.data.cluster_aggregation import ChosenAggregation
     from maskwright.data.variable import Variable
-    from maskwright.planning.criteria import Criterion
-    from maskwright.planning.strata import Strata
-    from maskwright.plugins.method import Method
-    from maskwright.plugins.partition import Partition
+    from maskwright.planning.strata import Criterion, Strata
+    from maskwright.plugins.remover import AnyMethod
 
 
 class ReleaseEdits(BaseModel, extra="forbid", frozen=True):
@@ -145,12 +146,10 @@ class Step:
         try:
             yield
         except InputError as error:
-            found = [
-                problem
-                if problem.place is not None
-                else replace(problem, message=_led(problem, lead), place=self.place)
-                for problem in error.problems
-            ]
+            found = []
+            for each in error.problems:
+                message = each.message if each.message.startswith("step ") else lead + each.message
+                found.append(each if each.place is not None else replace(each, message=message, place=self.place))
             raise type(error)(found) from error
 
     @cached_property
@@ -162,11 +161,6 @@ class Step:
     def k(self) -> int | None:
         """Smallest cluster that the step promises; None when it makes no clusters or promises none."""
         return self.method.smallest_cluster(self.params)
-
-    @cached_property
-    def makes_groups(self) -> bool:
-        """Whether it puts a representative in the place of each group of records."""
-        return self.method.makes_clusters
 
     @cached_property
     def aggregation(self) -> ChosenAggregation | None:
@@ -181,11 +175,6 @@ class Step:
     def only_removes(self) -> bool:
         """Whether it takes records or cells away and leaves every other value as it is."""
         return bool(self.method.claims.removes & {"records", "cells"})
-
-    @property
-    def changes_cells(self) -> bool:
-        """Whether it masks anything: a step that takes whole records away leaves every cell of the others as it is."""
-        return self.method.changes_cells
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
@@ -238,10 +227,6 @@ class Step:
         )  # fmt: skip
 
 
-def _led(problem: Problem, lead: str) -> str:
-    return problem.message if problem.message.startswith("step ") else lead + problem.message
-
-
 @dataclass(frozen=True, eq=False)
 class Group:
     """Variables that one step masks together.
@@ -282,9 +267,43 @@ class Keeper:
     how: str
 
 
+def with_steps(groups: Iterable[Group], steps: Sequence[Step]) -> Iterator[tuple[Group, Step]]:
+    """Variable groups, each with the step that masks it."""
+    return ((group, steps[group.step - 1]) for group in groups)
+
+
 def key_names(step: Step, variables: Sequence[Variable]) -> tuple[str, ...]:
     """Keys among the variables of a step: those it lists, else its quasi-identifiers, else all; none without keys."""
     if not step.method.has_keys:
         return ()
     quasi = tuple(variable.name for variable in variables if variable.role == "quasi_identifier")
     return step.keys or quasi or tuple(variable.name for variable in variables)
+
+
+def read_aggregation(written: object, place: Place | None = None) -> ChosenAggregation:
+    """Aggregation that a step names, ``median`` or ``{trimmed_mean: {share: 0.1}}``."""
+    name, given = (written, {}) if isinstance(written, str) else next(iter(_entries(written)))
+    registry = plugins()
+    if name not in registry.aggregations:
+        raise PluginError(Problem(registry.unknown("aggregation", name, registry.aggregations), place))
+    aggregation = registry.aggregations[name]
+    problems: list[Problem] = []
+    params = read_model(aggregation.params, from_python(given, place or Place()), problems, f"parameter of {name}")
+    if params is None:
+        raise InputError([replace(each, place=each.place or place) for each in problems])
+    return ChosenAggregation(aggregation, params)
+
+
+def _entries(written: object) -> Iterator[tuple[str, object]]:
+    if not isinstance(written, dict) or len(written) != 1:
+        raise InputError("aggregation: expected one name, or {name: {parameters}}")
+    yield from written.items()
+
+
+def refuse_aggregation(step: Step, chosen: ChosenAggregation) -> None:
+    """Stop where a step cannot use the aggregation that it asks for."""
+    if not step.method.makes_clusters:
+        message = f"{step.method.name} makes no representatives of clusters, so it has no use for 'aggregation'"
+        raise InputError(Problem(message, hint="Leave 'aggregation' out, or take a method such as microaggregation."))
+    if step.method.uses_weights(step.params) and not chosen.aggregation.uses_weights:
+        raise InputError(f"the aggregation {str(chosen)!r} does not weigh records, and the step asks for weights")

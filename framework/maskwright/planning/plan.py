@@ -11,7 +11,7 @@ from maskwright.planning.recoded_edits import RecodedVariables
 from maskwright.plugins.parameter_markers import files_named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
@@ -114,32 +114,31 @@ class Plan:
     @property
     def masked(self) -> tuple[str, ...]:
         """Variables that any step looks at or masks, in file order."""
-        touched = {name for group in self.groups for name in group.variables}
-        return tuple(name for name in self.variables if name in touched)
+        return self._of_groups(lambda _: True)
 
     @property
     def changed(self) -> tuple[str, ...]:
         """Those of them of which a step changes or empties cells; the others are published as they are."""
-        touched = {
-            name for group in self.groups if self.steps[group.step - 1].changes_cells for name in group.variables
-        }
-        return tuple(name for name in self.variables if name in touched)
+        return self._of_groups(lambda step: step.method.changes_cells)
 
     @property
     def replaced(self) -> frozenset[str]:
         """Those of which a step puts other values in the place of the original ones, and does more than empty cells."""
-        return frozenset(
-            name for group in self.groups if not self.steps[group.step - 1].only_removes for name in group.variables
-        )
+        return frozenset(self._of_groups(lambda step: not step.only_removes))
 
     @property
     def altered(self) -> tuple[str, ...]:
         """Variables whose published values are others than the original ones: masked, or derived from masked ones."""
         return (*self.masked, *(each.name for each in self.derived))
 
+    def _of_groups(self, wanted: Callable[[Step], bool]) -> tuple[str, ...]:
+        """Variables of the groups of some steps, in file order."""
+        touched = {name for each in self.groups if wanted(self.steps[each.step - 1]) for name in each.variables}
+        return tuple(name for name in self.variables if name in touched)
+
     def _acting_on(self, unit: AdjustmentUnit) -> str:
         step = None if unit.group is None else self.steps[self.groups[unit.group].step - 1]
-        return "records" if step is None or not step.makes_groups else "representatives"
+        return "records" if step is None or not step.method.makes_clusters else "representatives"
 
     def __repr__(self) -> str:
         """Return what is done in a few words."""
@@ -167,7 +166,7 @@ class Plan:
     def to_json(self) -> dict[str, Any]:
         """Plain record of the plan, as in `run.json` and for measures."""
         edits = {edit.name: edit for edit in (*self.edits, *self.limits)}
-        said = {each.original.name: each for each in self.translations}
+        translated = {each.original.name: each for each in self.translations}
         return {
             "records": self.records,
             "steps": [
@@ -181,8 +180,8 @@ class Plan:
                     "text": edits[keeper.edit].text,
                     "kept_by": keeper.kept_by,
                     "how": keeper.how,
-                    "form": said[keeper.edit].form if keeper.edit in said else None,
-                    "becomes": _text(said[keeper.edit].edit) if keeper.edit in said else None,
+                    "form": translated[keeper.edit].form if keeper.edit in translated else None,
+                    "becomes": _text(translated[keeper.edit].edit) if keeper.edit in translated else None,
                 }
                 for keeper in self.keepers
             ],
@@ -212,7 +211,7 @@ def step_json(number: int, step: Step, groups: Sequence[Mapping[str, Any]]) -> d
         "params": step.params.model_dump(mode="json", by_alias=True)
         | {name: path.name for name, path in files_named(step.params).items()}
         | step.planning.model_dump(mode="json"),
-        "changes_cells": step.changes_cells,
+        "changes_cells": step.method.changes_cells,
         "takes": None,
         "groups": list(groups),
     }
@@ -233,8 +232,8 @@ def _text(edit: Edit | None) -> str | None:
 def _group_json(group: Group, step: Step) -> dict[str, Any]:
     strata = group.strata.strata if group.strata else ()
     # What neither changes a cell nor looks at keys has nothing to do with the variables that it is handed.
-    looked_at = step.changes_cells or step.method.has_keys
-    operators = dict(zip(group.variables, group.operators, strict=True)) if looked_at else {}
+    involved = step.method.changes_cells or step.method.has_keys
+    operators = dict(zip(group.variables, group.operators, strict=True)) if involved else {}
     return {
         "variables": list(operators),
         "operators": operators,

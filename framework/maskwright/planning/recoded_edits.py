@@ -7,8 +7,8 @@ from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit_set import EditSet
-from maskwright.edits.translation.translate import NotKnownYet, translate
-from maskwright.edits.translation.values import ranges_of, recoded
+from maskwright.edits.translation.translate import NotKnownYet, Translation, Whole, translate
+from maskwright.edits.translation.values import Interval, ranges_of, recoded
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.planning.step_variables import variables_of_steps
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
     from maskwright.edits.translation.single_variable import Straddling
-    from maskwright.edits.translation.translate import Translation, Whole
-    from maskwright.edits.translation.values import Interval
     from maskwright.planning.model import Step
 
 MOST_LETTERS = 200
@@ -79,14 +77,14 @@ def recoded_variables(
     for number, (step, found) in enumerate(zip(steps, variables_of_steps(steps, variables), strict=True), 1):
         own = found.names if "detail" in step.method.claims.removes else ()
         coarse |= dict.fromkeys(own, number)
-        asked = {"weaken": step.planning.release_edits.weaken, "drop": step.planning.release_edits.drop}
-        for key, names in asked.items():
+        requested = {"weaken": step.planning.release_edits.weaken, "drop": step.planning.release_edits.drop}
+        for key, names in requested.items():
             listed[key].update(name for name in names if name in own)
             problems += [
-                Problem(f"step {number}: release_edits.{key}: {said}")
+                Problem(f"step {number}: release_edits.{key}: {reason}")
                 for name in names
                 if name not in own
-                and (said := unknown_name("variable that the step publishes as categories", name, own))
+                and (reason := unknown_name("variable that the step publishes as categories", name, own))
             ]
     if problems:
         raise InputError(problems)

@@ -90,16 +90,13 @@ def _reporting(step: Step) -> Step:
 def _working_order(steps: Sequence[Step], variables_of: VariablesOf) -> tuple[int, ...] | None:
     """Order, as positions, in which nothing is broken, with as few steps as can be past each other; None: none is."""
     _, mistakes = variables_of(steps)
-    for order in sorted(permutations(range(len(steps))), key=_inversions):
+    orders = permutations(range(len(steps)))
+    for order in sorted(orders, key=lambda order: sum(first > second for first, second in combinations(order, 2))):
         moved = [steps[position] for position in order]
         names, more = variables_of(moved)
         if more <= mistakes and next(_broken(moved, names), None) is None:
             return order
     return None
-
-
-def _inversions(order: Sequence[int]) -> int:
-    return sum(first > second for first, second in combinations(order, 2))
 
 
 def _listed(steps: Sequence[Step], order: Sequence[int]) -> str:
@@ -176,7 +173,7 @@ def default_variables(step: Step, known: Mapping[str, Variable]) -> set[str]:
         }  # fmt: skip
     if not usual and step.only_removes:
         usual = {name for name, variable in known.items() if variable.role == "other" and not variable.renewed}
-    if not usual and not step.changes_cells:
+    if not usual and not step.method.changes_cells:
         # It needs records, and does nothing to what it is handed.
         no = ("identifier", "weight")
         usual = {name for name, each in known.items() if each.role not in no and not each.renewed}
@@ -239,11 +236,11 @@ def _wrong_zeros(step: Step, known: Mapping[str, Variable], wanted: Sequence[str
     for name in names:
         if name in known and name not in wanted:
             what = f"it is {known[name].type}, its role {known[name].role}"
-            said = f"no variable that the step masks called {name!r}: {what}"
-            yield Problem(f"step {number}: structural_zeros: {said}")
+            reason = f"no variable that the step masks called {name!r}: {what}"
+            yield Problem(f"step {number}: structural_zeros: {reason}")
         elif name not in wanted:
-            said = unknown_name("variable that the step masks", name, wanted)
-            yield Problem(f"step {number}: structural_zeros: {said}")
+            reason = unknown_name("variable that the step masks", name, wanted)
+            yield Problem(f"step {number}: structural_zeros: {reason}")
         elif name in known and not known[name].is_numeric:
             yield Problem(f"step {number}: structural_zeros: {name!r} is {known[name].type}, not a number")
 

@@ -1,4 +1,4 @@
-"""Strata: records that must not be averaged with one another.
+"""Strata: records that must not be averaged with one another, what cuts them apart, and how they are called.
 
 Records on different sides of a governing edit's condition, with different signs in a product, or (when asked) with
 different cells missing or different structural zeros are clustered apart. A stratum with fewer than k records is merged
@@ -7,25 +7,220 @@ into the nearest one; the representatives of its clusters are then adjusted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.missing import HAD_VALUE, NO_CELL
+from maskwright.data.record_chunk import RecordChunk
+from maskwright.edits.algebra.conditions import negate
+from maskwright.edits.edit import DomainPart, Edit, GoverningPart
+from maskwright.edits.evaluation.binary64 import evaluate_xpath
+from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.edits.evaluation.exact import evaluate_exact
+from maskwright.edits.expression import Expression, Not, variable_names
+from maskwright.edits.languages.conversion.converted import Inexpressible
+from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.foundation.errors import InputError
-from maskwright.planning.criteria import cut, label
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-    from maskwright.data.dataset import Dataset
+    from maskwright.data.dataset import Column, Dataset
     from maskwright.edits.edit_set import EditSet
-    from maskwright.planning.criteria import Criterion, Cut
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
+
+
+LONGEST_CONDITION = 60
+"""Characters of a condition that is written out; of a longer one the edit is named."""
+
+MISSING_CELLS = "missing cells"
+"""Title of the criterion that keeps records apart with other cells missing."""
+
+UNKNOWN = 2
+"""Code of a condition whose answer rests on a missing cell."""
+
+
+@dataclass(frozen=True, eq=False)
+class Criterion:
+    """Something that cuts records apart.
+
+    `title`: what it looks at: a condition, ``missing cells``, ``sign of x``. `edits`: names of the edits whose
+    condition it is.
+    """
+
+    title: str
+    edits: tuple[str, ...] = ()
+    part: GoverningPart | DomainPart | None = None
+    binding: str = "exact"
+    variables: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """A criterion applied to records.
+
+    `codes`: shape (n,). `meanings`: what each code means; empty where it goes without saying.
+    """
+
+    criterion: Criterion
+    codes: Integers
+    meanings: tuple[str, ...]
+    gaps: tuple[str, ...] = field(default=())
+
+
+def criteria(
+    group: Sequence[str],
+    geometric: Sequence[str],
+    edits: EditSet,
+    masked: frozenset[str],
+    *,
+    by_missing: bool = False,
+    structural_zeros: Sequence[str] = (),
+) -> tuple[Criterion, ...]:
+    """What cuts the records of a variable group; known before any data are read."""
+    found: dict[object, Criterion] = {}
+    for edit in edits:
+        for key, each in _of_edit(edit, group, masked):
+            known = found.get(key)
+            names = (edit.name,) if known is None else (*known.edits, edit.name)
+            found[key] = Criterion(each.title, tuple(dict.fromkeys(names)), each.part, each.binding, each.variables)
+    others = [Criterion(f"sign of {name}", variables=(name,)) for name in geometric]
+    if by_missing:
+        others += [Criterion(MISSING_CELLS, variables=tuple(group))]
+    others += [Criterion(f"zeros of {name}", variables=(name,)) for name in structural_zeros if name in group]
+    return (*found.values(), *others)
+
+
+def _of_edit(edit: Edit, group: Sequence[str], masked: frozenset[str]) -> Iterator[tuple[object, Criterion]]:
+    """Conditions that govern, and unmasked values that masked ones have to occur with; with what makes them equal."""
+    for part in edit.parts:
+        if isinstance(part, DomainPart) and set(part.variables) & set(group):
+            outside = tuple(name for name in part.variables if name not in masked)
+            if outside:
+                yield outside, Criterion(f"value of {', '.join(outside)}", (), part, edit.binding, outside)
+        if isinstance(part, GoverningPart):
+            used = variable_names(part.condition)
+            if not set(used) & masked - set(group):
+                title = _condition(part.condition) or f"condition of {edit.name}"
+                yield (part.condition, edit.binding), Criterion(title, (), part, edit.binding, used)
+
+
+def _condition(condition: Expression) -> str | None:
+    try:
+        text = rule_text(condition)
+    except Inexpressible:
+        return None
+    return text if len(text) <= LONGEST_CONDITION else None
+
+
+def cut(data: Dataset, found: Sequence[Criterion], edits: EditSet) -> list[Cut]:
+    """Apply criteria to records; `edits` are those that they come from."""
+    columns: RecordChunk | None = None
+    domain: Domain | None = None
+    cuts: list[Cut] = []
+    for each in found:
+        if isinstance(each.part, GoverningPart):
+            if columns is None:
+                columns, domain = RecordChunk.from_dataset(data), Domain.from_dataset(data, domain_tuples(edits))
+            cuts.append(_by_condition(each, each.part.condition, columns, domain))
+        elif isinstance(each.part, DomainPart):
+            codes, count = _values_of(data, each.variables)
+            names = ", ".join(each.variables)
+            cuts.append(Cut(each, codes, tuple(f"value {number + 1} of {names}" for number in range(count))))
+        elif each.title == MISSING_CELLS:
+            cuts.extend(_by_missing(each, name, data[name]) for name in each.variables)
+        else:
+            (name,) = each.variables
+            cuts.append(_by_sign(each, name, data) if each.title.startswith("sign") else _by_zero(each, name, data))
+    return cuts
+
+
+def _by_condition(each: Criterion, condition: Expression, columns: RecordChunk, domain: Domain | None) -> Cut:
+    judge = evaluate_xpath if each.binding == "xpath1" else evaluate_exact
+    verdict = judge(condition, columns, domain)
+    unknown = verdict.unknown & (each.binding == "exact")
+    codes = np.where(unknown, UNKNOWN, verdict.holds.astype(np.int64))
+    # In XPath a comparison with a missing cell is false, and so is the opposite one.
+    opposite = _condition(negate(condition) if each.binding == "exact" else Not(condition))
+    if each.title.startswith("condition of"):
+        meanings = (f"not {each.title}", each.title, f"{each.title} unknown")
+    else:
+        meanings = (opposite or f"not ({each.title})", each.title, f"{each.title} unknown")
+    return Cut(each, codes, meanings)
+
+
+def _by_missing(each: Criterion, name: str, column: Column) -> Cut:
+    texts = () if column.blank is None else column.blank.texts
+    meanings = [f"{name} missing"] * (len(texts) + 3)
+    if len(texts) > 1:
+        meanings[2 : len(texts) + 2] = [f"{name} missing ({text or 'empty'})" for text in sorted(texts)]
+    return Cut(each, missing_codes(column), ("", *meanings[1:]), (name,))
+
+
+def missing_codes(column: Column) -> Integers:
+    """How each cell is missing, as whoever reads the file sees it: 0 for a value, else one code for each text.
+
+    Parts of a file whose columns have the texts of the whole one get the same codes. They follow the texts, no cell
+    first and a suppressed one last: an empty cell of CSV and an absent element of XML stand in the same place.
+    """
+    if column.blank is None:
+        return column.missing.astype(np.int64)
+    texts = column.blank.texts
+    order = np.empty(len(texts) + 2, dtype=np.int64)
+    order[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(2, len(texts) + 2)
+    order[HAD_VALUE], order[NO_CELL] = len(texts) + 2, 1
+    return np.where(column.missing, order[column.blank.codes], 0)
+
+
+def _by_sign(each: Criterion, name: str, data: Dataset) -> Cut:
+    values = np.nan_to_num(np.asarray(data[name].values, dtype=np.float64))
+    return Cut(each, np.sign(values).astype(np.int64) + 1, tuple(f"{name} {what}" for what in ("< 0", "= 0", "> 0")))
+
+
+def _by_zero(each: Criterion, name: str, data: Dataset) -> Cut:
+    return Cut(each, is_zero(data[name]).astype(np.int64), (f"{name} not 0", f"{name} = 0"))
+
+
+def is_zero(column: Column) -> Booleans:
+    """Cells of a numeric column that are 0; missing ones are not."""
+    return np.asarray((column.values == 0) & ~column.missing, dtype=np.bool_)
+
+
+def _values_of(data: Dataset, names: Sequence[str]) -> tuple[Integers, int]:
+    """Code of each combination of unmasked values: a masked value has to occur with the one it is published with."""
+    codes = np.zeros(len(data), dtype=np.int64)
+    for name in names:
+        column = data[name]
+        _, code = np.unique(np.where(column.missing, np.nan, column.values.astype(np.float64)), return_inverse=True)
+        _, codes = np.unique(codes * (int(code.max(initial=0)) + 1) + code, return_inverse=True)
+    return codes, int(codes.max(initial=-1)) + 1
+
+
+def label(cuts: Sequence[Cut], codes: Sequence[int]) -> str:
+    """Name of the stratum with these codes: conditions, then cells that are missing.
+
+    A condition that is unknown because of a cell that is said to be missing is left out.
+    """
+    missing = {name for each, code in zip(cuts, codes, strict=True) if each.gaps and code for name in each.gaps}
+    meanings = [
+        each.meanings[code]
+        for each, code in zip(cuts, codes, strict=True)
+        if each.meanings[code]
+        and not (
+            isinstance(each.criterion.part, GoverningPart)
+            and code == UNKNOWN
+            and missing & set(each.criterion.variables)
+        )
+    ]
+    if meanings:
+        return ", ".join(meanings)
+    return "nothing missing" if any(each.gaps for each in cuts) else "all records"
 
 
 _MOST_MERGED_ONE_BY_ONE = 500
+"""Small strata up to which each joins the nearest one as it is by then; more join the nearest large one at once."""
 
 _MOST_COUNTED = 8
 """Codes for each record up to which they are counted; beyond, they are sorted."""
@@ -48,7 +243,7 @@ class Strata:
     merged stratum. `least`: fewest records that a stratum was to have.
     """
 
-    codes: NDArray[np.int64]
+    codes: Integers
     strata: tuple[Stratum, ...]
     mixed: frozenset[str]
     least: int = 1
@@ -68,7 +263,7 @@ def stratify(data: Dataset, group: Sequence[str], found: Sequence[Criterion], ed
     return _merge(_cross(cuts, n), data, group, k, cuts)
 
 
-def _cross(cuts: Sequence[Cut], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _cross(cuts: Sequence[Cut], n: int) -> tuple[Integers, Integers]:
     """Combine criteria: codes of shape (n,) and the combination of each code, shape (s, criteria)."""
     if not cuts:
         return np.zeros(n, dtype=np.int64), np.zeros((1, 0), dtype=np.int64)
@@ -80,7 +275,7 @@ def _cross(cuts: Sequence[Cut], n: int) -> tuple[NDArray[np.int64], NDArray[np.i
     return codes, np.stack([each.codes[first] for each in cuts], axis=1)
 
 
-def _renumbered(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _renumbered(codes: Integers) -> Integers:
     """Codes 0, 1, ... in the order of the codes that occur; shape (n,)."""
     span = int(codes.max(initial=-1)) + 1
     if span > _MOST_COUNTED * max(len(codes), 1):
@@ -91,11 +286,7 @@ def _renumbered(codes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _merge(
-    crossed: tuple[NDArray[np.int64], NDArray[np.int64]],
-    data: Dataset,
-    group: Sequence[str],
-    k: int,
-    cuts: Sequence[Cut],
+    crossed: tuple[Integers, Integers], data: Dataset, group: Sequence[str], k: int, cuts: Sequence[Cut]
 ) -> Strata:
     codes, combinations = crossed
     sizes = np.bincount(codes, minlength=len(combinations))
@@ -104,7 +295,7 @@ def _merge(
     if (counts < k).any() and len(combinations) > 1:
         households = data.households
 
-        def counted(target: NDArray[np.int64]) -> NDArray[np.float64]:
+        def counted(target: Integers) -> Floats:
             assert households is not None
             # A household with records in both strata counts once.
             return _households_in(target[codes], households, len(combinations)).astype(np.float64)
@@ -133,12 +324,8 @@ def _merge(
 
 
 def join_small(
-    counts: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    centres: NDArray[np.float64],
-    k: int,
-    counted: Callable[[NDArray[np.int64]], NDArray[np.float64]] | None = None,
-) -> NDArray[np.int64]:
+    counts: Integers, sizes: Integers, centres: Floats, k: int, counted: Callable[[Integers], Floats] | None = None
+) -> Integers:
     """Join each stratum with fewer than k to the one with the nearest centre, the smallest first.
 
     `counts`: what k counts: records, or households; shape (s,). `sizes`: records; shape (s,). `centres`: standardised
@@ -165,19 +352,12 @@ def join_small(
     return target
 
 
-def _households_in(codes: NDArray[np.int64], households: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def _households_in(codes: Integers, households: Integers, count: int) -> Integers:
     """Number of households in each stratum; shape (count,)."""
     return np.bincount(np.unique(np.stack([codes, households], axis=1), axis=0)[:, 0], minlength=count)
 
 
-def _merge_many(
-    sizes: NDArray[np.int64],
-    centres: NDArray[np.float64],
-    target: NDArray[np.int64],
-    alive: NDArray[np.bool_],
-    total: NDArray[np.float64],
-    k: int,
-) -> None:
+def _merge_many(sizes: Integers, centres: Floats, target: Integers, alive: Booleans, total: Floats, k: int) -> None:
     """Merge thousands of small strata at once, each into the nearest large one, or all into the largest."""
     from scipy.spatial import cKDTree
 
@@ -193,7 +373,7 @@ def _merge_many(
     alive[small] = False
 
 
-def _centres(data: Dataset, group: Sequence[str], codes: NDArray[np.int64], count: int) -> NDArray[np.float64]:
+def _centres(data: Dataset, group: Sequence[str], codes: Integers, count: int) -> Floats:
     """Standardised mean of each stratum; missing cells left out."""
     values = data.matrix(group)
     known = ~np.isnan(values)

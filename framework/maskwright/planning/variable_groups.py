@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from maskwright.data.cluster_aggregation import AGGREGATIONS, ChosenAggregation
 from maskwright.edits.edit import DomainPart, Edit, GoverningPart, LinearPart, Part, ProductPart, RangePart
-from maskwright.foundation.errors import InputError, Place, Problem
-from maskwright.foundation.nearest_names import unknown_name
-from maskwright.foundation.yaml_document import from_python
-from maskwright.foundation.yaml_models import read_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +15,7 @@ if TYPE_CHECKING:
     from maskwright.edits.edit_set import EditSet
     from maskwright.planning.model import Group, PlanningParams, Step
     from maskwright.plugins.legal_values import KeptByAggregation
+    from maskwright.plugins.partition import ChosenAggregation
 
 
 class Components:
@@ -153,34 +150,6 @@ _NOTHING_KEEPS = "combinations"
 """What no aggregation of one variable at a time can keep."""
 
 
-def read_aggregation(written: object, place: Place | None = None) -> ChosenAggregation:
-    """Aggregation that a step names, ``median`` or ``{trimmed_mean: {share: 0.1}}``."""
-    name, given = (written, {}) if isinstance(written, str) else next(iter(_entries(written)))
-    if name not in AGGREGATIONS:
-        raise InputError(Problem(unknown_name("aggregation", name, AGGREGATIONS), place))
-    aggregation = AGGREGATIONS[name]
-    problems: list[Problem] = []
-    params = read_model(aggregation.params, from_python(given, place or Place()), problems, f"parameter of {name}")
-    if params is None:
-        raise InputError([replace(each, place=each.place or place) for each in problems])
-    return ChosenAggregation(aggregation, params)
-
-
-def _entries(written: object) -> Iterator[tuple[str, object]]:
-    if not isinstance(written, dict) or len(written) != 1:
-        raise InputError("aggregation: expected one name, or {name: {parameters}}")
-    yield from written.items()
-
-
-def refuse_aggregation(step: Step, chosen: ChosenAggregation) -> None:
-    """Stop where a step cannot use the aggregation that it asks for."""
-    if not step.makes_groups:
-        message = f"{step.method.name} makes no representatives of clusters, so it has no use for 'aggregation'"
-        raise InputError(Problem(message, hint="Leave 'aggregation' out, or take a method such as microaggregation."))
-    if step.method.uses_weights(step.params):
-        raise InputError(f"the aggregation {str(chosen)!r} does not weigh records, and the step asks for weights")
-
-
 def with_aggregation(
     operators: Operators,
     group: Sequence[str],
@@ -202,7 +171,7 @@ def _bound_by_unkept(
     group: Sequence[str], edits: Iterable[Edit], chosen: ChosenAggregation
 ) -> dict[str, tuple[str, ...]]:
     """Variables that edits bind which an aggregation does not keep, or that are bound with such, and these edits."""
-    parts = [(edit.name, part) for edit in edits for part in _flat(edit.parts)]
+    parts = [(edit.name, part) for edit in edits for part in demanded_parts(edit.parts)]
     together = Components(group)
     for _, part in parts:
         together.join(part.variables)
@@ -245,7 +214,7 @@ def _in_words(chosen: ChosenAggregation) -> str:
 
 def keeps(chosen: ChosenAggregation, edit: Edit) -> bool:
     """Whether an aggregation claims to keep an edit all of whose variables it aggregates."""
-    return claims_needed(_flat(edit.parts)) <= chosen.aggregation.keeps
+    return claims_needed(demanded_parts(edit.parts)) <= chosen.aggregation.keeps
 
 
 def claims_needed(parts: Iterable[Part]) -> set[KeptByAggregation | str]:
@@ -269,10 +238,10 @@ def _claims(part: Part) -> Iterator[KeptByAggregation | str]:
             yield "domain" if len(names) == 1 else _NOTHING_KEEPS
 
 
-def _flat(parts: Iterable[Part]) -> Iterator[Part]:
+def demanded_parts(parts: Iterable[Part]) -> Iterator[Part]:
     """Parts with what conditional ones demand: their conditions are cut by, so that they hold in whole clusters."""
     for part in parts:
         if isinstance(part, GoverningPart):
-            yield from _flat((*part.consequent, *part.otherwise))
+            yield from demanded_parts((*part.consequent, *part.otherwise))
         else:
             yield part

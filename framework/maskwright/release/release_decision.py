@@ -13,7 +13,7 @@ from maskwright.foundation.errors import Problem
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from maskwright.pipeline.waivers import Waiver
+    from maskwright.pipeline.file_model import Waiver
 
 
 _PLAIN = re.compile(r"[^\W\d][\w.-]*( [\w.-]+)*")

@@ -9,7 +9,7 @@ import pytest
 
 import maskwright as mw
 from maskwright.commands.plan import plan_pipeline
-from maskwright.pipeline.resolve import resolve_file
+from maskwright.pipeline.reading import resolve_file
 
 if TYPE_CHECKING:
     from pathlib import Path

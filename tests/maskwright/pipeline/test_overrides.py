@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from maskwright.foundation.errors import PipelineError
-from maskwright.pipeline.resolve import resolve_file
+from maskwright.pipeline.reading import resolve_file
 
 
 def test_texts_and_values_change_the_same_settings(folder) -> None:

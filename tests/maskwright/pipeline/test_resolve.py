@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from maskwright.foundation.errors import PipelineError
 from maskwright.foundation.processes.resources import processors
-from maskwright.pipeline.resolve import resolve_file
+from maskwright.pipeline.reading import resolve_file
 from maskwright.pipeline.resolved import RuleFile, RuleText
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import maskwright as mw
-from maskwright.planning.criteria import criteria
-from maskwright.planning.strata import Strata, stratify
+from maskwright.planning.strata import Strata, criteria, stratify
 
 
 def _strata(

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, create_model
 import maskwright as mw
 from maskwright.foundation.yaml_document import from_python
 from maskwright.foundation.yaml_models import read_model
-from maskwright.pipeline.resolve import resolve_file
+from maskwright.pipeline.reading import resolve_file
 from maskwright.plugins.contract import contract_error
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import pytest
 import maskwright as mw
 from maskwright.foundation.doubts import DOUBT_KINDS
 from maskwright.foundation.yaml_document import load_yaml
-from maskwright.pipeline.waivers import Waiver, resolve_waivers
+from maskwright.pipeline.file_model import Waiver
+from maskwright.pipeline.steps import resolve_waivers
 from maskwright.release.release_decision import decide_release, waivers_to_write
 
 if TYPE_CHECKING:

@@ -30,11 +30,7 @@ from maskwright.edits.languages.yaml.documents import EditsFile
 from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.foundation.doubts import DOUBT_KINDS, DoubtKind
 from maskwright.foundation.errors import PluginError
-from maskwright.pipeline.extras.actions import ACTIONS
-from maskwright.pipeline.extras.plan_checks import CHECKS
-from maskwright.pipeline.extras.report_sections import SECTIONS
-from maskwright.pipeline.file_model import ReleaseSection
-from maskwright.pipeline.waivers import kind_called
+from maskwright.pipeline.file_model import ReleaseSection, kind_called
 from maskwright.planning.missing_patterns import splits_by_pattern
 from maskwright.planning.model import PlanningParams
 from maskwright.plugins.contract import KINDS

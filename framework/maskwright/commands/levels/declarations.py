@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.edits.edit import Edit
     from maskwright.edits.expression import Expression
+    from maskwright.pipeline.file_model import Waiver
     from maskwright.pipeline.resolved import LevelSources, Pipeline
-    from maskwright.pipeline.waivers import Waiver
     from maskwright.planning.model import Step
 
 

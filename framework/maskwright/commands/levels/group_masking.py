@@ -26,8 +26,8 @@ from maskwright.foundation.progress import Quiet
 from maskwright.foundation.randomness import generator
 from maskwright.masking.adjusting.adjustment_loss import cost_of_level
 from maskwright.masking.context import Execution
-from maskwright.masking.guarantees import guarantee_doubts, smallest_classes
 from maskwright.masking.mask import mask
+from maskwright.masking.masked_value_checks import guarantee_doubts, smallest_classes
 from maskwright.masking.masking_result import MaskingResult
 from maskwright.masking.suppressing.suppression_steps import Removal
 from maskwright.pipeline.file_model import ReleaseSection

@@ -15,15 +15,20 @@ from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.randomness import generator
 from maskwright.masking.context import Execution, Standardisation
-from maskwright.masking.guarantees import smallest_classes
-from maskwright.masking.levels.derivation import Repaired, derived_instead, repaired, with_derived
-from maskwright.masking.levels.joint_adjustment import MovedTogether, moved_together
+from maskwright.masking.levels.adjustment import (
+    MovedTogether,
+    Repaired,
+    derived_instead,
+    moved_together,
+    repaired,
+    with_derived,
+)
 from maskwright.masking.levels.suppression_state import SuppressionState, codes_taken, suppress_across_levels
 from maskwright.masking.mask import mask
+from maskwright.masking.masked_value_checks import smallest_classes
 from maskwright.masking.protecting.assembling import WEIGHT_DECIMALS
-from maskwright.masking.suppressing.complementary_suppression import without_cells
-from maskwright.planning.levels.guarantees import guaranteed_variables, lets_k_go
-from maskwright.planning.levels.steps import numbered_by_pipeline
+from maskwright.masking.suppressing.cells import without_cells
+from maskwright.planning.levels.steps import guaranteed_variables, lets_k_go, numbered_by_pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

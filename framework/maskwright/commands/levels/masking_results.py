@@ -181,7 +181,7 @@ def _counted_together(
     found = {
         frozenset(each.variables): (each.variables, 0)
         for each in plan.groups
-        if plan.steps[each.step - 1].changes_cells
+        if plan.steps[each.step - 1].method.changes_cells
     }
     for each in masked.results[level].k["groups"] if level in masked.results else ():
         names = tuple(each["variables"])

@@ -12,10 +12,10 @@ from maskwright.edits.levels.structure import MembersColumn
 from maskwright.edits.levels.structure_edits import sources_of_edit
 from maskwright.masking.context import Standardisation
 from maskwright.masking.levels.member_inference import member_disclosure_doubts
-from maskwright.planning.criteria import missing_codes
 from maskwright.planning.levels.attribute_inference import level_inference_doubts
 from maskwright.planning.levels.exact_sums import exact_sums
 from maskwright.planning.step_variables import variables_of_steps
+from maskwright.planning.strata import missing_codes
 from maskwright.planning.warnings.missing_cells import rare_missing_records
 
 if TYPE_CHECKING:

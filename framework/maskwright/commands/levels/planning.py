@@ -43,17 +43,15 @@ from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
 from maskwright.planning.applicable_edits import NO_EDITS
 from maskwright.planning.levels.cross_level_edits import AcrossLevels, across_levels
-from maskwright.planning.levels.guarantees import (
+from maskwright.planning.levels.steps import (
     adjusted_totals,
     checked_under_guarantees,
-    require_k_of_groups,
-    require_totals,
-    require_what_moves,
-)
-from maskwright.planning.levels.steps import (
     in_pipeline,
     numbered_by_pipeline,
     refuse_given_back,
+    require_k_of_groups,
+    require_totals,
+    require_what_moves,
     treatment,
     without_recoded,
 )

@@ -40,8 +40,7 @@ from maskwright.foundation.errors import Problem
 from maskwright.foundation.progress import stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.protecting.processes import report_compilation
-from maskwright.planning.levels.guarantees import steps_requiring_k
-from maskwright.planning.levels.steps import in_pipeline
+from maskwright.planning.levels.steps import in_pipeline, steps_requiring_k
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
 from maskwright.plugins.registry import plugins
 from maskwright.release.files import Release

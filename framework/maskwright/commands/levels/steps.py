@@ -145,7 +145,7 @@ def _draws_records(step: Step) -> bool:
 
 def takes_records(step: Step) -> bool:
     """Whether a step takes records away."""
-    return not step.changes_cells
+    return not step.method.changes_cells
 
 
 def without_derived(found: LevelSteps, derived: Collection[str], level: Level) -> LevelSteps:

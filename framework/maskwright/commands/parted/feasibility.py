@@ -157,7 +157,7 @@ def costs_of_parted_plan(request: Pipeline, plan: Plan, variables: int, records:
     block = request.execution.block_size or BLOCK_SIZE
     largest = min(max(part or block, _records_of_file(request)), records)
     shape = Shape(records, variables, largest, block, sample_size(request, records), request.execution.at_once)
-    return costs_over_parts(shape, masked_by_steps(plan), plan.steps, request.measures)
+    return costs_over_parts(shape, masked_by_steps(plan), plan.steps, [each.measure.name for each in request.measures])
 
 
 def _records_of_file(request: Pipeline) -> int:

@@ -35,10 +35,9 @@ from maskwright.masking.category_adjustment import (
     occurring_categories,
     with_categories,
 )
-from maskwright.masking.guarantees import beside_multiples
-from maskwright.masking.masked_value_checks import value_as_code_doubts
+from maskwright.masking.masked_value_checks import beside_multiples, value_as_code_doubts
 from maskwright.masking.unit_adjustment import adjust_unit, with_adjusted_values
-from maskwright.planning.criteria import is_zero
+from maskwright.planning.strata import is_zero
 from maskwright.release.codebook import HeldTexts
 from maskwright.release.file_validation import check_file
 from maskwright.release.output_format import formula_cells

@@ -27,7 +27,7 @@ from maskwright.foundation.errors import InputError
 from maskwright.masking.context import WholeFile
 from maskwright.masking.mask import group_work
 from maskwright.masking.protecting.assembling import merged_strata, notes_of_all
-from maskwright.planning.criteria import cut
+from maskwright.planning.strata import cut
 from maskwright.release.record.record_parts import GroupCutRecord
 
 if TYPE_CHECKING:

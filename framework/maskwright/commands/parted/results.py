@@ -13,8 +13,7 @@ from maskwright.commands.parted.support import home_of
 from maskwright.data.dataset import Column, Dataset
 from maskwright.foundation.doubts import Doubt
 from maskwright.masking.adjusting.adjustment_loss import Cost
-from maskwright.masking.guarantees import class_doubts, multiple_doubts
-from maskwright.masking.masked_value_checks import range_sentences
+from maskwright.masking.masked_value_checks import class_doubts, multiple_doubts, range_sentences
 from maskwright.masking.masking_result import (
     MaskingResult,
     category_notices,
@@ -213,7 +212,7 @@ def _flags(told: TaskResults, plan: Plan) -> Dataset:
 def class_sets(plan: Plan, masked: Dataset, records: int) -> tuple[list[tuple[str, ...]], list[int], Any]:
     """Sets of variables whose classes are counted, the size asked of each, and what puts the counts together.
 
-    As `maskwright.masking.guarantees.smallest_classes` has them.
+    As `maskwright.masking.masked_value_checks.smallest_classes` has them.
     """
     groups: list[dict[str, Any]] = []
     for group in plan.groups:

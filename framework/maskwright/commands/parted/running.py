@@ -52,8 +52,7 @@ if TYPE_CHECKING:
     from maskwright.commands.parted.planning import ScannedFile
     from maskwright.data.parts.model import Parts
     from maskwright.foundation.progress import Reporter
-    from maskwright.pipeline.execution_section import ChosenEngine
-    from maskwright.pipeline.resolved import Pipeline
+    from maskwright.pipeline.resolved import ChosenEngine, Pipeline
     from maskwright.release.record.run_record import RunRecord
 
 from maskwright.commands.parted.finishing_stages import finish_parts, measured

@@ -12,8 +12,7 @@ import numpy as np
 from maskwright.data.sketches.exact_sums import UNIT, exact_sum
 from maskwright.data.sketches.kd_tree import KdTree
 from maskwright.foundation.errors import InputError
-from maskwright.planning.criteria import MISSING_CELLS, cut, label
-from maskwright.planning.strata import Strata, Stratum, join_small
+from maskwright.planning.strata import MISSING_CELLS, Strata, Stratum, cut, join_small, label
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     from maskwright.commands.parted.task_settings import Stored, WholeVariable
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit_set import EditSet
-    from maskwright.planning.criteria import Criterion, Cut
     from maskwright.planning.model import Group
+    from maskwright.planning.strata import Criterion, Cut
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +153,7 @@ class Combinations:
 
 
 def _label(cuts: Sequence[Cut], codes: Sequence[int]) -> str:
-    known = all(code < len(each.said) for each, code in zip(cuts, codes, strict=True))
+    known = all(code < len(each.meanings) for each, code in zip(cuts, codes, strict=True))
     return label(cuts, codes) if known else "combination of conditions"
 
 

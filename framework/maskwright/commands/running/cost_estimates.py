@@ -28,7 +28,8 @@ MOST_GROWTH = 100
 def costs_of_plan(request: Pipeline, plan: Plan, variables: int, records: int) -> Costs:
     """Expected costs of a run in memory."""
     masked = masked_by_steps(plan)
-    return costs_of(records, variables, masked, plan.steps, request.measures, request.execution.block_size)
+    measures = [each.measure.name for each in request.measures]
+    return costs_of(records, variables, masked, plan.steps, measures, request.execution.block_size)
 
 
 def masked_by_steps(plan: Plan) -> list[int]:

@@ -16,9 +16,9 @@ from maskwright.foundation.release_outcomes import PlanRefused
 from maskwright.masking.protecting.processes import refuse_unsendable
 from maskwright.masking.suppressing.inference_findings import order_doubts
 from maskwright.pipeline.execution_section import choice_notices
+from maskwright.pipeline.file_model import kind_called
 from maskwright.pipeline.resolved import DataInMemory, Pipeline
 from maskwright.pipeline.variable_names import in_order
-from maskwright.pipeline.waivers import kind_called
 from maskwright.planning.applicable_edits import refuse_contradictions
 from maskwright.planning.make_plan import make_plan
 from maskwright.planning.recoded_edits import (

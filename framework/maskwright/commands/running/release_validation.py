@@ -11,7 +11,7 @@ import numpy as np
 from maskwright.commands.reading import load
 from maskwright.data.stored_cells import rows_of
 from maskwright.foundation.errors import InputError
-from maskwright.masking.guarantees import class_doubts, promised_classes
+from maskwright.masking.masked_value_checks import class_doubts, promised_classes
 from maskwright.masking.suppressing.weight_inference import (
     factors_of_weights,
     original_category_doubts,

@@ -31,7 +31,7 @@ from maskwright.masking.adjusting.constraint_projections import onto_fixed_facto
 from maskwright.masking.adjusting.constraint_system import RELATIVE, ConstraintSystem, by_chunks, system_of, violated
 from maskwright.masking.adjusting.derivation import Derivations, derivations, equalities_of
 from maskwright.masking.adjusting.edit_preparation import codes_of, held_edits, with_held, without_codes
-from maskwright.masking.adjusting.grid_search import GridSearch
+from maskwright.masking.adjusting.grid_search import AdjustedRows, GridSearch
 from maskwright.masking.adjusting.projection import feasible_points, nearest_feasible
 from maskwright.masking.adjusting.rounding import Grid, rounded_onto_sums
 from maskwright.masking.adjusting.row_outcomes import Donors, by_stated_edit, conflicts, with_rounding, with_taken_up
@@ -39,14 +39,18 @@ from maskwright.masking.adjusting.row_outcomes import Donors, by_stated_edit, co
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.masking.adjusting.constraints import Membership
     from maskwright.masking.adjusting.targets import Targets
 
 _MARGINS = (0.75, 2.0, 6.0)
+"""Steps of the grid that projections leave for rounding, tried one after the other."""
+
 _MORE_MEMBERS = 8
+"""Nearest members of a finite set that are tried once the nearest three led nowhere."""
+
 _NEAREST_DONORS = 32
+"""Donors that are tried for a row, the nearest first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,20 +67,20 @@ class Adjustment:
     on every edit, before rounding to the grid; the values themselves where these were searched for on the grid: a
     search is adjustment, and may go farther than rounding ever does; shape (r, q). `derivations`: which variables were
     computed from which. `without_multiples`: rows for which no multiples that steps have promised were found; other
-    values were looked for; shape (r,).
+    values were searched for; shape (r,).
     """
 
-    values: NDArray[np.float64]
-    moved: NDArray[np.bool_]
-    fallback: NDArray[np.bool_]
-    infeasible: NDArray[np.bool_]
-    touched: Mapping[str, NDArray[np.bool_]]
+    values: Floats
+    moved: Booleans
+    fallback: Booleans
+    infeasible: Booleans
+    touched: Mapping[str, Booleans]
     failing: Mapping[str, int]
     conflicts: tuple[tuple[str, ...], ...]
-    cost: NDArray[np.float64]
-    points: NDArray[np.float64]
+    cost: Floats
+    points: Floats
     derivations: Derivations = field(default_factory=lambda: Derivations((), (), ()))
-    without_multiples: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    without_multiples: Booleans = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
     @property
     def donors(self) -> Donors:
@@ -84,33 +88,16 @@ class Adjustment:
         return Donors.among(self.values[~(self.infeasible | self.fallback)])
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """The rows while they are adjusted: each attempt writes what it finds into these arrays.
-
-    `start`: as the methods returned them, the dependents of the plan computed; never written; shape (r, q). `points`:
-    on every edit as far as that was found, before rounding; shape (r, q). `rounded`: on the grid; shape (r, q).
-    `satisfied`: whether `rounded` satisfies every edit, and has no code for "no value"; shape (r,). `projected`:
-    whether a projection was tried; shape (r,).
-    """
-
-    start: NDArray[np.float64]
-    points: NDArray[np.float64]
-    rounded: NDArray[np.float64]
-    satisfied: NDArray[np.bool_]
-    projected: NDArray[np.bool_]
-
-
 def adjust(
-    values: NDArray[np.float64],
+    values: Floats,
     targets: Targets,
     edits: EditSet,
-    scale: NDArray[np.float64],
+    scale: Floats,
     rng: np.random.Generator,
     *,
-    sets: Mapping[Membership, NDArray[np.float64]] | None = None,
+    sets: Mapping[Membership, Floats] | None = None,
     computed: frozenset[str] = frozenset(),
-    held: NDArray[np.float64] | None = None,
+    held: Floats | None = None,
     donors: Donors | None = None,
     progress: Progress = silent,
 ) -> Adjustment:
@@ -127,7 +114,8 @@ def adjust(
     codes = codes_of(targets.variables)
     named = {targets.names[place]: frozenset(found.tolist()) for place, found in codes.items()}
     system = system_of(beside, without_codes(edits, named) + standing, scale, sets or {})
-    plan = _derivations(system, edits)
+    inside = [each for each in equalities_of(edits) if set(each.part.variables) <= set(targets.names)]
+    plan = derivations(targets.names, inside, system.decimals, listed=_listed(system))
     grid = Grid(targets.names, system.decimals, scale, plan, targets.strides)
     search = GridSearch.of(system, edits, grid, held, codes)
     # Without a grid the dependents are computed too, in the order in which the rule is written.
@@ -143,17 +131,17 @@ def adjust(
         points = np.where(near, held, points)
     progress(0.4)
     rounded = rounded_onto_sums(system, grid, points)
-    rows = _Rows(start, points, rounded, search.satisfied(rounded, np.arange(len(values))), projected)
+    rows = AdjustedRows(start, points, rounded, search.satisfied(rounded, np.arange(len(values))), projected)
     progress(0.6)
     left, plain = ~rows.satisfied, rounded.copy()
     touched = with_rounding(
         {name: rows for name, rows in broken.items() if name in stated}, targets, edits, rounded, np.flatnonzero(left)
     )
-    onto_fixed_factor_products(search, rounded, rows.satisfied)
+    onto_fixed_factor_products(search, rows)
     searched = ~rows.satisfied
     _search_further(search, rows, rng)
     if codes and not rows.satisfied.all():
-        # Edits come first: where they hold at a code for "no value" only, that is told as a doubt.
+        # Edits come first: where they hold at a code for "no value" only, that is reported as a doubt.
         freely = GridSearch.of(system_of(beside, edits + standing, scale, sets or {}), edits, grid, held)
         rows.satisfied[:] |= freely.satisfied(rows.rounded, np.arange(len(values)))
         _search_further(freely, rows, rng)
@@ -181,16 +169,9 @@ def adjust(
     )
 
 
-def _derivations(system: ConstraintSystem, edits: EditSet) -> Derivations:
-    """Choose dependents for the equalities between variables that may move."""
-    names = system.targets.names
-    inside = [each for each in equalities_of(edits) if set(each.part.variables) <= set(names)]
-    return derivations(names, inside, system.decimals, listed=_listed(system))
-
-
 def _project_violating(
-    system: ConstraintSystem, start: NDArray[np.float64], broken: Mapping[str, NDArray[np.bool_]]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    system: ConstraintSystem, start: Floats, broken: Mapping[str, Booleans]
+) -> tuple[Floats, Booleans]:
     """Project the rows that violate an edit; the points of all rows, and which were projected."""
     failing = np.logical_or.reduce(list(broken.values())) if broken else np.zeros(len(start), dtype=np.bool_)
     points = start.copy()
@@ -201,9 +182,9 @@ def _project_violating(
     return points, failing
 
 
-def _search_further(search: GridSearch, rows: _Rows, rng: np.random.Generator) -> None:
+def _search_further(search: GridSearch, rows: AdjustedRows, rng: np.random.Generator) -> None:
     """Look on the grid for rows that are not satisfied yet, near the projection and then farther away."""
-    search.neighbours(rows.points, rows.rounded, rows.satisfied, rng)
+    search.neighbours(rows, rng)
     for margin in _MARGINS:
         index = np.flatnonzero(~rows.satisfied)
         if not len(index):
@@ -214,14 +195,14 @@ def _search_further(search: GridSearch, rows: _Rows, rng: np.random.Generator) -
         rows.rounded[index] = search.grid.round(found)
         rows.satisfied[index] = search.satisfied(rows.rounded[index], index)
         rows.projected[index] = True
-        search.neighbours(rows.points, rows.rounded, rows.satisfied, rng)
+        search.neighbours(rows, rng)
     _other_ways(search, rows)
-    search.repair(rows.points, rows.rounded, rows.satisfied, rng)
+    search.repair(rows, rng)
 
 
 def _without_multiples(
-    search: GridSearch, rows: _Rows, helped: NDArray[np.bool_], donors: Donors | None, rng: np.random.Generator
-) -> NDArray[np.bool_]:
+    search: GridSearch, rows: AdjustedRows, helped: Booleans, donors: Donors | None, rng: np.random.Generator
+) -> Booleans:
     """Look for other values where no promised multiples satisfy the edits; which rows these are.
 
     Rows that the nearest one helps are added to `helped`.
@@ -245,18 +226,14 @@ def _without_multiples(
     return left
 
 
-def _failing(
-    targets: Targets, edits: EditSet, rounded: NDArray[np.float64], index: NDArray[np.int64]
-) -> dict[str, int]:
+def _failing(targets: Targets, edits: EditSet, rounded: Floats, index: Integers) -> dict[str, int]:
     """Rows among `index` that violate each edit; nothing without rows."""
     if not len(index):
         return {}
     return {edit.name: int(np.sum(~targets.satisfied(edit, rounded[index], index))) for edit in edits}
 
 
-def _root_mean_square_move(
-    before: NDArray[np.float64], after: NDArray[np.float64], scale: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _root_mean_square_move(before: Floats, after: Floats, scale: Floats) -> Floats:
     """Of each variable over all rows, in standard deviations; shape (q,). A cell without a value has not moved."""
     if not len(before):
         return np.zeros(before.shape[1])
@@ -275,9 +252,7 @@ def _listed(system: ConstraintSystem) -> frozenset[str]:
     )
 
 
-def _compute(
-    values: NDArray[np.float64], names: tuple[str, ...], plan: Derivations, computed: frozenset[str]
-) -> NDArray[np.float64]:
+def _compute(values: Floats, names: tuple[str, ...], plan: Derivations, computed: frozenset[str]) -> Floats:
     """Replace the dependents that the plan computes, before rounding."""
     if not computed:
         return values
@@ -286,7 +261,7 @@ def _compute(
     return Grid(names, ungridded, np.ones(len(names)), chosen).round(values)
 
 
-def _other_ways(search: GridSearch, rows: _Rows) -> None:
+def _other_ways(search: GridSearch, rows: AdjustedRows) -> None:
     """Round every way to satisfy the edits, where the nearest one led nowhere."""
     left = np.flatnonzero(~rows.satisfied)
 
@@ -305,7 +280,7 @@ def _other_ways(search: GridSearch, rows: _Rows) -> None:
     by_chunks(work, len(left))
 
 
-def _take_nearest(search: GridSearch, rows: _Rows, donors: Donors | None) -> NDArray[np.bool_]:
+def _take_nearest(search: GridSearch, rows: AdjustedRows, donors: Donors | None) -> Booleans:
     """Copy the nearest donor into rows that nothing else helped; which rows that helped."""
     helped = np.zeros(len(rows.start), dtype=np.bool_)
     index = np.flatnonzero(~rows.satisfied)

@@ -12,9 +12,8 @@ from maskwright.masking.context import Standardisation
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Dataset
+    from maskwright.foundation.arrays import Floats, Integers
     from maskwright.masking.adjusting.adjust import Adjustment
 
 
@@ -48,10 +47,10 @@ class Cost:
 
 def cost_of(
     adjustment: Adjustment,
-    before: NDArray[np.float64],
-    members: NDArray[np.int64] | None,
-    original: Sequence[NDArray[np.float64]],
-    scale: NDArray[np.float64],
+    before: Floats,
+    members: Integers | None,
+    original: Sequence[Floats],
+    scale: Floats,
     variables: int,
     present: Sequence[int] | None = None,
 ) -> Cost:
@@ -89,8 +88,8 @@ def cost_of_level(
     original: Dataset,
     masked: Dataset,
     names: Sequence[str],
-    groups: NDArray[np.int64] | None,
-    parts: Sequence[tuple[NDArray[np.int64], Cost]],
+    groups: Integers | None,
+    parts: Sequence[tuple[Integers, Cost]],
 ) -> Cost:
     """Cost in one level of groups that are masked with their members as one record, composition by composition.
 
@@ -166,9 +165,7 @@ def _mean(data: Dataset, name: str) -> float:
     return float(present.mean()) if len(present) else 0.0
 
 
-def _moments(
-    data: Dataset, names: Sequence[str], center: NDArray[np.float64], spread: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _moments(data: Dataset, names: Sequence[str], center: Floats, spread: Floats) -> tuple[Floats, Floats]:
     """Means and covariances about `center`, in units of `spread`, a bounded number of records at a time."""
     n, p = len(data), len(names)
     total, products = np.zeros(p), np.zeros((p, p))

@@ -9,21 +9,17 @@ import numpy as np
 
 from maskwright.edits.constraint_kinds import CONSTRAINT_KINDS, MovableRows, params_of, verdicts_of
 from maskwright.edits.edit import RangePart
-from maskwright.edits.expression import VariableReference
-from maskwright.masking.adjusting.constraint_system import RELATIVE, fetcher
-from maskwright.masking.adjusting.constraints import closed_on_grid, constraint_of
+from maskwright.edits.expression import KindCondition, VariableReference
+from maskwright.masking.adjusting.constraint_system import RELATIVE, ConstraintSystem, fetcher
+from maskwright.masking.adjusting.constraints import PolynomialConstraint, closed_on_grid, constraint_of
 from maskwright.planning.keepers import projected_condition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from maskwright.edits.edit_set import EditSet
-    from maskwright.edits.expression import KindCondition
-    from maskwright.masking.adjusting.constraint_system import ConstraintSystem
-    from maskwright.masking.adjusting.constraints import PolynomialConstraint
-    from maskwright.masking.adjusting.grid_search import GridSearch
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
+    from maskwright.masking.adjusting.grid_search import AdjustedRows, GridSearch
 
 
 _REACH = 500
@@ -39,17 +35,13 @@ class _Product:
     pair: tuple[str, str]
 
 
-def onto_fixed_factor_products(search: GridSearch, result: NDArray[np.float64], satisfied: NDArray[np.bool_]) -> None:
-    """Put rows that are not satisfied on products with companions, near to where they are.
-
-    `result`: on the grid. Written where every edit is satisfied then: other rows are left as they are; shape (r, q).
-    `satisfied`: written likewise; shape (r,).
-    """
-    index = np.flatnonzero(~satisfied)
+def onto_fixed_factor_products(search: GridSearch, rows: AdjustedRows) -> None:
+    """Put rows that are not satisfied on near products with companions; written where every edit is satisfied then."""
+    index = np.flatnonzero(~rows.satisfied)
     products = list(_products(search)) if len(index) else []
     if not products:
         return
-    current = result[index]
+    current = rows.rounded[index]
     broken = _broken(search, current, index)
     for product in products:
         left = np.flatnonzero(broken[product.place])
@@ -58,8 +50,8 @@ def onto_fixed_factor_products(search: GridSearch, result: NDArray[np.float64], 
                 if len(left):
                     left = _moved_along(search, product, (moved, computed, move), current, broken, left, index)
     good = search.satisfied(current, index)
-    result[index[good]] = current[good]
-    satisfied[index[good]] = True
+    rows.rounded[index[good]] = current[good]
+    rows.satisfied[index[good]] = True
 
 
 def _products(search: GridSearch) -> Iterator[_Product]:
@@ -83,11 +75,11 @@ def _moved_along(
     search: GridSearch,
     product: _Product,
     how: tuple[str, str, int],
-    current: NDArray[np.float64],
-    broken: NDArray[np.bool_],
-    left: NDArray[np.int64],
-    index: NDArray[np.int64],
-) -> NDArray[np.int64]:
+    current: Floats,
+    broken: Booleans,
+    left: Integers,
+    index: Integers,
+) -> Integers:
     """Move one variable of rows `left` by some units and compute the other; which rows are left then.
 
     A move is made where the product holds then, and whatever else did.
@@ -97,7 +89,7 @@ def _moved_along(
     first, second = search.system.position[moved], search.system.position[computed]
     rows[:, first] = _on_grid(search, moved, rows[:, first], move)
 
-    def value(number: float | NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def value(number: float | Floats) -> tuple[Floats, Floats]:
         rows[:, second] = number
         return product.equality.evaluate(fetcher(search.system, rows, index[left]))
 
@@ -119,21 +111,19 @@ def _moved_along(
     return np.setdiff1d(left, chosen[good])
 
 
-def _on_grid(search: GridSearch, name: str, values: NDArray[np.float64], move: int) -> NDArray[np.float64]:
+def _on_grid(search: GridSearch, name: str, values: Floats, move: int) -> Floats:
     """Nearest values on the grid of a variable, some of its units farther."""
     places, stride = search.grid.decimals[name] or 0, search.grid.strides.get(name, 1)
     return np.asarray((np.rint(values * 10.0**places / stride) + move) * stride / 10.0**places)
 
 
-def _broken(search: GridSearch, values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _broken(search: GridSearch, values: Floats, index: Integers) -> Booleans:
     """Which edits rows break; shape (edits, m)."""
     found = [~search.system.targets.satisfied(edit, values, index) for edit in search.edits]
     return np.stack(found) if found else np.zeros((0, len(index)), dtype=np.bool_)
 
 
-def onto_kinds(
-    system: ConstraintSystem, edits: EditSet, values: NDArray[np.float64], broken: Mapping[str, NDArray[np.bool_]]
-) -> NDArray[np.float64]:
+def onto_kinds(system: ConstraintSystem, edits: EditSet, values: Floats, broken: Mapping[str, Booleans]) -> Floats:
     """Rows moved onto the constraints that plugins can move them onto; the others as they are.
 
     `values`: shape (r, q). `broken`: rows that violate each edit; shape (r,). Returns shape (r, q).
@@ -150,8 +140,8 @@ def onto_kinds(
 
 
 def _move(
-    system: ConstraintSystem, edits: EditSet, condition: KindCondition, points: NDArray[np.float64],
-    index: NDArray[np.int64],
+    system: ConstraintSystem, edits: EditSet, condition: KindCondition, points: Floats,
+    index: Integers,
 ) -> None:  # fmt: skip
     """Write the nearest points of a condition into the rows `index` that have a value in every column."""
     names = [each.name for each in condition.columns if isinstance(each, VariableReference)]
@@ -190,7 +180,7 @@ def _step(system: ConstraintSystem, name: str) -> float:
     return 0.0 if places is None else system.targets.strides.get(name, 1) * 10.0**-places
 
 
-def _bounds(system: ConstraintSystem, edits: EditSet, names: list[str]) -> dict[str, NDArray[np.float64]]:
+def _bounds(system: ConstraintSystem, edits: EditSet, names: list[str]) -> dict[str, Floats]:
     """Smallest and largest value that other edits allow each variable; as closed intervals."""
     low, high = np.full(len(names), -np.inf), np.full(len(names), np.inf)
     for edit in edits:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from maskwright.foundation.arrays import Booleans, Floats, Integers
 from maskwright.foundation.processes.resources import processors
 from maskwright.masking.adjusting.constraints import (
     Alternative,
@@ -23,8 +23,6 @@ from maskwright.masking.adjusting.constraints import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from scipy.spatial import cKDTree
 
     from maskwright.edits.edit_set import EditSet
@@ -48,8 +46,9 @@ def by_chunks(work: Callable[[slice], None], rows: int) -> None:
 
 
 RELATIVE = 1e-9
+"""Of the largest term, or of a range: what rounding in binary64 may leave a number off a constraint or off another."""
 
-Fetch = Callable[[str], NDArray[np.float64]]
+Fetch = Callable[[str], Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +61,9 @@ class ConstraintSystem:
 
     targets: Targets
     constraints: tuple[Constraint, ...]
-    scale: NDArray[np.float64]
+    scale: Floats
     decimals: Mapping[str, int | None]
-    sets: Mapping[Membership, NDArray[np.float64]]
+    sets: Mapping[Membership, Floats]
     _trees: dict[Membership, cKDTree] = field(default_factory=dict)
 
     @cached_property
@@ -81,10 +80,15 @@ class ConstraintSystem:
             self._trees[membership] = cKDTree(self.sets[membership] / self.scale[columns])
         return self._trees[membership]
 
+    def distance(self, membership: Membership, values: Floats) -> Floats:
+        """Of each row to the nearest member of a finite set, in standard deviations; 0 where a value is missing."""
+        columns = [self.position[name] for name in membership.variables]
+        known: Booleans = np.logical_not(np.any(np.isnan(values[:, columns]), axis=1))
+        found, _ = self.tree(membership).query(np.where(known[:, None], values[:, columns], 0.0) / self.scale[columns])
+        return np.where(known, found, 0.0)
 
-def system_of(
-    targets: Targets, edits: EditSet, scale: NDArray[np.float64], sets: Mapping[Membership, NDArray[np.float64]]
-) -> ConstraintSystem:
+
+def system_of(targets: Targets, edits: EditSet, scale: Floats, sets: Mapping[Membership, Floats]) -> ConstraintSystem:
     """Constraints of edits on the rows of an adjustment unit.
 
     `scale`: standard deviations; shape (q,). `sets`: members of domain edits; those of listed numbers are added; shape
@@ -102,7 +106,7 @@ def system_of(
     return ConstraintSystem(targets, constraints, scale, decimals, listed)
 
 
-def violated(system: ConstraintSystem, values: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
+def violated(system: ConstraintSystem, values: Floats) -> dict[str, Booleans]:
     """Rows that violate each constraint by more than rounding in binary64 (relative 1e-9); edit name to shape (r,)."""
     found = {constraint.name: np.zeros(len(values), dtype=np.bool_) for constraint in system.constraints}
 
@@ -117,9 +121,7 @@ def violated(system: ConstraintSystem, values: NDArray[np.float64]) -> dict[str,
     return found
 
 
-def _holds(
-    system: ConstraintSystem, alternative: Alternative, values: NDArray[np.float64], index: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def _holds(system: ConstraintSystem, alternative: Alternative, values: Floats, index: Integers) -> Booleans:
     result = np.ones(len(values), dtype=np.bool_)
     for linear in alternative.linear:
         total, size = _linear_value(system, linear, values, index)
@@ -135,18 +137,15 @@ def _holds(
         value, size = curved.evaluate(fetcher(system, values, index))
         result &= ~curved.broken(value, RELATIVE * size)
     for membership in alternative.memberships:
-        columns = [system.position[name] for name in membership.variables]
-        chosen = values[:, columns]
-        known: NDArray[np.bool_] = np.logical_not(np.any(np.isnan(chosen), axis=1))
-        distance, _ = system.tree(membership).query(np.where(known[:, None], chosen, 0.0) / system.scale[columns])
-        result &= ~known | (np.asarray(distance) <= RELATIVE)
+        away = system.distance(membership, values)
+        result &= away <= RELATIVE
     for requirement in alternative.requirements:
         result &= system.targets.known(requirement, values, index)
     return result
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-def violation(system: ConstraintSystem, values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.float64]:
+def violation(system: ConstraintSystem, values: Floats, index: Integers) -> Floats:
     """How far rows are from satisfying all constraints, roughly in standard deviations; 0 where they do.
 
     `values`: shape (m, q). `index`: their row numbers; shape (m,). Returns the sum over constraints of the shortfall of
@@ -159,9 +158,7 @@ def violation(system: ConstraintSystem, values: NDArray[np.float64], index: NDAr
     return total
 
 
-def _shortfall(
-    system: ConstraintSystem, alternative: Alternative, values: NDArray[np.float64], index: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _shortfall(system: ConstraintSystem, alternative: Alternative, values: Floats, index: Integers) -> Floats:
     result = np.zeros(len(values))
     for stated in alternative.linear:
         linear = closed_on_grid(stated, system.decimals)
@@ -180,38 +177,32 @@ def _shortfall(
         away = np.minimum(np.abs(value) / np.maximum(length, 1e-300), 1e3) + 1e-6
         result += np.where(curved.broken(value, RELATIVE * size), away, 0.0)
     for membership in alternative.memberships:
-        columns = [system.position[name] for name in membership.variables]
-        chosen = values[:, columns]
-        known: NDArray[np.bool_] = np.logical_not(np.any(np.isnan(chosen), axis=1))
-        distance, _ = system.tree(membership).query(np.where(known[:, None], chosen, 0.0) / system.scale[columns])
-        result += np.where(known & (np.asarray(distance) > RELATIVE), distance, 0.0)
+        away = system.distance(membership, values)
+        result += np.where(away > RELATIVE, away, 0.0)
     for requirement in alternative.requirements:
         result += ~system.targets.known(requirement, values, index)
     return result
 
 
 def _linear_value(
-    system: ConstraintSystem, linear: LinearConstraint, values: NDArray[np.float64], index: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    total = np.zeros(len(values))
-    size = np.zeros(len(values))
+    system: ConstraintSystem, linear: LinearConstraint, values: Floats, index: Integers
+) -> tuple[Floats, Floats]:
+    total, size, fetch = np.zeros(len(values)), np.zeros(len(values)), fetcher(system, values, index)
     for name, coefficient in linear.coefficients:
-        column = system.position.get(name)
-        term = values[:, column] if column is not None else system.targets.fixed_numbers(name, index)
-        term = float(coefficient) * term
+        term = float(coefficient) * fetch(name)
         total = total + term
         size = np.maximum(size, np.abs(term))
     return total, size
 
 
-def fetcher(system: ConstraintSystem, values: NDArray[np.float64], index: NDArray[np.int64]) -> Fetch:
+def fetcher(system: ConstraintSystem, values: Floats, index: Integers) -> Fetch:
     """Function that gives the numbers of a variable by name, shape (m,), whether it moves or not.
 
     `values`: shape (m, q). `index`: row numbers of `values`; shape (m,).
     """
     position = system.position
 
-    def fetch(name: str) -> NDArray[np.float64]:
+    def fetch(name: str) -> Floats:
         column = position.get(name)
         return values[:, column] if column is not None else system.targets.fixed_numbers(name, index)
 
@@ -219,6 +210,7 @@ def fetcher(system: ConstraintSystem, values: NDArray[np.float64], index: NDArra
 
 
 MOST_COMBINATIONS = 64
+"""Combinations of alternatives, or of members of finite sets, up to which all are tried; it bounds time."""
 
 
 @dataclass(frozen=True)
@@ -239,8 +231,8 @@ def switched(picks: tuple[int, ...], choices: Sequence[range]) -> Iterator[tuple
 
 
 def with_members(
-    rows: NDArray[np.int64], system: ConstraintSystem, picks: Sequence[int], nearest: int
-) -> Iterator[tuple[NDArray[np.int64], Combination]]:
+    rows: Integers, system: ConstraintSystem, picks: Sequence[int], nearest: int
+) -> Iterator[tuple[Integers, Combination]]:
     """The rows with one alternative of each constraint, and every choice of the nearest members of finite sets."""
     alternative = Alternative()
     for constraint, pick in zip(system.constraints, picks, strict=True):

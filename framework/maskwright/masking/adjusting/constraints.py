@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from maskwright.edits.algebra.polynomial import polynomial_of
+from maskwright.edits.algebra.polynomial import Monomial, polynomial_of
 from maskwright.edits.edit import (
     Binding,
     CheckedPart,
@@ -29,11 +29,9 @@ from maskwright.foundation.errors import EditError, Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
+    from maskwright.foundation.arrays import Booleans, Floats
 
-    from maskwright.edits.algebra.polynomial import Monomial
-
-    Fetch = Callable[[str], NDArray[np.float64]]
+    Fetch = Callable[[str], Floats]
     from collections.abc import Sequence
 
 
@@ -44,10 +42,10 @@ class PolynomialConstraint:
     terms: tuple[tuple[float, Monomial], ...]
     relation: Literal["==", "<=", "<"]
 
-    def evaluate(self, fetch: Fetch) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def evaluate(self, fetch: Fetch) -> tuple[Floats, Floats]:
         """Value of the sum and the size of its largest term, each of shape (r,); `fetch` gives a variable's numbers."""
-        total: NDArray[np.float64] = np.zeros(())
-        size: NDArray[np.float64] = np.zeros(())
+        total: Floats = np.zeros(())
+        size: Floats = np.zeros(())
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             for coefficient, monomial in self.terms:
                 term = np.asarray(coefficient)
@@ -57,13 +55,13 @@ class PolynomialConstraint:
                 size = np.maximum(size, np.abs(term))
         return total, size
 
-    def broken(self, value: NDArray[np.float64], allowed: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def broken(self, value: Floats, allowed: Floats) -> Booleans:
         """Rows in which `value` is on the wrong side by more than `allowed`; a strict relation allows nothing."""
         if self.relation == "==":
             return np.abs(value) > allowed
         return value > allowed if self.relation == "<=" else value >= 0
 
-    def gradient(self, fetch: Fetch, position: Mapping[str, int], result: NDArray[np.float64]) -> None:
+    def gradient(self, fetch: Fetch, position: Mapping[str, int], result: Floats) -> None:
         """Write the gradient of the sum.
 
         `fetch`: gives a variable's numbers, shape (r,). `result`: written; shape (r, q).
@@ -80,7 +78,7 @@ class PolynomialConstraint:
                     result[:, position[name]] += slope
 
 
-def _power(base: NDArray[np.float64], exponent: int) -> NDArray[np.float64]:
+def _power(base: Floats, exponent: int) -> Floats:
     return base if exponent == 1 else base ** float(exponent)
 
 
@@ -114,6 +112,7 @@ def _oriented(terms: tuple[tuple[float, Monomial], ...], relation: str) -> Polyn
 
 
 MOST_ALTERNATIVES = 64
+"""Ways to meet one edit; of more, projecting onto each takes too long."""
 
 
 @dataclass(frozen=True)

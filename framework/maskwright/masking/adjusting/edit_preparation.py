@@ -33,29 +33,22 @@ from maskwright.masking.adjusting.constraints import Membership
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
+    from maskwright.foundation.arrays import Floats, Integers
     from maskwright.masking.adjusting.targets import Targets
     from maskwright.masking.context import WholeFile
     from maskwright.planning.model import AdjustmentUnit
     from maskwright.planning.plan import Plan
 
 
-def held_edits(names: Sequence[str], held: NDArray[np.float64]) -> EditSet:
-    """Equality for each variable that some row holds.
-
-    `held`: NaN where a cell may be anything; shape (r, q).
-    """
+def held_edits(names: Sequence[str], held: Floats) -> EditSet:
+    """Equality for each variable that some row holds; `held`: NaN where a cell may be anything; shape (r, q)."""
     return EditSet(tuple(_edit(name) for name, column in zip(names, held.T, strict=True) if _any_known(column)))
 
 
-def with_held(targets: Targets, held: NDArray[np.float64]) -> Targets:
-    """Targets with the values that cells are held at beside them.
-
-    `held`: shape (r, q).
-    """
+def with_held(targets: Targets, held: Floats) -> Targets:
+    """Targets with the values that cells are held at beside them; `held`: shape (r, q)."""
     columns = {
         _fixed_variable(variable.name): number_cells(column, np.isnan(column), variable.decimals)
         for variable, column in zip(targets.variables, held.T, strict=True)
@@ -64,7 +57,7 @@ def with_held(targets: Targets, held: NDArray[np.float64]) -> Targets:
     return replace(targets, companions={**targets.companions, **columns})
 
 
-def _any_known(column: NDArray[np.float64]) -> bool:
+def _any_known(column: Floats) -> bool:
     return bool((~np.isnan(column)).any())
 
 
@@ -77,7 +70,7 @@ def _edit(name: str) -> Edit:
     return Edit(_fixed_variable(name), expression_of(part), (part,), part.variables, _fixed_variable(name))
 
 
-def codes_of(variables: Sequence[Variable]) -> dict[int, NDArray[np.float64]]:
+def codes_of(variables: Sequence[Variable]) -> dict[int, Floats]:
     """Codes that are numbers, by place of the variable; those without any are left out."""
     found = {place: code_numbers(each.empty_texts) for place, each in enumerate(variables) if each.empty_texts}
     return {place: codes for place, codes in found.items() if len(codes)}
@@ -137,12 +130,12 @@ def _joined(operands: Sequence[Expression], *, neutral: bool) -> Expression:
 
 def domain_values(
     edits: EditSet, unit: AdjustmentUnit, plan: Plan, original: Dataset, whole: WholeFile | None = None
-) -> dict[Membership, NDArray[np.float64]]:
+) -> dict[Membership, Floats]:
     """Values that a domain edit allows: those of the original, on continuous variables only if k records share them.
 
     Returns possible combinations, one a row; shape (m, q).
     """
-    found: dict[Membership, NDArray[np.float64]] = {}
+    found: dict[Membership, Floats] = {}
     records = len(original) if whole is None else whole.records
     steps = {group.step for group in plan.groups if set(group.variables) & set(unit.variables)}
     requests = [plan.steps[number - 1] for number in sorted(steps)]
@@ -165,9 +158,7 @@ def domain_values(
     return found
 
 
-def _occurring(
-    names: tuple[str, ...], original: Dataset, whole: WholeFile | None
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _occurring(names: tuple[str, ...], original: Dataset, whole: WholeFile | None) -> tuple[Floats, Integers]:
     """Combinations of values that occur, one a row in ascending order, and how many records have each."""
     if whole is None:
         values = original.matrix(names)

@@ -23,9 +23,8 @@ from maskwright.masking.adjusting.derivation import ProductDerivation
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from maskwright.edits.edit_set import EditSet
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.masking.adjusting.rounding import Grid
 
 _NEIGHBOURS = 600
@@ -41,6 +40,23 @@ _MOST_JUMPS = 40
 
 
 @dataclass(frozen=True, eq=False)
+class AdjustedRows:
+    """The rows while they are adjusted: each attempt writes what it finds into these arrays.
+
+    `start`: as the methods returned them, the dependents of the plan computed; never written; shape (r, q). `points`:
+    on every edit as far as that was found, before rounding; shape (r, q). `rounded`: on the grid; shape (r, q).
+    `satisfied`: whether `rounded` satisfies every edit, and has no code for "no value"; shape (r,). `projected`:
+    whether a projection was tried; shape (r,).
+    """
+
+    start: Floats
+    points: Floats
+    rounded: Floats
+    satisfied: Booleans
+    projected: Booleans
+
+
+@dataclass(frozen=True, eq=False)
 class GridSearch:
     """What candidates are made and judged with.
 
@@ -53,8 +69,8 @@ class GridSearch:
     edits: EditSet
     grid: Grid
     names: tuple[str, ...]
-    held: NDArray[np.float64] | None = None
-    codes: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
+    held: Floats | None = None
+    codes: Mapping[int, Floats] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -62,19 +78,16 @@ class GridSearch:
         system: ConstraintSystem,
         edits: EditSet,
         grid: Grid,
-        held: NDArray[np.float64] | None = None,
-        codes: Mapping[int, NDArray[np.float64]] | None = None,
+        held: Floats | None = None,
+        codes: Mapping[int, Floats] | None = None,
     ) -> GridSearch:
-        """Search over the free variables of a grid.
-
-        `held`: shape (r, q).
-        """
+        """Search over the free variables of a grid; `held`: shape (r, q)."""
         used = set(edits.variables)
         free = [name for name in grid.plan.free if grid.decimals.get(name) is not None]
         names = tuple(name for name in free if name in used or grid.plan.steps)
         return cls(system, edits, grid, names, held, codes or {})
 
-    def satisfied(self, values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def satisfied(self, values: Floats, index: Integers) -> Booleans:
         """Whether rows `index`, holding `values`, satisfy every edit, and no cell of theirs is a code."""
         result = np.ones(len(index), dtype=np.bool_)
         for edit in self.edits:
@@ -86,7 +99,7 @@ class GridSearch:
             result &= ~np.isin(values[:, place], codes)
         return result
 
-    def candidates(self, points: NDArray[np.float64], moves: NDArray[np.int64]) -> NDArray[np.float64]:
+    def candidates(self, points: Floats, moves: Integers) -> Floats:
         """Every move made on every point, dependents computed.
 
         `points`: shape (m, q). `moves`: in grid units, or strides of them; shape (c, f). Returns the candidates of the
@@ -98,19 +111,9 @@ class GridSearch:
             units[name] = units[name] + amount * self.grid.strides.get(name, 1)
         return self.grid.compute(units, nudges)
 
-    def neighbours(
-        self,
-        points: NDArray[np.float64],
-        result: NDArray[np.float64],
-        satisfied: NDArray[np.bool_],
-        rng: np.random.Generator,
-    ) -> None:
-        """Try neighbouring grid points for rows that are not satisfied.
-
-        `points`: around which to look; shape (r, q). `result`: written where a neighbour satisfies every edit; shape
-        (r, q). `satisfied`: written likewise; shape (r,).
-        """
-        index = np.flatnonzero(~satisfied)
+    def neighbours(self, rows: AdjustedRows, rng: np.random.Generator) -> None:
+        """Write neighbouring grid points of `points` into rows that are not satisfied and that these satisfy."""
+        index = np.flatnonzero(~rows.satisfied)
         if not len(index) or not self.names:
             return
         moves = neighbours(len(self.names), _NEIGHBOURS, rng)
@@ -118,27 +121,17 @@ class GridSearch:
         while done < len(moves) and len(index):
             some = moves[done : done + max(1, _CANDIDATES // (8 * len(index)))]
             done += len(some)
-            found = self.candidates(points[index], some)
+            found = self.candidates(rows.points[index], some)
             good = self.satisfied(found, np.repeat(index, len(some))).reshape(len(index), len(some))
             first, any_good = np.argmax(good, axis=1), good.any(axis=1)
             chosen = found.reshape(len(index), len(some), -1)[np.arange(len(index)), first]
-            result[index[any_good]] = chosen[any_good]
-            satisfied[index[any_good]] = True
+            rows.rounded[index[any_good]] = chosen[any_good]
+            rows.satisfied[index[any_good]] = True
             index = index[~any_good]
 
-    def repair(
-        self,
-        points: NDArray[np.float64],
-        result: NDArray[np.float64],
-        satisfied: NDArray[np.bool_],
-        rng: np.random.Generator,
-    ) -> None:
-        """Walk over the grid towards the edits, for rows that are not satisfied.
-
-        `points`: where to start, rounded; shape (r, q). `result`: written where a walk ends on every edit; shape (r,
-        q). `satisfied`: written likewise; shape (r,).
-        """
-        left = np.flatnonzero(~satisfied)
+    def repair(self, all_rows: AdjustedRows, rng: np.random.Generator) -> None:
+        """Walk over the grid from `points` towards the edits, for rows not satisfied; written where it ends on them."""
+        left, points = np.flatnonzero(~all_rows.satisfied), all_rows.points
         if not len(left) or not self.names:
             return
         moves = self._steps(rng)
@@ -170,13 +163,13 @@ class GridSearch:
                 current = found.reshape(len(index), count, -1)[rows, best]
                 score = scores[rows, best]
                 good = score < _SEEMS_SATISFIED
-                result[index[good]] = current[good]
-                satisfied[index[good]] = True
+                all_rows.rounded[index[good]] = current[good]
+                all_rows.satisfied[index[good]] = True
                 index, current, score, kick = index[~good], current[~good], score[~good], kick[~good]
                 if not len(index):
                     break
 
-    def polish(self, target: NDArray[np.float64], result: NDArray[np.float64], rows: NDArray[np.int64]) -> None:
+    def polish(self, target: Floats, result: Floats, rows: Integers) -> None:
         """Bring satisfied rows nearer to `target` as long as single and double moves do so; writes `result`.
 
         `target`, `result`: shape (r, q).
@@ -204,18 +197,16 @@ class GridSearch:
                 if not len(index):
                     break
 
-    def distance(self, values: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    def distance(self, values: Floats, target: Floats) -> Floats:
         """Squared standardised distances, shape (r,)."""
         return np.asarray(np.nansum(((values - target) / self.system.scale) ** 2, axis=1))
 
-    def _score(
-        self, values: NDArray[np.float64], target: NDArray[np.float64], index: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """Shortfall first; the distance only tells apart candidates that are about as near to the edits."""
+    def _score(self, values: Floats, target: Floats, index: Integers) -> Floats:
+        """Shortfall first; the distance only ranks candidates that are about as near to the edits."""
         away = np.sqrt(self.distance(values, target))
         return violation(self.system, values, index) * 1e3 + away / (1.0 + away)
 
-    def _jumps(self, current: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+    def _jumps(self, current: Floats) -> Iterator[Floats]:
         """Rows with two factors replaced by the nearest pairs whose product is one of the values allowed for it.
 
         Returns shape (m, j, q).
@@ -231,9 +222,9 @@ class GridSearch:
             yield self.grid.compute(units, {}).reshape(len(current), nearest.shape[1], -1)
 
     @cached_property
-    def _pairs(self) -> list[tuple[str, str, NDArray[np.float64]]]:
+    def _pairs(self) -> list[tuple[str, str, Floats]]:
         """For products that have to take listed values: the pairs of factors, in grid units, that give one."""
-        found: list[tuple[str, str, NDArray[np.float64]]] = []
+        found: list[tuple[str, str, Floats]] = []
         listed = {each.variables[0]: each for each in self.system.sets if len(each.variables) == 1}
         for step in self.grid.plan.steps:
             if not isinstance(step, ProductDerivation) or step.variable not in listed or len(step.factors) != 2:
@@ -242,7 +233,7 @@ class GridSearch:
             if (first, second) != (1, 1) or not {one, other} <= set(self.names):
                 continue
             unit = step.coefficient / 10 ** ((self.grid.decimals[one] or 0) + (self.grid.decimals[other] or 0))
-            pairs: list[NDArray[np.float64]] = []
+            pairs: list[Floats] = []
             for value in self.system.sets[listed[step.variable]][:_MOST_MEMBERS, 0]:
                 product = Fraction(str(float(value))) / unit
                 if product.denominator == 1 and 0 < product < _LONGEST:
@@ -254,7 +245,7 @@ class GridSearch:
                 found.append((one, other, np.concatenate(pairs)))
         return found
 
-    def _steps(self, rng: np.random.Generator) -> NDArray[np.int64]:
+    def _steps(self, rng: np.random.Generator) -> Integers:
         """Moves of a walk: single ones by powers of two up to two standard deviations, and pairs of small ones."""
         scale, position = self.system.scale, self.system.position
         moves = [_small_moves(len(self.names))]
@@ -268,7 +259,7 @@ class GridSearch:
         found = np.concatenate(moves)
         return found[rng.permutation(len(found))]
 
-    def _along_equalities(self) -> Iterator[NDArray[np.int64]]:
+    def _along_equalities(self) -> Iterator[Integers]:
         """Moves of two variables after which an equality that nobody derives holds as before."""
         constraints = [each for constraint in self.system.constraints for each in constraint.alternatives[:1]]
         for linear in (each for alternative in constraints for each in alternative.linear if each.relation == "=="):
@@ -287,7 +278,7 @@ class GridSearch:
                     yield move
 
 
-def _small_moves(count: int) -> NDArray[np.int64]:
+def _small_moves(count: int) -> Integers:
     """Single moves by one unit, and pairs of them as long as these are not too many; shape (c, count)."""
     one = np.eye(count, dtype=np.int64)
     first, second = np.triu_indices(count, 1)
@@ -296,7 +287,7 @@ def _small_moves(count: int) -> NDArray[np.int64]:
     return np.concatenate([one, -one, *pairs])
 
 
-def neighbours(count: int, limit: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def neighbours(count: int, limit: int, rng: np.random.Generator) -> Integers:
     """Moves of `count` free variables in grid units, the smallest first; shape (m, count), m <= `limit`.
 
     All single moves of one unit, all double ones, single moves of two and three, then random ones of growing size.

@@ -17,6 +17,8 @@ from maskwright.foundation.kernel_cache import kernel_cache
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from maskwright.foundation.arrays import Floats
+
 # Where a number that changes starts from, if a function gets it: given a literal, Numba compiles the function twice,
 # once for this number alone.
 _ZERO = cast("int", np.int64(0))
@@ -312,13 +314,13 @@ def _project_all(points, equal, equal_bound, own, own_bound, below, below_bound,
 
 
 def project_points(
-    points: NDArray[np.float64],
-    equal: NDArray[np.float64],
-    equal_bound: NDArray[np.float64],
-    own: NDArray[np.float64],
-    own_bound: NDArray[np.float64],
-    below: NDArray[np.float64],
-    below_bound: NDArray[np.float64],
+    points: Floats,
+    equal: Floats,
+    equal_bound: Floats,
+    own: Floats,
+    own_bound: Floats,
+    below: Floats,
+    below_bound: Floats,
     status: NDArray[np.int8],
 ) -> None:
     """Project every point in place onto its own polyhedron.

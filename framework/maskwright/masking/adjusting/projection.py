@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.variable import Variable
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.masking.adjusting.constraints import Fetch, PolynomialConstraint
 
 MOST_WAYS = 256
@@ -45,12 +46,8 @@ _SLACK = 2e-12
 
 
 def nearest_feasible(
-    system: ConstraintSystem,
-    values: NDArray[np.float64],
-    index: NDArray[np.int64],
-    margin: float = 0.0,
-    members: int = NEAREST_MEMBERS,
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    system: ConstraintSystem, values: Floats, index: Integers, margin: float = 0.0, members: int = NEAREST_MEMBERS
+) -> tuple[Floats, Booleans]:
     """Nearest points that satisfy all constraints.
 
     `values`: the points; NaN coordinates do not take part, nor do constraints on them; shape (m, q). `index`: their row
@@ -69,8 +66,8 @@ def nearest_feasible(
 
 @np.errstate(over="ignore", invalid="ignore")
 def _nearest(
-    system: ConstraintSystem, values: NDArray[np.float64], index: NDArray[np.int64], margin: float, members: int
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    system: ConstraintSystem, values: Floats, index: Integers, margin: float, members: int
+) -> tuple[Floats, Booleans]:
     best = values.copy()
     distance = np.full(len(values), np.inf)
     for rows, combination in _combinations(system, values, index, members):
@@ -84,8 +81,8 @@ def _nearest(
 
 @np.errstate(over="ignore", invalid="ignore")
 def feasible_points(
-    system: ConstraintSystem, values: NDArray[np.float64], index: NDArray[np.int64], members: int
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    system: ConstraintSystem, values: Floats, index: Integers, members: int
+) -> Iterator[tuple[Integers, Floats]]:
     """Every way to satisfy all constraints, not only the nearest: positions among the rows, and their points.
 
     Where the nearest way has no point on the grid, another may have one.
@@ -98,12 +95,8 @@ def feasible_points(
 
 
 def _combinations(
-    system: ConstraintSystem,
-    values: NDArray[np.float64],
-    index: NDArray[np.int64],
-    members: int,
-    most: int | None = None,
-) -> Iterator[tuple[NDArray[np.int64], Combination]]:
+    system: ConstraintSystem, values: Floats, index: Integers, members: int, most: int | None = None
+) -> Iterator[tuple[Integers, Combination]]:
     """Rows, and a way to satisfy the constraints that they try next; at most `most` ways for each row."""
     choices = [range(len(constraint.alternatives)) for constraint in system.constraints]
     count = int(np.prod([len(choice) for choice in choices], dtype=np.float64)) if choices else 1
@@ -121,9 +114,7 @@ def _combinations(
         yield from itertools.islice(itertools.chain.from_iterable(ways), most)
 
 
-def _nearest_alternative(
-    system: ConstraintSystem, constraint: Constraint, values: NDArray[np.float64], index: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _nearest_alternative(system: ConstraintSystem, constraint: Constraint, values: Floats, index: Integers) -> Integers:
     if len(constraint.alternatives) == 1:
         return np.zeros(len(values), dtype=np.int64)
     distances = []
@@ -135,12 +126,8 @@ def _nearest_alternative(
 
 
 def _project(
-    system: ConstraintSystem,
-    combination: Combination,
-    values: NDArray[np.float64],
-    index: NDArray[np.int64],
-    margin: float = 0.0,
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    system: ConstraintSystem, combination: Combination, values: Floats, index: Integers, margin: float = 0.0
+) -> tuple[Floats, Booleans]:
     """Project onto one conjunction of constraints."""
     from maskwright.masking.adjusting.polyhedron_projection_kernel import project_points
 
@@ -188,7 +175,7 @@ def _project(
     return result, solved
 
 
-def _snap_to_bounds(system: ConstraintSystem, alternative: Alternative, points: NDArray[np.float64]) -> None:
+def _snap_to_bounds(system: ConstraintSystem, alternative: Alternative, points: Floats) -> None:
     """Put coordinates that rounding in binary64 left beyond a bound of their own exactly on it."""
     for linear in alternative.linear:
         if len(linear.coefficients) != 1 or linear.strict or linear.coefficients[0][0] not in system.position:
@@ -202,15 +189,11 @@ def _snap_to_bounds(system: ConstraintSystem, alternative: Alternative, points: 
 
 
 def _matrices(
-    system: ConstraintSystem,
-    alternative: Alternative,
-    values: NDArray[np.float64],
-    index: NDArray[np.int64],
-    margin: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    system: ConstraintSystem, alternative: Alternative, values: Floats, index: Integers, margin: float
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Normals in standardised coordinates, of length 1, and the bounds of each row."""
-    normals: dict[str, list[NDArray[np.float64]]] = {"==": [], "<=": []}
-    bounds: dict[str, list[NDArray[np.float64]]] = {"==": [], "<=": []}
+    normals: dict[str, list[Floats]] = {"==": [], "<=": []}
+    bounds: dict[str, list[Floats]] = {"==": [], "<=": []}
     # Equalities carry the rounding errors of a row's largest number into its small ones.
     largest = 1e-3 * np.nan_to_num(np.abs(values / system.scale)).max(axis=1, initial=0.0)
     for stated in alternative.linear:
@@ -250,8 +233,8 @@ def _lacks_grid(system: ConstraintSystem, names: Iterable[str]) -> bool:
 
 
 def _member_equalities(
-    system: ConstraintSystem, membership: Membership, member: int, values: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    system: ConstraintSystem, membership: Membership, member: int, values: Floats
+) -> tuple[Floats, Floats]:
     columns = [system.position[name] for name in membership.variables]
     scale = system.scale[columns]
     chosen = values[:, columns]
@@ -268,9 +251,9 @@ def _tangent(
     curved: PolynomialConstraint,
     fetch: Fetch,
     system: ConstraintSystem,
-    normal: NDArray[np.float64],
-    bound: NDArray[np.float64],
-    once: NDArray[np.bool_],
+    normal: Floats,
+    bound: Floats,
+    once: Booleans,
     margin: float,
 ) -> None:
     """Write the tangent at the current points; NaN bound where the constraint does not bind or is not defined."""

@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from maskwright.foundation.arrays import Floats, Integers
     from maskwright.masking.adjusting.constraint_system import ConstraintSystem
 
 
 _SAFE = 2.0**62
 _COARSENING_REACH = 60
+"""Units of its grid by which a second factor is moved at most, so that a product lies on its own grid."""
 
 
 class Grid:
@@ -32,7 +34,7 @@ class Grid:
         self,
         names: Sequence[str],
         decimals: Mapping[str, int | None],
-        scale: NDArray[np.float64],
+        scale: Floats,
         plan: Derivations,
         strides: Mapping[str, int] | None = None,
     ) -> None:
@@ -42,16 +44,13 @@ class Grid:
         self.strides = strides or {}
         self._scale = dict(zip(names, scale, strict=True))
 
-    def round(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Rows on the grid, dependents computed; NaN stays NaN.
-
-        `values`: shape (r, q).
-        """
+    def round(self, values: Floats) -> Floats:
+        """Rows on the grid, dependents computed; NaN stays NaN; `values`: shape (r, q)."""
         return self.compute(self.to_units(values))
 
-    def to_units(self, values: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    def to_units(self, values: Floats) -> dict[str, Floats]:
         """Values in grid units, rounded; as they are for variables without a grid. Whole numbers held as float64."""
-        units: dict[str, NDArray[np.float64]] = {}
+        units: dict[str, Floats] = {}
         for column, name in enumerate(self.names):
             places = self.decimals.get(name)
             stride = self.strides.get(name, 1)
@@ -61,9 +60,7 @@ class Grid:
             )  # fmt: skip
         return units
 
-    def compute(
-        self, units: dict[str, NDArray[np.float64]], nudges: Mapping[str, NDArray[np.int64]] | None = None
-    ) -> NDArray[np.float64]:
+    def compute(self, units: dict[str, Floats], nudges: Mapping[str, Integers] | None = None) -> Floats:
         """Dependents from free variables, then back to values of shape (r, q).
 
         `nudges` are moves that a search has made in `units`, for each row: a factor that has to be coarse moves by as
@@ -80,13 +77,13 @@ class Grid:
         columns = [self._value(name, units[name]) for name in self.names]
         return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
 
-    def _value(self, name: str, units: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _value(self, name: str, units: Floats) -> Floats:
         places = self.decimals.get(name)
         # + 0.0 turns a negative zero into zero; dividing whole numbers below 2 ** 53 rounds correctly, so the result is
         # the double that reading the decimal text gives.
         return units if places is None else units / 10.0**places + 0.0
 
-    def _linear(self, step: LinearDerivation, units: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+    def _linear(self, step: LinearDerivation, units: Mapping[str, Floats]) -> Floats:
         places = self.decimals.get(step.variable)
         if places is None:
             total = np.zeros(len(next(iter(units.values()))))
@@ -105,9 +102,7 @@ class Grid:
             return self._linear_exactly(step, units, places)
         return total
 
-    def _linear_exactly(
-        self, step: LinearDerivation, units: Mapping[str, NDArray[np.float64]], places: int
-    ) -> NDArray[np.float64]:
+    def _linear_exactly(self, step: LinearDerivation, units: Mapping[str, Floats], places: int) -> Floats:
         total = np.full(len(units[step.variable]), int(step.constant * 10**places), dtype=object)
         absent = np.zeros(len(total), dtype=np.bool_)
         for name, coefficient in step.coefficients:
@@ -116,7 +111,7 @@ class Grid:
             total = total + factor * _whole(units[name])
         return np.where(absent, np.nan, total.astype(np.float64))
 
-    def _product(self, step: ProductDerivation, units: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+    def _product(self, step: ProductDerivation, units: Mapping[str, Floats]) -> Floats:
         places = self.decimals.get(step.variable)
         if places is None:
             result = np.full(len(units[step.variable]), float(step.coefficient))
@@ -143,10 +138,7 @@ class Grid:
         return ratio.numerator, ratio.denominator
 
     def _coarsen(
-        self,
-        step: ProductDerivation,
-        units: dict[str, NDArray[np.float64]],
-        nudges: Mapping[str, NDArray[np.int64]] | None,
+        self, step: ProductDerivation, units: dict[str, Floats], nudges: Mapping[str, Integers] | None
     ) -> None:
         """Move two free factors to the nearest grid points whose product lies on the dependent's grid."""
         simple = [name for name, exponent in step.factors if exponent == 1 and name in self.plan.free]
@@ -184,7 +176,7 @@ class Grid:
         return float(10.0 ** -(self.decimals.get(name) or 0) / self._scale[name])
 
 
-def _whole(units: NDArray[np.float64]) -> NDArray[np.object_]:
+def _whole(units: Floats) -> NDArray[np.object_]:
     return np.array([0 if np.isnan(value) else int(value) for value in units], dtype=object)
 
 
@@ -192,7 +184,7 @@ _NEARLY = 1e-6
 """Share of a unit that binary64 may be off a grid point."""
 
 
-def rounded_onto_sums(system: ConstraintSystem, grid: Grid, points: NDArray[np.float64]) -> NDArray[np.float64]:
+def rounded_onto_sums(system: ConstraintSystem, grid: Grid, points: Floats) -> Floats:
     """Rows on the grid, parts of sums that do not move rounded so that they add up; dependents computed.
 
     `points`: all rows, on every edit; shape (r, q). Returns a row for which a sum does not come out even is rounded
@@ -229,7 +221,7 @@ def rounded_onto_sums(system: ConstraintSystem, grid: Grid, points: NDArray[np.f
     return grid.compute(units)
 
 
-def _with_gap(cells: NDArray[np.float64], wanted: NDArray[np.float64], most: float) -> NDArray[np.float64]:
+def _with_gap(cells: Floats, wanted: Floats, most: float) -> Floats:
     """Cells of which the largest takes up what is missing to `wanted`, up to `most` units."""
     rows, largest = np.arange(len(cells)), np.argmax(np.nan_to_num(np.abs(cells)), axis=1)
     gap = wanted - cells.sum(axis=1)
@@ -239,7 +231,7 @@ def _with_gap(cells: NDArray[np.float64], wanted: NDArray[np.float64], most: flo
     return changed
 
 
-def _distributed(cells: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+def _distributed(cells: Floats, wanted: Floats) -> Floats:
     """Whole units next to the cells that add up to `wanted`; NaN in rows where that cannot be."""
     nearest = np.rint(cells)
     cells = np.where(np.abs(cells - nearest) < _NEARLY, nearest, cells)

@@ -10,7 +10,7 @@ import numpy as np
 
 from maskwright.edits.analysis.statements import smallest
 from maskwright.edits.reasoning.answers import Refutation, Space, Value
-from maskwright.edits.reasoning.clauses import TextSet, clauses_of
+from maskwright.edits.reasoning.clauses import Clause, TextSet, clauses_of
 from maskwright.edits.reasoning.satisfiability import Satisfiability
 from maskwright.foundation.randomness import row_hashes
 from maskwright.masking.adjusting.derivation import equalities_of
@@ -18,20 +18,14 @@ from maskwright.masking.adjusting.derivation import equalities_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.edits.edit_set import EditSet
-    from maskwright.edits.reasoning.clauses import Clause
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.masking.adjusting.targets import Targets
 
 
 def with_rounding(
-    broken: Mapping[str, NDArray[np.bool_]],
-    targets: Targets,
-    edits: EditSet,
-    rounded: NDArray[np.float64],
-    index: NDArray[np.int64],
-) -> dict[str, NDArray[np.bool_]]:
+    broken: Mapping[str, Booleans], targets: Targets, edits: EditSet, rounded: Floats, index: Integers
+) -> dict[str, Booleans]:
     """Rows that violate each edit, with those among `index` that plain rounding takes off it.
 
     `broken`: shape (r,). `rounded`: shape (r, q).
@@ -46,13 +40,8 @@ def with_rounding(
 
 
 def with_taken_up(
-    touched: Mapping[str, NDArray[np.bool_]],
-    targets: Targets,
-    edits: EditSet,
-    index: NDArray[np.int64],
-    plain: NDArray[np.float64],
-    values: NDArray[np.float64],
-) -> dict[str, NDArray[np.bool_]]:
+    touched: Mapping[str, Booleans], targets: Targets, edits: EditSet, index: Integers, plain: Floats, values: Floats
+) -> dict[str, Booleans]:
     """Rows touched by each edit, with those among `index` in which an equality takes up what a search moved.
 
     `touched`: shape (r,). `plain`, `values`: as plain rounding left them, and as they were found; shape (r, q).
@@ -68,12 +57,12 @@ def with_taken_up(
     return result
 
 
-def by_stated_edit(touched: Mapping[str, NDArray[np.bool_]], stated: Mapping[str, str]) -> dict[str, NDArray[np.bool_]]:
+def by_stated_edit(touched: Mapping[str, Booleans], stated: Mapping[str, str]) -> dict[str, Booleans]:
     """Rows touched by each edit as it was stated: those that any of its conjuncts touched.
 
     `touched`: by conjunct; shape (r,).
     """
-    found: dict[str, NDArray[np.bool_]] = {}
+    found: dict[str, Booleans] = {}
     for name, rows in touched.items():
         edit = stated[name]
         found[edit] = found[edit] | rows if edit in found else rows
@@ -86,15 +75,12 @@ MOST = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Donors:
-    """Different rows, ordered by their hashes.
+    """Different rows, ordered by their hashes; `rows`: complete, on the grid and on every edit; shape (d, q)."""
 
-    `rows`: complete, on the grid and on every edit; shape (d, q).
-    """
-
-    rows: NDArray[np.float64]
+    rows: Floats
 
     @classmethod
-    def among(cls, rows: NDArray[np.float64]) -> Donors:
+    def among(cls, rows: Floats) -> Donors:
         """Those of some rows that have the smallest hashes.
 
         `rows`: Feasible; one that lacks a value is no donor; shape (r, q).
@@ -119,13 +105,11 @@ _MOST_RECORDS = 10
 _MOST_CHOICES = 200
 
 
-def conflicts(
-    targets: Targets, edits: EditSet, values: NDArray[np.float64], index: NDArray[np.int64]
-) -> tuple[tuple[str, ...], ...]:
+def conflicts(targets: Targets, edits: EditSet, values: Floats, index: Integers) -> tuple[tuple[str, ...], ...]:
     """Smallest sets of edits that cannot hold together in rows for which nothing feasible was found.
 
     `values`: NaN where a row has no value: edits on such cells do not apply; shape (r, q). `index`: the infeasible
-    rows; the first five are looked at; shape (m,).
+    rows; the first five are examined; shape (m,).
     """
     clauses = {edit.name: clauses_of(edit) for edit in edits}
     worded = {
@@ -171,8 +155,8 @@ def _smallest(
     names: Sequence[str], clauses: Mapping[str, Sequence[Clause]], space: Space, fixed: Mapping[str, Value]
 ) -> tuple[str, ...]:
     def contradict(some: Sequence[str]) -> bool:
-        asked = [clause for name in some for clause in clauses[name]]
-        answer = Satisfiability(asked, space, fixed, most_choices=_MOST_CHOICES).answer()
+        stated = [clause for name in some for clause in clauses[name]]
+        answer = Satisfiability(stated, space, fixed, most_choices=_MOST_CHOICES).answer()
         return isinstance(answer, Refutation) and not answer.is_open
 
     return smallest(names, contradict) if contradict(names) else ()

@@ -20,16 +20,15 @@ from maskwright.data.record_chunk import Cells, RecordChunk, number_cells
 from maskwright.edits.evaluation.binary64 import evaluate_binary64, evaluate_xpath
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.evaluation.exact import evaluate_exact
-from maskwright.edits.expression import Arithmetic, Comparison, Expression, Number, children, variable_names
+from maskwright.edits.expression import Arithmetic, Comparison, Expression, Number, nodes, variable_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.domain import Domain
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.masking.adjusting.constraints import Requirement
 
 
@@ -46,7 +45,7 @@ class Targets:
 
     variables: tuple[Variable, ...]
     companions: Mapping[str, Cells]
-    members: NDArray[np.int64] | None = None
+    members: Integers | None = None
     domain: Domain | None = None
     moving: Mapping[str, Cells] = field(default_factory=dict)
     multiples: Mapping[str, int] = field(default_factory=dict)
@@ -64,7 +63,7 @@ class Targets:
             for variable in self.variables
         }
 
-    def satisfied(self, edit: Edit, values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def satisfied(self, edit: Edit, values: Floats, index: Integers) -> Booleans:
         """Whether rows satisfy an edit as every validator will see it.
 
         A rule has to hold in decimal arithmetic and in binary64, one in XPath also as libxml2 reads numbers. An edit
@@ -79,7 +78,7 @@ class Targets:
         same = not any(places) and _sums_whole_numbers(edit)
         both = not _has_equality(edit) if None in places else not same
 
-        def judge(columns: RecordChunk) -> NDArray[np.bool_]:
+        def judge(columns: RecordChunk) -> Booleans:
             verdict = evaluate(edit, columns, self.domain)
             if edit.binding == "xpath1":
                 in_libxml2 = evaluate_xpath(_literals_as_libxml2(edit.expression), _as_libxml2(columns), self.domain)
@@ -94,9 +93,7 @@ class Targets:
 
         return self._judge(edit.variables, judge, values, index)
 
-    def known(
-        self, requirement: Requirement, values: NDArray[np.float64], index: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
+    def known(self, requirement: Requirement, values: Floats, index: Integers) -> Booleans:
         """Whether a requirement is met, or not known to be missed, by every record of the rows as they stand.
 
         Where a missing cell leaves it open, the edit is unknown and not violated: nothing has to move for it.
@@ -104,7 +101,7 @@ class Targets:
         `values`: shape (m, q). `index`: row numbers; shape (m,). Returns shape (m,).
         """
 
-        def judge(columns: RecordChunk) -> NDArray[np.bool_]:
+        def judge(columns: RecordChunk) -> Booleans:
             if requirement.binding == "xpath1":
                 holds = evaluate_xpath(requirement.expression, columns, self.domain).holds
                 return holds if requirement.wanted else ~holds
@@ -114,7 +111,7 @@ class Targets:
 
         return self._judge(variable_names(requirement.expression), judge, values, index)
 
-    def fixed_numbers(self, name: str, index: NDArray[np.int64]) -> NDArray[np.float64]:
+    def fixed_numbers(self, name: str, index: Integers) -> Floats:
         """Numbers of a companion for rows that are records, or whose records agree on it."""
         if self.members is None:
             return self.companions[name].numbers[index]
@@ -122,12 +119,8 @@ class Targets:
         return self.companions[name].numbers[order[bounds[index]]]
 
     def _judge(
-        self,
-        names: Sequence[str],
-        judge: Callable[[RecordChunk], NDArray[np.bool_]],
-        values: NDArray[np.float64],
-        index: NDArray[np.int64],
-    ) -> NDArray[np.bool_]:
+        self, names: Sequence[str], judge: Callable[[RecordChunk], Booleans], values: Floats, index: Integers
+    ) -> Booleans:
         if len(index) == 0:
             return np.zeros(0, dtype=np.bool_)
         outside = [name for name in names if name in self.companions]
@@ -142,11 +135,7 @@ class Targets:
         return np.asarray(np.logical_and.reduceat(judge(RecordChunk(len(records), cells)), starts))
 
     def _moving_cells(
-        self,
-        names: Sequence[str],
-        values: NDArray[np.float64],
-        owner: NDArray[np.int64],
-        records: NDArray[np.int64],
+        self, names: Sequence[str], values: Floats, owner: Integers, records: Integers
     ) -> dict[str, Cells]:
         cells: dict[str, Cells] = {}
         for position, variable in enumerate(self.variables):
@@ -154,23 +143,23 @@ class Targets:
                 numbers = values[owner, position]
                 own = number_cells(numbers, np.isnan(numbers), variable.decimals)
                 if variable.name in self.moving:
-                    said = take_cells(self.moving[variable.name], records)
-                    own = replace(own, nothing=said.nothing, codes=said.codes)
+                    recorded = take_cells(self.moving[variable.name], records)
+                    own = replace(own, nothing=recorded.nothing, codes=recorded.codes)
                 cells[variable.name] = own
         return cells
 
     @cached_property
-    def _by_row(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _by_row(self) -> tuple[Integers, Integers]:
         """Records in the order of their rows, and where each row starts."""
         assert self.members is not None
         order = np.argsort(self.members, kind="stable")
         return order, np.searchsorted(self.members[order], np.arange(int(self.members.max()) + 2))
 
-    def records_of_row(self, row: int) -> NDArray[np.int64]:
+    def records_of_row(self, row: int) -> Integers:
         """Records that a row stands for."""
         return np.array([row]) if self.members is None else self._records_of(np.array([row]))[0]
 
-    def _records_of(self, index: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _records_of(self, index: Integers) -> tuple[Integers, Integers]:
         """Records of the given rows, row after row, and where each row starts."""
         order, bounds = self._by_row
         counts = bounds[index + 1] - bounds[index]
@@ -208,29 +197,19 @@ def _literals_as_libxml2(expression: Expression) -> Expression:
 
 @lru_cache(maxsize=1024)
 def _has_equality(edit: Edit) -> bool:
-    stack: list[Expression] = [edit.expression]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Comparison) and node.operator in ("==", "!="):
-            return True
-        stack.extend(children(node))
-    return False
+    return any(isinstance(node, Comparison) and node.operator in ("==", "!=") for node in nodes(edit.expression))
 
 
 @lru_cache(maxsize=1024)
 def _sums_whole_numbers(edit: Edit) -> bool:
-    stack: list[Expression] = [edit.expression]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Number) and node.value.denominator != 1:
-            return False
-        if isinstance(node, Arithmetic) and node.operator not in ("+", "-", "*"):
-            return False
-        stack.extend(children(node))
-    return edit.kind in ("linear", "range")
+    return edit.kind in ("linear", "range") and not any(
+        (isinstance(node, Number) and node.value.denominator != 1)
+        or (isinstance(node, Arithmetic) and node.operator not in ("+", "-", "*"))
+        for node in nodes(edit.expression)
+    )
 
 
-def take_cells(cells: Cells, index: NDArray[np.int64]) -> Cells:
+def take_cells(cells: Cells, index: Integers) -> Cells:
     """Cells of the records `index`."""
     nothing = cells.nothing
     return replace(

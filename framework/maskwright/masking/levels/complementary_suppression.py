@@ -1,9 +1,9 @@
-"""Complementary suppression across levels: cells that follow from other members of the group by edits."""
+"""Complementary suppression across levels: cells that follow from other members by edits, or by single values."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,65 +15,47 @@ from maskwright.edits.levels.expansion import OPEN, UNKNOWN, Pattern, UndefinedV
 from maskwright.edits.levels.structure import MembersColumn, OtherRecordColumn
 from maskwright.edits.levels.structure_edits import Source, sources_of_edit, spans_records
 from maskwright.foundation.progress import Progress, part, silent
-from maskwright.masking.suppressing.complementary_suppression import complement, without_cells
+from maskwright.masking.levels.dependency_inference import AcrossReader
+from maskwright.masking.suppressing.cells import LevelCellMasks, joined_cells, of_level, with_any, without_cells
+from maskwright.masking.suppressing.complementary_suppression import Complement, complement
+from maskwright.masking.suppressing.derivable_cells import reached
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.edit import Edit
     from maskwright.edits.levels.binding import BoundEdits
+    from maskwright.foundation.arrays import Booleans, Integers
 
-    Cells = dict[Source, NDArray[np.bool_]]
-
-
-@dataclass(frozen=True)
-class Complements:
-    """What was suppressed besides, by level and variable.
-
-    `cells`: shape (n,). `known`: cells that follow from the edits alone, whatever is suppressed. `undecided`: cells of
-    which it was neither shown that they follow nor that they do not. `told`: cells that follow from what is empty
-    beside them; shape (n,). `given_up`: variables of which cells are undecided because as much was looked at for one
-    group as ever is.
-    """
-
-    cells: Mapping[Source, NDArray[np.bool_]] = field(default_factory=dict)
-    known: Mapping[Source, int] = field(default_factory=dict)
-    undecided: Mapping[Source, int] = field(default_factory=dict)
-    told: Mapping[Source, NDArray[np.bool_]] = field(default_factory=dict)
-    given_up: frozenset[Source] = frozenset()
+    Lacking = Callable[[dict[Source, Booleans]], LevelCellMasks]
 
 
 def complement_across(
     shown: LinkedData,
-    hidden: Mapping[Source, NDArray[np.bool_]],
+    hidden: LevelCellMasks,
     bound: BoundEdits,
     last: Collection[Source] = (),
     never: Collection[Source] = (),
     progress: Progress = silent,
-) -> Complements:
-    """Choose cells to suppress besides, so that no suppressed cell follows from its group and the edits.
-
-    `hidden`: suppressed cells; shape (n,).
-    """
+) -> Complement[Source]:
+    """Choose cells to suppress besides, so that no suppressed cell follows from its group and the edits."""
     problem = _Problem(shown, hidden, bound, frozenset(last), frozenset(never), progress)
-    return problem.solved() if problem.spans else Complements()
+    return problem.solved() if problem.spans else Complement()
 
 
 class _Problem:
     def __init__(
         self,
         shown: LinkedData,
-        hidden: Mapping[Source, NDArray[np.bool_]],
+        hidden: LevelCellMasks,
         bound: BoundEdits,
         last: frozenset[Source],
         never: frozenset[Source],
         progress: Progress,
     ) -> None:
         self._shown, self._bound, self._last = shown, bound, last
-        self._hidden = {source: gone for source, gone in hidden.items() if gone.any()}
+        self._hidden = with_any(hidden)
         self._top, self._low = (level.name for level in shown)
         self._edits = self._reached()
         keys = {(level.name, name) for level in shown for name in level.key_columns}
@@ -89,28 +71,19 @@ class _Problem:
             for edits in self._bound.edits.values() for edit in edits
             if edit.engine is None and edit.severity == "error" and not edit.shadowed
         ]  # fmt: skip
-        read = {edit.name: sources_of_edit(self._bound, edit) for edit in left}
-        seen, found = set(self._hidden), []
-        while touching := [edit for edit in left if seen & read[edit.name]]:
-            found += touching
-            left = [edit for edit in left if edit not in touching]
-            seen.update(source for edit in touching for source in read[edit.name])
-        return found
+        return reached(self._hidden, left, lambda edit: sources_of_edit(self._bound, edit))
 
     def _reaching(self, hidden: frozenset[Source]) -> list[Edit]:
         """Edits that read these variables, or variables that such edits read, and so on, in their order."""
         if hidden not in self._reaching_known:
             read = {edit.name: sources_of_edit(self._bound, edit) for edit in self._edits}
-            seen, found = set(hidden), set[str]()
-            while more := {name for name, own in read.items() if name not in found and seen & own}:
-                found |= more
-                seen.update(source for name in more for source in read[name])
+            found = {edit.name for edit in reached(hidden, self._edits, lambda edit: read[edit.name])}
             self._reaching_known[hidden] = [edit for edit in self._edits if edit.name in found]
         return self._reaching_known[hidden]
 
-    def solved(self) -> Complements:
-        cells: Cells = {}
-        told: Cells = {}
+    def solved(self) -> Complement[Source]:
+        cells: dict[Source, Booleans] = {}
+        disclosed: dict[Source, Booleans] = {}
         known: Counter[Source] = Counter()
         undecided: Counter[Source] = Counter()
         given_up: set[Source] = set()
@@ -121,12 +94,12 @@ class _Problem:
             done += len(groups)
             joined, hidden = self._joined(groups, pattern)
             names = {name_of(name, place): (level, name, place) for level, name, place in self._cells(pattern)}
-            edits, unsaid = self._written_out(pattern, {names[name][:2] for name in hidden})
+            edits, inexpressible = self._written_out(pattern, {names[name][:2] for name in hidden})
             found = complement(
                 joined, hidden, edits, last=self._named(self._last, pattern), never=self._named(self._never, pattern),
                 progress=share,
             )  # fmt: skip
-            for all_cells, more_cells in ((cells, found.cells), (told, found.told)):
+            for all_cells, more_cells in ((cells, found.cells), (disclosed, found.disclosed)):
                 for joined_name, gone in more_cells.items():
                     level, name, place = names[joined_name]
                     own = all_cells.setdefault((level, name), np.zeros(len(self._shown[level]), dtype=np.bool_))
@@ -136,11 +109,11 @@ class _Problem:
                     counts[names[joined_name][:2]] += count
             given_up |= {names[joined_name][:2] for joined_name in found.given_up}
             for joined_name, gone in hidden.items():
-                if names[joined_name][:2] in unsaid:
+                if names[joined_name][:2] in inexpressible:
                     undecided[names[joined_name][:2]] += int(gone.sum())
-        return Complements(cells, known, undecided, told, frozenset(given_up))
+        return Complement(cells, known, undecided, disclosed, frozenset(given_up))
 
-    def _rows(self, groups: NDArray[np.int64], place: int | None) -> NDArray[np.int64]:
+    def _rows(self, groups: Integers, place: int | None) -> Integers:
         return groups if place is None else self._shown.starts(self._low)[groups] + place
 
     def _cells(self, pattern: Pattern) -> Iterator[tuple[str, str, int | None]]:
@@ -155,7 +128,7 @@ class _Problem:
     def _named(self, sources: Collection[Source], pattern: Pattern) -> tuple[str, ...]:
         return tuple(name_of(n, place) for level, n, place in self._cells(pattern) if (level, n) in sources)
 
-    def _joined(self, groups: NDArray[np.int64], pattern: Pattern) -> tuple[Dataset, dict[str, NDArray[np.bool_]]]:
+    def _joined(self, groups: Integers, pattern: Pattern) -> tuple[Dataset, dict[str, Booleans]]:
         """Groups as long records, and their suppressed cells."""
         columns, hidden = [], {}
         for level, name, place in self._cells(pattern):
@@ -170,27 +143,27 @@ class _Problem:
     def _written_out(self, pattern: Pattern, hidden: Collection[Source]) -> tuple[list[Edit], set[Source]]:
         """Edits on long records that reach their suppressed cells, and the variables of those that cannot be said."""
         edits: list[Edit] = []
-        unsaid: set[Source] = set()
+        inexpressible: set[Source] = set()
         for edit in self._reaching(frozenset(hidden)):
             try:
                 edits += written_out(edit, self._bound, pattern)
             except UndefinedValue:
                 if spans_records(self._bound, edit):
-                    unsaid |= sources_of_edit(self._bound, edit)
-        return edits, unsaid
+                    inexpressible |= sources_of_edit(self._bound, edit)
+        return edits, inexpressible
 
-    def _alike(self) -> Iterator[tuple[NDArray[np.int64], Pattern]]:
+    def _alike(self) -> Iterator[tuple[Integers, Pattern]]:
         """Groups with suppressed cells, by pattern."""
         low = self._shown[self._low]
         assert low.groups is not None
-        asked = np.zeros(len(self._shown[self._top]), dtype=np.bool_)
+        affected = np.zeros(len(self._shown[self._top]), dtype=np.bool_)
         for (level, _), gone in self._hidden.items():
-            asked[np.flatnonzero(gone) if level == self._top else low.groups[gone]] = True
+            affected[np.flatnonzero(gone) if level == self._top else low.groups[gone]] = True
         starts = self._shown.starts(self._low)
         sizes = np.diff(starts)
         targets, truths = self._targets(starts), self._truths()
-        for members in np.unique(sizes[asked]).tolist():
-            groups = np.flatnonzero(asked & (sizes == members)).astype(np.int64)
+        for members in np.unique(sizes[affected]).tolist():
+            groups = np.flatnonzero(affected & (sizes == members)).astype(np.int64)
             rows = starts[groups][:, None] + np.arange(members)
             parts = [each[rows] for each in (*targets.values(), *truths.values())]
             together = np.stack(parts, axis=1) if parts else np.zeros((len(groups), 0, members), dtype=np.int64)
@@ -198,14 +171,14 @@ class _Problem:
             # Nothing to tell groups apart by: one pattern.
             distinct, which = np.unique(flat, axis=0, return_inverse=True) if flat.size else (flat[:1], 0 * groups)
             for number, row in enumerate(distinct.reshape(len(distinct), len(parts), members).tolist()):
-                said = dict(zip((*targets, *truths), map(tuple, row), strict=True))
+                decided = dict(zip((*targets, *truths), map(tuple, row), strict=True))
                 pattern = Pattern(
-                    self._top, self._low, members, {name: said[name] for name in targets},
-                    {name: said[name] for name in truths},
+                    self._top, self._low, members, {name: decided[name] for name in targets},
+                    {name: decided[name] for name in truths},
                 )  # fmt: skip
                 yield groups[which.ravel() == number], pattern
 
-    def _targets(self, starts: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+    def _targets(self, starts: Integers) -> dict[str, Integers]:
         """For each pointer that edits follow: place in its group of the member that each one sees."""
         low = self._shown[self._low]
         assert low.groups is not None
@@ -216,14 +189,10 @@ class _Problem:
                 found[column.through] = np.where(seen >= 0, seen - starts[low.groups], -1)
         return found
 
-    def _truths(self) -> dict[str, NDArray[np.int64]]:
+    def _truths(self) -> dict[str, Integers]:
         """For each column with a condition: where members satisfy it, and where that is open or was never known."""
-        gone = {
-            level.name: {name: cells for (where, name), cells in self._hidden.items() if where == level.name}
-            for level in self._shown
-        }
         published = self._shown.with_data(
-            {level.name: without_cells(level.data, gone[level.name]) for level in self._shown}
+            {level.name: without_cells(level.data, of_level(self._hidden, level.name)) for level in self._shown}
         )
         found = {}
         for column in self._columns(self._top):
@@ -258,3 +227,132 @@ def _names_in(column: MembersColumn | OtherRecordColumn) -> Iterator[str]:
         return
     yield from () if column.operand is None else (column.operand,)
     yield from () if column.condition is None else variable_names(column.condition)
+
+
+class AcrossInference:
+    """Inference of suppressed cells from the other level, and the variables whose single values it examines.
+
+    `shown`: as it would be published without suppression; two levels. `published`: variables that are published, keys
+    left out. `bound`: that the published records obey. `within`: for each level: cells that edits within its records
+    ask for beside these. `last`, `never`: variables to suppress only where no other does, and those that are not
+    suppressed.
+    """
+
+    def __init__(
+        self,
+        shown: LinkedData,
+        published: Mapping[str, Collection[str]],
+        bound: BoundEdits,
+        within: Sequence[Lacking],
+        wanted: Collection[Source],
+        last: Collection[Source],
+        never: Collection[Source],
+    ) -> None:
+        self._shown, self._published, self._wanted = shown, published, tuple(wanted)
+        self._bound, self._within, self._last, self._never = bound, within, last, never
+        self.reader = self._of(self._wanted)
+
+    def extend_inference(self, cells: LevelCellMasks, by_edits: LevelCellMasks) -> bool:
+        """Examine, from now on, variables whose cells disclose others by edits; whether there were any.
+
+        `cells`: all suppressed cells, beside which nothing asks for more; shape (n,). `by_edits`: those that went
+        because edits across records disclose others by them; shape (n,).
+        """
+        tied = tied_by_edits(self._bound, cells, self._wanted)
+        if not tied:
+            return False
+        read = self._of((*self._wanted, *tied)).left(cells)
+        disclosed = {(level, name): read[level].left[name] for level, name in tied if name in read[level].left}
+        leading = leading_on(self._shown, cells, disclosed, by_edits, self._lacking)
+        if leading:
+            self._wanted = (*self._wanted, *leading)
+            self.reader = self._of(self._wanted)
+        return bool(leading)
+
+    def _lacking(self, hidden: dict[Source, Booleans]) -> dict[Source, Booleans]:
+        lacks: dict[Source, Booleans] = dict(
+            complement_across(self._shown, hidden, self._bound, self._last, self._never).cells
+        )
+        for level in self._within:
+            lacks = joined_cells(lacks, level(hidden))
+        return lacks
+
+    def _of(self, wanted: Collection[Source]) -> AcrossReader:
+        return AcrossReader(self._shown, self._published, wanted, self._last, self._never)
+
+
+def tied_by_edits(bound: BoundEdits, cells: LevelCellMasks, wanted: Collection[Source]) -> tuple[Source, ...]:
+    """Variables of which cells merely went beside others, and that an edit reads with another that has empty cells.
+
+    `cells`: all suppressed cells; shape (n,).
+    """
+    empty = set(with_any(cells))
+    tied: set[Source] = set()
+    for edits in bound.edits.values():
+        for edit in edits:
+            read = empty & sources_of_edit(bound, edit)
+            # Of several members one may disclose the other, in the same variable.
+            if len(read) > 1 or spans_records(bound, edit):
+                tied |= read
+    return tuple(source for source in cells if source in tied and source not in wanted)
+
+
+def leading_on(
+    shown: LinkedData,
+    cells: LevelCellMasks,
+    disclosed: LevelCellMasks,
+    by_edits: LevelCellMasks,
+    lacking: Lacking,
+) -> tuple[Source, ...]:
+    """Variables whose disclosed cells disclose other suppressed cells by edits.
+
+    `cells`: all suppressed cells, beside which no edit asks for more; shape (n,). `disclosed`: those of them that
+    single values disclose; shape (n,). `by_edits`: those that went because edits across records disclose others by
+    them; shape (n,).
+    """
+    of_groups = {
+        source: _groups_of(shown, source, gone & disclosed[source])
+        for source, gone in cells.items()
+        if source in disclosed
+    }
+    concerned = np.logical_or.reduce(list(of_groups.values())) if of_groups else np.zeros(0, dtype=np.bool_)
+    if not concerned.any():
+        return ()
+    left: dict[Source, Booleans] = {}
+    for source, gone in cells.items():
+        rows = concerned if _is_of_top(shown, source) else concerned[_groups(shown)]
+        left[source] = np.asarray(gone & rows & ~disclosed.get(source, np.False_))
+    leaking = np.zeros(len(concerned), dtype=np.bool_)
+    if with_any(lacking(with_any(left))):
+        # What was suppressed for the disclosed cell alone may be known with it: fewer may hide the others.
+        for source, more in _not_hidden_by(left, by_edits, lacking).items():
+            leaking |= _groups_of(shown, source, more)
+    return tuple(source for source, groups in of_groups.items() if (groups & leaking).any())
+
+
+def _not_hidden_by(left: dict[Source, Booleans], by_edits: LevelCellMasks, lacking: Lacking) -> LevelCellMasks:
+    """Cells without which those of no edit are disclosed, and which are not among these; none where these suffice."""
+    hidden: dict[Source, Booleans] = {source: gone & ~by_edits.get(source, np.False_) for source, gone in left.items()}
+    while with_any(more := lacking(with_any(hidden))):
+        outside = {source: gone & ~left.get(source, np.False_) for source, gone in more.items()}
+        if with_any(outside):
+            return outside
+        hidden = joined_cells(hidden, more)
+    return {}
+
+
+def _groups(shown: LinkedData) -> Integers:
+    groups = shown.levels[1].groups
+    assert groups is not None
+    return groups
+
+
+def _is_of_top(shown: LinkedData, source: Source) -> bool:
+    return source[0] == shown.names[0]
+
+
+def _groups_of(shown: LinkedData, source: Source, cells: Booleans) -> Booleans:
+    """Groups with any of these cells."""
+    if _is_of_top(shown, source):
+        return cells
+    return np.bincount(_groups(shown), cells, len(shown.levels[0])) > 0

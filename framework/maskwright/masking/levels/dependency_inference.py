@@ -11,25 +11,20 @@ from maskwright.data.dataset import Column, Dataset
 from maskwright.data.dependencies import GROUP, HOME, OWN, Spanning, ValueCodes, determines
 from maskwright.data.variable import Variable
 from maskwright.masking.levels.count_inference import CountReader
-from maskwright.masking.levels.member_inference import SoleReader, sole_values
-from maskwright.masking.suppressing.dependency_inference import Readable, Reader, joined_paths
+from maskwright.masking.levels.member_inference import SoleReader, SoleValue, sole_values
+from maskwright.masking.suppressing.cells import CellMasks, LevelCellMasks, joined_cells, of_level, with_any
+from maskwright.masking.suppressing.dependency_inference import CellsByWay, Readable, Reader
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.levels.structure_edits import Source
-    from maskwright.masking.levels.member_inference import SoleValue
-    from maskwright.masking.suppressing.dependency_inference import CellsByWay
-
-    Cells = dict[Source, NDArray[np.bool_]]
-    Hidden = dict[str, NDArray[np.bool_]]
+    from maskwright.foundation.arrays import Booleans, Integers
 
 
 class AcrossReader:
-    """Somebody who reads suppressed cells of one level off the other, and of members off their housemates.
+    """Inference of suppressed cells of one level from the other, and of members from other members of their group.
 
     `shown`: as it would be published without suppression; two levels. `published`: variables that are published, keys
     left out. `wanted`: variables that steps suppressed, the others went beside them. `last`, `never`: variables to
@@ -62,67 +57,56 @@ class AcrossReader:
         )
         self._references = tuple(self._joined_of(each) for each in _references(sole))
 
-    def complement(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> tuple[Cells, Cells]:
-        """Choose cells to suppress besides; and cells that follow from what is empty beside them.
-
-        `hidden`: suppressed cells of both levels; shape (n,).
-        """
-        gone: Cells = {source: cells.copy() for source, cells in hidden.items() if cells.any()}
-        told: Cells = {}
+    def complement(self, hidden: LevelCellMasks) -> tuple[dict[Source, Booleans], dict[Source, Booleans]]:
+        """Choose cells to suppress besides; and cells that follow from what is empty beside them."""
+        gone = with_any(hidden)
+        disclosed: dict[Source, Booleans] = {}
         while True:
             before = gone
             for reader in self._by_members:
-                gone = _with(gone, reader.complement(gone))
+                gone = joined_cells(gone, reader.complement(gone))
             for joined in (self._joined(gone), *self._references):
                 read = joined.reader.complement(joined.hidden(gone))
-                told, gone = _with(told, joined.cells(read.told)), _with(gone, joined.cells(read.cells))
+                disclosed, gone = (
+                    joined_cells(disclosed, joined.cells(read.disclosed)),
+                    joined_cells(gone, joined.cells(read.cells)),
+                )
             if all(source in before and np.array_equal(cells, before[source]) for source, cells in gone.items()):
                 break
-        besides = {source: cells & ~hidden.get(source, np.False_) for source, cells in gone.items()}
-        return {source: cells for source, cells in besides.items() if cells.any()}, told
+        return with_any({source: cells & ~hidden.get(source, np.False_) for source, cells in gone.items()}), disclosed
 
-    def left(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> Mapping[str, Readable]:
-        """Suppressed cells that can be read off all the same, by level.
-
-        `hidden`: shape (n,).
-        """
-        left: Cells = {}
+    def left(self, hidden: LevelCellMasks) -> Mapping[str, Readable]:
+        """Suppressed cells that can be read off all the same, by level."""
+        left: dict[Source, Booleans] = {}
         by: dict[Source, CellsByWay] = {}
         for joined in (self._joined(hidden), *self._references):
             read = joined.reader.left(joined.hidden(hidden), joined.real)
-            left = _with(left, joined.cells(read.left))
+            left = joined_cells(left, joined.cells(read.left))
             for name, ways in read.by.items():
                 for way, gone in ways.items():
                     for source, cells in joined.cells({name: gone}).items():
-                        by[source] = joined_paths(by.get(source, {}), {way: cells})
+                        by[source] = joined_cells(by.get(source, {}), {way: cells})
         for reader in self._by_members:
             for source, ways in reader.left(hidden).items():
                 for cells in ways.values():
-                    left = _with(left, {source: cells})
-                by[source] = joined_paths(by.get(source, {}), ways)
-        return {
-            level: Readable(
-                {},
-                {name: gone for (where, name), gone in left.items() if where == level},
-                {name: ways for (where, name), ways in by.items() if where == level},
-            )
-            for level in (self._top, self._low)
-        }
+                    left = joined_cells(left, {source: cells})
+                by[source] = joined_cells(by.get(source, {}), ways)
+        return {level: Readable({}, of_level(left, level), of_level(by, level)) for level in (self._top, self._low)}
 
-    def _joined(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> _Joined:
+    def _joined(self, hidden: LevelCellMasks) -> _Joined:
         """Joined records, with what those whom members point to have in the variables that are suppressed."""
-        asked = frozenset(name for (level, name), gone in hidden.items() if level == self._low and gone.any())
-        if self._known is None or self._known[0] != asked:
-            self._known = (asked, self._joined_of(None, asked))
+        names = frozenset(name for (level, name), gone in hidden.items() if level == self._low and gone.any())
+        if self._known is None or self._known[0] != names:
+            self._known = (names, self._joined_of(None, names))
         return self._known[1]
 
-    def _joined_of(self, members: NDArray[np.int64] | None, seen: frozenset[str] = frozenset()) -> _Joined:
+    def _joined_of(self, members: Integers | None, seen: frozenset[str] = frozenset()) -> _Joined:
         return _Joined(
             self._shown, self._published, seen, self._wanted, self._last, self._never, self._by_counting, members
         )
 
 
-def _references(sole: Collection[SoleValue]) -> Iterator[NDArray[np.int64]]:
+def _references(sole: Collection[SoleValue]) -> Iterator[Integers]:
     """Rows of the members of whom each group has one; codes and labels that name the same ones give them once."""
     seen = set()
     for each in sole:
@@ -143,7 +127,7 @@ class _Joined:
         last: Collection[str],
         never: Collection[str],
         by_counting: Collection[str],
-        members: NDArray[np.int64] | None = None,
+        members: Integers | None = None,
     ) -> None:
         self._top, self._low = shown.names
         top, low = shown[self._top], shown[self._low]
@@ -152,25 +136,25 @@ class _Joined:
         self._groups = low.groups if members is None else low.groups[members]
         self._counted = len(top)
         home = top.declared.key
-        # The key first: what a group has in common goes in the rows of all members before anything else is asked.
+        # The key first: what a group has in common goes in the rows of all members before anything else is examined.
         belongs = {home: HOME}
         columns = [top.data[home].taken(self._groups)]
         # What counting the members tells is known without the variable that says it, and who lives together is.
-        said, ends = {home: home}, dict.fromkeys((home, *by_counting), "")
+        labels, ends = {home: home}, dict.fromkeys((home, *by_counting), "")
         for level, word in ((top, GROUP), (low, OWN)):
             for name in published[level.name]:
                 belongs[name] = word
-                said[name] = f"{name} of {level.name}"
+                labels[name] = f"{name} of {level.name}"
                 columns.append(self._own(level.data[name]) if word == OWN else level.data[name].taken(self._groups))
         self.real = frozenset(belongs)
         self._level = {name: self._low if word == OWN else self._top for name, word in belongs.items()}
         sizes = np.bincount(low.groups, minlength=self._counted)[self._groups]
         size = f"number of {self._low} records"
         for column in _facts(size, sizes):
-            belongs[column.name], said[column.name], ends[column.name] = GROUP, f"the {size}", ""
+            belongs[column.name], labels[column.name], ends[column.name] = GROUP, f"the {size}", ""
             columns.append(column)
         # Of whom each virtual column says what one of the real ones says.
-        self._pointed: dict[str, tuple[str, NDArray[np.int64]]] = {}
+        self._pointed: dict[str, tuple[str, Integers]] = {}
         for pointer, targets in low.pointers.items() if members is None else ():
             # A pointer is published whatever its role is.
             leaving = f"the pointer {pointer} (declared as `role: identifier`, and not under `pointers`)"
@@ -180,23 +164,23 @@ class _Joined:
             for column in (*_facts(f"being {pointer}", named), *_facts(f"having {pointer}", there)):
                 belongs[column.name], ends[column.name] = f"facts of {pointer}", leaving
                 columns.append(column)
-            said |= {f"being {pointer}": f"being named as {pointer}", f"having {pointer}": f"naming a {pointer}"}
+            labels |= {f"being {pointer}": f"being named as {pointer}", f"having {pointer}": f"naming a {pointer}"}
             for name in sorted(seen & wanted):
                 if len(low) and name in self.real and name not in never:
                     column = _of_other(low.data[name], f"{pointer}.{name}", targets)
                     self._pointed[column.name] = (name, targets)
                     belongs[column.name], ends[column.name] = pointer, leaving
-                    said[column.name] = f"{name} of the {pointer}"
+                    labels[column.name] = f"{name} of the {pointer}"
                     columns.append(column)
         fixed = set(belongs) - self.real - set(self._pointed)
         keys = {*last, *(each for each, (name, _) in self._pointed.items() if name in last)}
-        spanning = Spanning(belongs, self._groups, wanted, size, said, ends)
+        spanning = Spanning(belongs, self._groups, wanted, size, labels, ends)
         self.reader = Reader(Dataset(tuple(columns)), list(belongs), keys, {*never, *fixed}, (home,), spanning)
 
     def _own(self, column: Column) -> Column:
         return column if self._members is None else column.taken(self._members)
 
-    def hidden(self, cells: Mapping[Source, NDArray[np.bool_]]) -> Hidden:
+    def hidden(self, cells: LevelCellMasks) -> dict[str, Booleans]:
         """Suppressed cells in the joined records."""
         found = {
             name: gone[self._groups] if level == self._top else gone if self._members is None else gone[self._members]
@@ -207,9 +191,9 @@ class _Joined:
                 found[each] = found[name][np.maximum(targets, 0)] & (targets >= 0)
         return found
 
-    def cells(self, hidden: Mapping[str, NDArray[np.bool_]]) -> Cells:
+    def cells(self, hidden: CellMasks) -> dict[Source, Booleans]:
         """Cells of the levels that cells of the joined records are."""
-        found: Cells = {}
+        found: dict[Source, Booleans] = {}
         for joined_name, gone in hidden.items():
             name, own = joined_name, gone
             if joined_name in self._pointed:
@@ -222,12 +206,12 @@ class _Joined:
             elif self._members is not None:
                 own = np.zeros(self._of, dtype=np.bool_)
                 own[self._members[gone]] = True
-            found = _with(found, {(level, name): own})
-        return {source: gone for source, gone in found.items() if gone.any()}
+            found = joined_cells(found, {(level, name): own})
+        return with_any(found)
 
 
 def disclosed_by_size(shown: LinkedData, names: Collection[str]) -> Iterator[str]:
-    """Variables of the upper level that counting the members tells: there is no use in emptying them."""
+    """Variables of the upper level that counting the members discloses: there is no use in emptying them."""
     top, low = shown
     assert low.groups is not None
     codes, sizes = ValueCodes(top.data), np.bincount(low.groups, minlength=len(top)).astype(np.int64)
@@ -236,7 +220,7 @@ def disclosed_by_size(shown: LinkedData, names: Collection[str]) -> Iterator[str
             yield name
 
 
-def _facts(name: str, codes: NDArray[np.int64]) -> Iterator[Column]:
+def _facts(name: str, codes: Integers) -> Iterator[Column]:
     """What everybody sees by counting and following pointers: a variable that nobody can suppress, if it varies."""
     distinct, values = np.unique(codes, return_inverse=True)
     if len(distinct) > 1:
@@ -244,14 +228,10 @@ def _facts(name: str, codes: NDArray[np.int64]) -> Iterator[Column]:
         yield Column(variable, values.astype(np.int32), np.zeros(len(codes), dtype=np.bool_))
 
 
-def _of_other(column: Column, name: str, targets: NDArray[np.int64]) -> Column:
+def _of_other(column: Column, name: str, targets: Integers) -> Column:
     """What the record has that each one points to, missing where it points to none."""
     own = column.taken(np.maximum(targets, 0))
-    nobody = targets < 0
+    untargeted = targets < 0
     values = own.values.copy()
-    values[nobody] = np.nan if column.variable.is_numeric else -1
-    return Column(replace(column.variable, name=name), values, own.missing | nobody)
-
-
-def _with(cells: Mapping[Source, NDArray[np.bool_]], more: Mapping[Source, NDArray[np.bool_]]) -> Cells:
-    return {**cells, **{source: cells.get(source, np.False_) | gone for source, gone in more.items()}}
+    values[untargeted] = np.nan if column.variable.is_numeric else -1
+    return Column(replace(column.variable, name=name), values, own.missing | untargeted)

@@ -11,28 +11,20 @@ import numpy as np
 
 from maskwright.data.dependencies import BY_CHANCE, EXCEPTIONS, ValueCodes, determines
 from maskwright.foundation.doubts import Doubt
-from maskwright.masking.suppressing.dependency_inference import InferencePath, joined_paths
+from maskwright.masking.levels.count_inference import MOST_VALUES
+from maskwright.masking.suppressing.cells import LevelCellMasks, joined_cells
+from maskwright.masking.suppressing.dependency_inference import InferencePath
 from maskwright.masking.suppressing.value_inference import CERTAIN
-from maskwright.planning.levels.attribute_inference import FEWEST, HOLDS, remedy, same_numbers
-from maskwright.planning.warnings.attribute_inference import in_one_order
+from maskwright.planning.levels.attribute_inference import HOLDS, remedy, same_numbers
+from maskwright.planning.warnings.attribute_inference import FEWEST_NUMBERS, in_one_order
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from numpy.typing import NDArray
-
-    from maskwright.data.levels.linked_data import LinkedData
-    from maskwright.edits.levels.structure_edits import Source
-
-    Cells = dict[Source, NDArray[np.bool_]]
     from maskwright.data.dataset import Column
-    from maskwright.data.levels.linked_data import Level
-
-    Codes = NDArray[np.int64]
-
-
-MOST_VALUES = 30
-"""Values of a variable up to which each is tried."""
+    from maskwright.data.levels.linked_data import Level, LinkedData
+    from maskwright.edits.levels.structure_edits import Source
+    from maskwright.foundation.arrays import Booleans, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +35,7 @@ class SoleValue:
     """
 
     name: str
-    members: NDArray[np.bool_]
+    members: Booleans
     of_two: bool
 
 
@@ -91,69 +83,58 @@ class SoleReader:
         self._missing = {each.name: low.data[each.name].missing for each in self._values}
         self._wanted, self._never = frozenset(wanted), frozenset(never)
 
-    def complement(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> Cells:
-        """Cells of housemates that go with these: of a pair nobody knows which one has the value.
-
-        `hidden`: shape (n,).
-        """
-        more: Cells = {}
-        for each, gone, told in self._told(hidden):
+    def complement(self, hidden: LevelCellMasks) -> dict[Source, Booleans]:
+        """Cells of other members that go with these: of a pair it is not known which one has the value."""
+        more: dict[Source, Booleans] = {}
+        for each, gone, disclosed in self._disclosed(hidden):
             if each.name in self._never:
                 continue
-            rows = np.flatnonzero(told[self._groups] & ~gone & ~self._missing[each.name])
+            rows = np.flatnonzero(disclosed[self._groups] & ~gone & ~self._missing[each.name])
             _, first = np.unique(self._groups[rows], return_index=True)
             # Where the value is shown all others have the only other one: the one who shows it goes.
             found = np.zeros(len(gone), dtype=np.bool_)
             found[rows[first]] = True
             shows = _with_any(self._groups, each.members & ~gone, self._counted)
-            found = np.where(shows[self._groups], told[self._groups] & each.members & ~gone, found)
+            found = np.where(shows[self._groups], disclosed[self._groups] & each.members & ~gone, found)
             if found.any():
                 source = (self._low, each.name)
                 more[source] = more.get(source, np.False_) | found
         return more
 
-    def left(self, hidden: Mapping[Source, NDArray[np.bool_]]) -> dict[Source, dict[InferencePath, NDArray[np.bool_]]]:
-        """Suppressed cells that follow all the same, and from what.
-
-        `hidden`: shape (n,).
-        """
-        found: dict[Source, dict[InferencePath, NDArray[np.bool_]]] = {}
-        for each, gone, told in self._told(hidden):
-            if each.name in self._wanted and told.any():
+    def left(self, hidden: LevelCellMasks) -> dict[Source, dict[InferencePath, Booleans]]:
+        """Suppressed cells that follow all the same, and from what."""
+        found: dict[Source, dict[InferencePath, Booleans]] = {}
+        for each, gone, disclosed in self._disclosed(hidden):
+            if each.name in self._wanted and disclosed.any():
                 off = f"{each.name} of the others of the {self._top}: there is a value that exactly one of them has"
                 shows = _with_any(self._groups, each.members & ~gone, self._counted)
                 # A second member with the value is an exception, which is taken for what it is not.
-                cells = gone & told[self._groups] & (each.members != shows[self._groups])
+                cells = gone & disclosed[self._groups] & (each.members != shows[self._groups])
                 if cells.any():
                     ways = found.get((self._low, each.name), {})
-                    found[self._low, each.name] = joined_paths(ways, {InferencePath(off): cells})
+                    found[self._low, each.name] = joined_cells(ways, {InferencePath(off): cells})
         return found
 
-    def _told(
-        self, hidden: Mapping[Source, NDArray[np.bool_]]
-    ) -> Iterator[tuple[SoleValue, NDArray[np.bool_], NDArray[np.bool_]]]:
+    def _disclosed(self, hidden: LevelCellMasks) -> Iterator[tuple[SoleValue, Booleans, Booleans]]:
         """Values, suppressed cells, and the groups in which these are known."""
         for each in self._values:
             gone = hidden.get((self._low, each.name))
             if gone is None or not gone.any():
                 continue
             emptied = np.bincount(self._groups, gone, self._counted)
-            told = _with_any(self._groups, gone & each.members, self._counted) & (emptied == 1)
+            disclosed = _with_any(self._groups, gone & each.members, self._counted) & (emptied == 1)
             if each.of_two:
-                told |= (emptied > 0) & _with_any(self._groups, each.members & ~gone, self._counted)
-            yield each, gone, told
+                disclosed |= (emptied > 0) & _with_any(self._groups, each.members & ~gone, self._counted)
+            yield each, gone, disclosed
 
 
-def _with_any(groups: NDArray[np.int64], members: NDArray[np.bool_], counted: int) -> NDArray[np.bool_]:
+def _with_any(groups: Integers, members: Booleans, counted: int) -> Booleans:
     """Groups that have any of these members; shape (counted,)."""
     return np.bincount(groups, members, counted) > 0
 
 
 MOST_GROUPS = 20_000
-"""Groups that are looked at, spread over the file."""
-
-MOST_MEMBER_VALUES = 30
-"""Values of a member's variable up to which each is counted."""
+"""Groups that are examined, spread over the file."""
 
 MOST_FOR_PAIRS = 8
 """Values of a member's variable up to which each two of them are counted together."""
@@ -175,22 +156,16 @@ def member_disclosure_doubts(
         if (upper.name in changed.get(top.name, ())) != (lower.name in changed.get(low.name, ()))
         and not any({(top.name, upper.name), (low.name, lower.name)} <= each for each in tied)
     ]  # fmt: skip
-    said: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for search in (_by_marked_members(some, masked, pairs), _by_counting(some, pairs, changed.get(top.name, ()))):
         for upper, lower, how in search:
-            if (upper, lower) in said:
+            if (upper, lower) in reported:
                 continue
-            said.add((upper, lower))
+            reported.add((upper, lower))
+            name, message = lower, f"{upper} of {top.name}, published as it is, tells of it: {how}"
             if upper in changed.get(top.name, ()):
-                yield Doubt(
-                    "follows-from-published", upper, f"{lower} of {low.name}, published as it is, tells it: {how}",
-                    hint=remedy(),
-                )  # fmt: skip
-            else:
-                yield Doubt(
-                    "follows-from-published", lower, f"{upper} of {top.name}, published as it is, tells of it: {how}",
-                    hint=remedy(),
-                )  # fmt: skip
+                name, message = upper, f"{lower} of {low.name}, published as it is, tells it: {how}"
+            yield Doubt("follows-from-published", name, message, hint=remedy())
 
 
 def _some_groups(linked: LinkedData) -> LinkedData:
@@ -243,7 +218,7 @@ def _by_marked_members(
 
 
 def _few(codes: ValueCodes, name: str) -> bool:
-    return 1 < codes.distinct(name) <= MOST_MEMBER_VALUES
+    return 1 < codes.distinct(name) <= MOST_VALUES
 
 
 def _in_one_order(one: Column, other: Column) -> bool:
@@ -268,13 +243,15 @@ def _same_cells(one: Column, other: Column) -> bool:
     same = first == second
     usual = np.bincount(second).max(initial=0) / max(len(second), 1)
     # One value that nearly all have says nothing.
-    return bool(len(second) >= FEWEST and same.mean() >= HOLDS and 1 - same.mean() <= (1 - usual) / 4 and usual < 1)
+    return bool(
+        len(second) >= FEWEST_NUMBERS and same.mean() >= HOLDS and 1 - same.mean() <= (1 - usual) / 4 and usual < 1
+    )
 
 
 def _by_counting(
     linked: LinkedData, pairs: Collection[tuple[Column, Column]], changed: Collection[str]
 ) -> Iterator[tuple[str, str, str]]:
-    """Variables of a group that are, or tell, how many members have one or two values of a variable."""
+    """Variables of a group that are, or disclose, how many members have one or two values of a variable."""
     top, low = linked.levels
     assert low.groups is not None
     upper_codes, lower_codes = ValueCodes(top.data), ValueCodes(low.data)
@@ -293,7 +270,7 @@ def _by_counting(
             codes = upper_codes.of(upper.name)
             if own is not None and any(same_numbers(own, each.astype(np.float64), every, "count") for each in numbers):
                 yield upper.name, name, f"it is the number of {low.name} with one or two values of {name}"
-            # An amount of the group that is masked is asked for as the number alone: what goes along with it is none.
+            # An amount of the group that is masked is examined as the number alone: what goes along with it is none.
             elif (
                 _few(upper_codes, upper.name)
                 and not (is_number and upper.name in changed)
@@ -307,7 +284,7 @@ def _by_counting(
                 yield upper.name, name, how
 
 
-def _numbers(codes: ValueCodes, name: str, groups: Codes, counted: int) -> Iterator[Codes]:
+def _numbers(codes: ValueCodes, name: str, groups: Integers, counted: int) -> Iterator[Integers]:
     """How many members of each group have a value, and where there are few, one of two."""
     own, values = codes.of(name), codes.distinct(name)
     there = own >= 0

@@ -10,33 +10,36 @@ import numpy as np
 
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.foundation.progress import silent, stage
-from maskwright.masking.guarantees import smallest_classes
-from maskwright.masking.levels.complementary_inference import AcrossInference
-from maskwright.masking.levels.complementary_suppression import Complements, complement_across
+from maskwright.foundation.progress import Progress, Reporter, silent, stage
+from maskwright.masking.levels.complementary_suppression import AcrossInference, complement_across
 from maskwright.masking.levels.dependency_inference import disclosed_by_size
-from maskwright.masking.suppressing.complementary_suppression import Complement, complement, without_cells
-from maskwright.masking.suppressing.dependency_inference import Readable, Reader, joined_paths
+from maskwright.masking.masked_value_checks import smallest_classes
+from maskwright.masking.suppressing.cells import (
+    CellMasks,
+    LevelCellMasks,
+    joined_cells,
+    of_level,
+    with_any,
+    without_cells,
+)
+from maskwright.masking.suppressing.complementary_suppression import Complement, complement
+from maskwright.masking.suppressing.dependency_inference import Readable, Reader
 from maskwright.masking.suppressing.inference_findings import following_doubts, primary_suppressions
 from maskwright.masking.suppressing.published_rules import not_applicable, when_present
-from maskwright.masking.suppressing.suppression_steps import joined_cells, lost_codes
+from maskwright.masking.suppressing.suppression_steps import lost_codes
 from maskwright.planning.model import key_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.edits.levels.structure_edits import Source
+    from maskwright.foundation.arrays import Booleans
     from maskwright.foundation.doubts import Doubt
-    from maskwright.foundation.progress import Progress, Reporter
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.planning.plan import Plan
-
-    Cells = dict[Source, NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,15 +47,15 @@ class SuppressionState:
     """What is published where cells are suppressed.
 
     `shown`: as it would be published without suppression. `results`: with the cells that went besides. `cells`: all
-    suppressed cells; shape (n,). `besides`: those that went because of other records; shape (n,). `doubts`: suppressed
-    cells that follow all the same, or perhaps do.
+    suppressed cells; shape (n,). `complementary`: those that went because of other records; shape (n,). `doubts`:
+    suppressed cells that follow all the same, or perhaps do.
     """
 
     linked: LinkedData
     shown: LinkedData
     results: Mapping[str, MaskingResult]
-    cells: Mapping[Source, NDArray[np.bool_]] = field(default_factory=dict)
-    besides: Mapping[Source, NDArray[np.bool_]] = field(default_factory=dict)
+    cells: LevelCellMasks = field(default_factory=dict)
+    complementary: LevelCellMasks = field(default_factory=dict)
     doubts: tuple[Doubt, ...] = ()
     notices: tuple[str, ...] = ()
 
@@ -67,9 +70,7 @@ def suppress_across_levels(
 ) -> SuppressionState:
     """Empty the cells that steps suppress, and those by which edits across records would give them back."""
     cells = _cells_of_steps(shown, results)
-    uncoded: dict[str, Mapping[str, NDArray[np.bool_]]] = {
-        name: codes_taken(result) for name, result in results.items()
-    }
+    uncoded: dict[str, CellMasks] = {name: codes_taken(result) for name, result in results.items()}
     if not cells:
         linked = shown.with_data({name: without_cells(shown[name].data, gone) for name, gone in uncoded.items()})
         return SuppressionState(linked, shown, results)
@@ -82,37 +83,37 @@ def suppress_across_levels(
     levels[top] = replace(levels[top], counted=tuple(disclosed_by_size(shown, levels[top].published)))
     last = {(name, key) for name, level in levels.items() for key in level.keys}
     never = {(name, weight) for name, level in levels.items() for weight in level.weights}
-    besides: Cells = {}
-    by_edits: Cells = {}
-    promised: Cells = {}
-    told: Cells = {}
+    complementary: dict[Source, Booleans] = {}
+    by_edits: dict[Source, Booleans] = {}
+    promised: dict[Source, Booleans] = {}
+    disclosed: dict[Source, Booleans] = {}
     by_level = {name: level.published for name, level in levels.items()}
     within = tuple(level.by_edits for level in levels.values())
     across = AcrossInference(shown, by_level, published, within, tuple(cells), last, never)
     while True:
         with stage(reporter, "Suppressing across records") as progress:
             found = complement_across(shown, cells, published, last, never, progress)
-        told = _joined(told, found.told)
-        more: Cells = dict(found.cells)
+        disclosed = joined_cells(disclosed, found.disclosed)
+        more: dict[Source, Booleans] = dict(found.cells)
         with stage(reporter, "Reading suppressed cells off the other level"):
-            off, following = across.reader.complement(_joined(cells, more))
-        by_edits, told = _joined(by_edits, more), _joined(told, following)
-        more = _joined(more, off)
+            off, following = across.reader.complement(joined_cells(cells, more))
+        by_edits, disclosed = joined_cells(by_edits, more), joined_cells(disclosed, following)
+        more = joined_cells(more, off)
         if more:
-            cells = _joined(cells, more)
+            cells = joined_cells(cells, more)
             for name, level in levels.items():
-                own = {variable: gone for (where, variable), gone in cells.items() if where == name}
+                own = of_level(cells, name)
                 with stage(reporter, f"Reading suppressed cells off {name} records") as progress:
                     further, following = level.further(own, progress)
-                more, told = _joined(more, further), _joined(told, following)
+                more, disclosed = joined_cells(more, further), joined_cells(disclosed, following)
         if not more:
-            # What went besides makes other classes of keys: every step is asked whether it still has what it promises.
+            # What went besides makes other classes of keys: every step has to keep what it promises.
             more, uncoded = _for_guarantees(levels, results, cells, uncoded)
-            promised = _joined(promised, more)
+            promised = joined_cells(promised, more)
         if not more and not across.extend_inference(cells, by_edits):
             break
-        cells, besides = _joined(cells, more), _joined(besides, more)
-    hidden = {name: {variable: gone for (where, variable), gone in cells.items() if where == name} for name in levels}
+        cells, complementary = joined_cells(cells, more), joined_cells(complementary, more)
+    hidden = {name: of_level(cells, name) for name in levels}
     linked = shown.with_data(
         {
             level.name: without_cells(level.data, joined_cells(hidden[level.name], uncoded.get(level.name, {})))
@@ -123,18 +124,18 @@ def suppress_across_levels(
         linked,
         shown,
         {
-            name: _with_cells(result, hidden[name], uncoded[name], besides, name, plans[name])
+            name: _with_cells(result, hidden[name], uncoded[name], complementary, name, plans[name])
             for name, result in results.items()
         },
         cells,
-        besides,
-        tuple(_doubts(replace(found, told=told), levels, hidden, besides, across.reader.left(cells))),
-        tuple(_suppression_notices(besides, by_edits, promised)),
+        complementary,
+        tuple(_doubts(replace(found, disclosed=disclosed), levels, hidden, complementary, across.reader.left(cells))),
+        tuple(_suppression_notices(complementary, by_edits, promised)),
     )
 
 
-def _cells_of_steps(shown: LinkedData, results: Mapping[str, MaskingResult]) -> Cells:
-    cells: Cells = {}
+def _cells_of_steps(shown: LinkedData, results: Mapping[str, MaskingResult]) -> dict[Source, Booleans]:
+    cells: dict[Source, Booleans] = {}
     for name, result in results.items():
         for column in result.masked:
             if column.name in shown[name].data:
@@ -147,17 +148,17 @@ def _cells_of_steps(shown: LinkedData, results: Mapping[str, MaskingResult]) -> 
 def _for_guarantees(
     levels: Mapping[str, _Level],
     results: Mapping[str, MaskingResult],
-    cells: Cells,
-    uncoded: Mapping[str, Mapping[str, NDArray[np.bool_]]],
-) -> tuple[Cells, dict[str, Mapping[str, NDArray[np.bool_]]]]:
+    cells: dict[Source, Booleans],
+    uncoded: Mapping[str, CellMasks],
+) -> tuple[dict[Source, Booleans], dict[str, CellMasks]]:
     """Further cells that go so that every step has what it promises; and all codes that are taken away then."""
-    more: Cells = {}
+    more: dict[Source, Booleans] = {}
     codes = dict(uncoded)
     for name, result in results.items():
         removal = result.removal
         if removal is None or removal.again is None:
             continue
-        own = {variable: gone for (where, variable), gone in cells.items() if where == name}
+        own = of_level(cells, name)
         level = levels[name].shown
         shown = removal.shown.with_columns({column.name: column for column in level if column.name in removal.shown})
         hidden, codes[name] = removal.again.cells(shown, own, uncoded[name])
@@ -168,8 +169,10 @@ def _for_guarantees(
     return more, codes
 
 
-def _suppression_notices(besides: Cells, by_edits: Cells, promised: Cells) -> Iterator[str]:
-    for source, gone in besides.items():
+def _suppression_notices(
+    complementary: dict[Source, Booleans], by_edits: dict[Source, Booleans], promised: dict[Source, Booleans]
+) -> Iterator[str]:
+    for source, gone in complementary.items():
         edits = gone & by_edits.get(source, np.False_)
         own = gone & ~edits & promised.get(source, np.False_)
         for cells, why in (
@@ -181,7 +184,7 @@ def _suppression_notices(besides: Cells, by_edits: Cells, promised: Cells) -> It
                 yield f"{int(cells.sum())} cell(s) of {source[1]} are suppressed as well, because otherwise {why}"
 
 
-def codes_taken(result: MaskingResult) -> dict[str, NDArray[np.bool_]]:
+def codes_taken(result: MaskingResult) -> dict[str, Booleans]:
     """Cells of a level whose missing code a method took away: k counts them with the suppressed ones."""
     return {} if result.removal is None else lost_codes(result.masked, result.removal.shown, {})
 
@@ -241,30 +244,29 @@ class _Level:
         names = [each for each in self.published if each not in self.counted]
         return Reader(self.shown, names, self.keys, self.weights, ())
 
-    def further(self, hidden: Mapping[str, NDArray[np.bool_]], progress: Progress) -> tuple[Cells, Cells]:
+    def further(self, hidden: CellMasks, progress: Progress) -> tuple[dict[Source, Booleans], dict[Source, Booleans]]:
         """Cells that have to go with these because of other variables of their record, and of records alike.
 
         And cells that follow from what is empty beside them.
         """
         read = self.reader.complement(hidden)
         read_off = read.cells
-        hidden = {**hidden, **{name: hidden.get(name, np.False_) | gone for name, gone in read_off.items()}}
-        found = self._complement(hidden, progress)
-        return self._of_level(read_off, found.cells), self._of_level(read.told, found.told)
+        found = self._complement(joined_cells(hidden, read_off), progress)
+        return self._of_level(read_off, found.cells), self._of_level(read.disclosed, found.disclosed)
 
-    def by_edits(self, cells: Mapping[Source, NDArray[np.bool_]]) -> Cells:
+    def by_edits(self, cells: LevelCellMasks) -> dict[Source, Booleans]:
         """Cells of this level that edits within its records ask for beside these."""
-        hidden = {name: gone for (where, name), gone in cells.items() if where == self.name}
+        hidden = of_level(cells, self.name)
         return self._of_level(self._complement(hidden, silent).cells) if hidden else {}
 
-    def _complement(self, hidden: Mapping[str, NDArray[np.bool_]], progress: Progress) -> Complement:
+    def _complement(self, hidden: CellMasks, progress: Progress) -> Complement[str]:
         return complement(
             self.shown, hidden, list(self.edits), domain=self.domain, last=self.keys, never=self.weights,
             progress=progress,
         )  # fmt: skip
 
-    def _of_level(self, *parts: Mapping[str, NDArray[np.bool_]]) -> Cells:
-        joined: dict[str, NDArray[np.bool_]] = {}
+    def _of_level(self, *parts: CellMasks) -> dict[Source, Booleans]:
+        joined: dict[str, Booleans] = {}
         for each in parts:
             joined = joined_cells(joined, each)
         return {(self.name, name): gone for name, gone in joined.items()}
@@ -292,66 +294,59 @@ def dropped_names(result: MaskingResult | None) -> frozenset[str]:
     return frozenset() if result is None or result.terms is None else frozenset(e.name for e in result.terms.dropped)
 
 
-def _joined(cells: Mapping[Source, NDArray[np.bool_]], more: Mapping[Source, NDArray[np.bool_]]) -> Cells:
-    return {**cells, **{source: cells.get(source, np.False_) | gone for source, gone in more.items()}}
-
-
 def _with_cells(
     result: MaskingResult,
-    hidden: Mapping[str, NDArray[np.bool_]],
-    uncoded: Mapping[str, NDArray[np.bool_]],
-    besides: Mapping[Source, NDArray[np.bool_]],
+    hidden: CellMasks,
+    uncoded: CellMasks,
+    complementary: LevelCellMasks,
     level: str,
     plan: Plan,
 ) -> MaskingResult:
     """Result of a level with the cells that went besides."""
-    own = {name: gone for (where, name), gone in besides.items() if where == level}
+    own = of_level(complementary, level)
     if not own or result.removal is None:
         return result
     gone_now = joined_cells(own, uncoded)
     masked = without_cells(result.masked, {name: gone for name, gone in gone_now.items() if name in result.masked})
     stated = result.removal.stated
-    unsaid = {**lost_codes(result.removal.data, result.removal.shown, hidden), **hidden}
+    emptied = {**lost_codes(result.removal.data, result.removal.shown, hidden), **hidden}
     removal = replace(
-        result.removal, data=masked, edits=when_present(stated, [name for name, gone in unsaid.items() if gone.any()]),
-        not_applicable=not_applicable(stated, unsaid), suppressed=tuple(_counts(result, own)),
+        result.removal, data=masked, edits=when_present(stated, with_any(emptied)),
+        not_applicable=not_applicable(stated, emptied), suppressed=tuple(_counts(result, own)),
     )  # fmt: skip
     return replace(result, masked=masked, removal=removal, k=smallest_classes(masked, plan))
 
 
-def _counts(result: MaskingResult, besides: Mapping[str, NDArray[np.bool_]]) -> Iterator[Mapping[str, Any]]:
+def _counts(result: MaskingResult, complementary: CellMasks) -> Iterator[Mapping[str, Any]]:
     assert result.removal is not None
     before = {each["variable"]: each for each in result.removal.suppressed}
-    for name in dict.fromkeys((*before, *besides)):
+    for name in dict.fromkeys((*before, *complementary)):
         known = before.get(name, {"variable": name, "cells": 0, "complementary": 0, "for_dependencies": 0})
-        more = int(besides[name].sum()) if name in besides else 0
+        more = int(complementary[name].sum()) if name in complementary else 0
         yield {**known, "cells": known["cells"] + more, "complementary": known["complementary"] + more}
 
 
 def _both(one: Readable, other: Readable) -> Readable:
     """What can be read off by either."""
     names = dict.fromkeys((*one.left, *other.left))
-    by = {name: joined_paths(one.by.get(name, {}), other.by.get(name, {})) for name in names}
+    by = {name: joined_cells(one.by.get(name, {}), other.by.get(name, {})) for name in names}
     return Readable({}, joined_cells(one.left, other.left), by)
 
 
 def _doubts(
-    found: Complements,
+    found: Complement[Source],
     levels: Mapping[str, _Level],
-    hidden: Mapping[str, Mapping[str, NDArray[np.bool_]]],
-    besides: Mapping[Source, NDArray[np.bool_]],
+    hidden: Mapping[str, CellMasks],
+    complementary: LevelCellMasks,
     across: Mapping[str, Readable],
 ) -> Iterator[Doubt]:
     for name, level in levels.items():
-        known, undecided = (
-            {variable: count for (where, variable), count in counts.items() if where == name}
-            for counts in (found.known, found.undecided)
-        )
-        grown = any(where == name for where, _ in besides)
+        grown = any(where == name for where, _ in complementary)
         left = level.reader.left(hidden[name]) if grown else Readable()
         left = _both(left, across[name])
-        told = {variable: gone for (where, variable), gone in found.told.items() if where == name}
         given_up = frozenset(variable for where, variable in found.given_up if where == name)
-        by_edits = Complement({}, known, undecided, told, given_up)
-        asked = () if level.plan is None else primary_suppressions(level.plan)
-        yield from following_doubts(hidden[name], by_edits, left, EditSet(()), level.shown, asked)
+        by_edits = Complement(
+            {}, of_level(found.known, name), of_level(found.undecided, name), of_level(found.disclosed, name), given_up
+        )
+        primary = () if level.plan is None else primary_suppressions(level.plan)
+        yield from following_doubts(hidden[name], by_edits, left, EditSet(()), level.shown, primary)

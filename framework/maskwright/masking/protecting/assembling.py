@@ -10,18 +10,17 @@ import numpy as np
 from maskwright.data.missing import HAD_VALUE
 from maskwright.foundation.errors import InputError
 from maskwright.plugins.guarding.origin import in_step
-from maskwright.plugins.method import Limit
+from maskwright.plugins.method import Limit, Masked, Method
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.masking.protecting.variable_group import GroupWork
     from maskwright.plugins.block import Block, Gathered, Gathering
-    from maskwright.plugins.method import Masked, Removed
+    from maskwright.plugins.remover import Removed
 
 
 WEIGHT_DECIMALS = 6
@@ -41,18 +40,18 @@ class GroupResult:
     other records then; shape (n, g).
     """
 
-    values: NDArray[np.float64]
-    missing: NDArray[np.bool_]
+    values: Floats
+    missing: Booleans
     variables: tuple[Variable, ...]
-    labels: NDArray[np.int64] | None
-    representatives: NDArray[np.float64] | None
+    labels: Integers | None
+    representatives: Floats | None
     notes: Mapping[str, Any] = field(default_factory=dict)
-    kept_rows: NDArray[np.int64] | None = None
-    weights: NDArray[np.float64] | None = None
+    kept_rows: Integers | None = None
+    weights: Floats | None = None
     limits: tuple[Limit, ...] = ()
     doubts: tuple[str, ...] = ()
-    missing_codes: NDArray[np.int64] | None = None
-    suppressed: NDArray[np.bool_] | None = None
+    missing_codes: Integers | None = None
+    suppressed: Booleans | None = None
 
     def without_cells(self) -> GroupResult:
         """Copy without records, clusters and all, once they are in a dataset."""
@@ -62,7 +61,7 @@ class GroupResult:
             suppressed=None, missing_codes=None,
         )  # fmt: skip
 
-    def taken(self, rows: NDArray[np.int64]) -> GroupResult:
+    def taken(self, rows: Integers) -> GroupResult:
         """The same of these records only; clusters without a record left are left out."""
         codes = None if self.missing_codes is None else self.missing_codes[rows]
         suppressed = None if self.suppressed is None else self.suppressed[rows]
@@ -76,10 +75,7 @@ class GroupResult:
 
 
 def assemble(
-    records: Sequence[NDArray[np.int64]],
-    results: Sequence[Masked],
-    shape: tuple[int, ...],
-    variables: tuple[Variable, ...],
+    records: Sequence[Integers], results: Sequence[Masked], shape: tuple[int, ...], variables: tuple[Variable, ...]
 ) -> GroupResult:
     """Put the results of method calls together, in the order of the file.
 
@@ -92,7 +88,7 @@ def assemble(
         result.labels is not None and result.representatives is not None for result in results
     )
     labels = np.zeros(shape[0], dtype=np.int64)
-    representatives: list[NDArray[np.float64]] = []
+    representatives: list[Floats] = []
     offset = 0
     notes: dict[str, Any] = {}
     drawn = bool(results) and all(result.missing_codes is not None for result in results)
@@ -111,15 +107,11 @@ def assemble(
         gather_notes(notes, result.notes)
     changed = next((result.variables for result in results if result.variables is not None), variables)
     changed = tuple(_with_own_labels(before, after) for before, after in zip(variables, changed, strict=True))
-    if not clustered:
-        return GroupResult(
-            values, missing, changed, None, None, notes, limits=_widest(results), doubts=_all(results),
-            suppressed=suppressed,
-            missing_codes=codes,
-        )  # fmt: skip
+    doubts = tuple(dict.fromkeys(doubt for result in results for doubt in result.doubts))
     return GroupResult(
-        values, missing, changed, labels, np.concatenate(representatives), notes,
-        limits=_widest(results), doubts=_all(results), suppressed=suppressed,
+        values, missing, changed, labels if clustered else None,
+        np.concatenate(representatives) if clustered else None, notes,
+        limits=_widest(results), doubts=doubts, suppressed=suppressed, missing_codes=codes,
     )  # fmt: skip
 
 
@@ -143,11 +135,6 @@ def without_removed(block: Block, removed: Removed) -> GroupResult:
         values, missing, block.variables, None, None, removed.notes, removed.kept_rows, removed.weights,
         doubts=removed.doubts, suppressed=suppressed,
     )  # fmt: skip
-
-
-def _all(results: Sequence[Masked]) -> tuple[str, ...]:
-    """Doubts of all calls, each once."""
-    return tuple(dict.fromkeys(doubt for result in results for doubt in result.doubts))
 
 
 def _widest(results: Sequence[Masked]) -> tuple[Limit, ...]:
@@ -220,8 +207,8 @@ def gather_notes(notes: dict[str, Any], more: Mapping[str, Any]) -> None:
 
 
 def gathering_of(work: GroupWork) -> Gathering | None:
-    """What the method of a group asks of all records, if anything."""
-    return work.method.claims.gathering
+    """What the method of a group gathers from all records, if anything."""
+    return work.method.gathering if isinstance(work.method, Method) else None
 
 
 def facts_of_strata(work: GroupWork, blocks: Iterable[tuple[int, Block]]) -> dict[int, Gathered]:

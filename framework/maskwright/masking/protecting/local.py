@@ -30,8 +30,13 @@ from maskwright.masking.protecting.assembling import (
     notes_of_all,
     without_removed,
 )
-from maskwright.masking.protecting.method_claims import broken_claims, refuse_other_representatives, with_warnings
-from maskwright.masking.protecting.method_contract import checked_masked, checked_removed
+from maskwright.masking.protecting.method_contract import (
+    broken_claims,
+    checked_masked,
+    checked_removed,
+    refuse_other_representatives,
+    with_warnings,
+)
 from maskwright.masking.protecting.processes import in_worker
 from maskwright.masking.protecting.variable_group import GroupSource, PatternMoments, kd_blocks
 from maskwright.planning.missing_patterns import MethodCall, each_pattern, splits_by_pattern, widened, without_holes
@@ -43,9 +48,8 @@ from maskwright.plugins.guarding.origin import in_step
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Dataset
+    from maskwright.foundation.arrays import Integers
     from maskwright.masking.context import MaskingContext, Standardisation
     from maskwright.masking.protecting.variable_group import GroupWork
     from maskwright.planning.missing_patterns import Pool
@@ -99,12 +103,12 @@ def protect_group(
 def facts_of_records(
     data: Dataset, work: GroupWork, standardisation: Standardisation, context: MaskingContext
 ) -> dict[int, Gathered]:
-    """What some records of a file say to a method that asks something of all of them, by stratum."""
+    """What a method gathers from some records of a file, by stratum."""
     return _facts(work, GroupSource.of(data, work, standardisation), context)
 
 
 def _facts(work: GroupWork, source: GroupSource, context: MaskingContext) -> dict[int, Gathered]:
-    def block(records: NDArray[np.int64]) -> Block:
+    def block(records: Integers) -> Block:
         whole = _block(MethodCall.whole(records, len(source.variables)), work, source, silent)
         return _placed_in_file(whole, records, context)
 
@@ -113,13 +117,13 @@ def _facts(work: GroupWork, source: GroupSource, context: MaskingContext) -> dic
 
 
 def _gathered(work: GroupWork, source: GroupSource, context: MaskingContext) -> Mapping[int, Gathered] | None:
-    """What all records say to a method that asks; None where it asks nothing."""
+    """What a method gathers from all records; None where it gathers nothing."""
     if gathering_of(work) is None or context.gathered is not None:
         return context.gathered
     return merged_strata(work, [_facts(work, source, context)])
 
 
-def _placed_in_file(block: Block, seen: NDArray[np.int64], context: MaskingContext) -> Block:
+def _placed_in_file(block: Block, seen: Integers, context: MaskingContext) -> Block:
     """Block whose records are counted in the whole file."""
     if context.whole is None:
         return block
@@ -143,8 +147,7 @@ def whole_block(
 def _remove(
     remover: Method, work: GroupWork, source: GroupSource, context: MaskingContext, progress: Progress
 ) -> GroupResult:
-    """Ask a remover what it takes away of all records, and take it away."""
-    assert remover.remove is not None
+    """Take away what a remover removes of all records."""
     block = _block(MethodCall.whole(np.arange(len(source.values)), len(source.variables)), work, source, progress)
     rng = generator(context.seed, "protect", work.step, *work.variables, 0)
     with in_step(work.step):
@@ -184,14 +187,14 @@ def _calls_on_separate(
     return [replace(call, beside=None) for call in calls], moments
 
 
-def _blocks(work: GroupWork, source: GroupSource, block_size: int | None) -> list[NDArray[np.int64]]:
+def _blocks(work: GroupWork, source: GroupSource, block_size: int | None) -> list[Integers]:
     """Records of each stratum and block, in order."""
     order = np.argsort(work.strata, kind="stable")
     bounds = np.searchsorted(work.strata[order], np.arange(int(work.strata.max(initial=0)) + 2))
     strata = [order[start:stop] for start, stop in itertools.pairwise(bounds) if stop > start]
     if block_size is None or work.method.claims.cut == "none":
         return strata
-    blocks: list[NDArray[np.int64]] = []
+    blocks: list[Integers] = []
     for records in strata:
         if len(records) <= block_size:
             blocks.append(records)
@@ -233,7 +236,7 @@ def _block(call: MethodCall, work: GroupWork, source: GroupSource, progress: Pro
 def _protect_block(
     block: Block, work: GroupWork, rng: np.random.Generator, context: MaskingContext, *, alone: bool
 ) -> Masked:
-    """Call the method and hold it to its contract; whoever observes is told before and after."""
+    """Call the method and hold it to its contract; observers are called before and after."""
     observe, method = context.observe, work.method
     assert method.protect is not None
     # A block that is alone has nothing to be masked beside.

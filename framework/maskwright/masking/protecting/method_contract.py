@@ -1,27 +1,38 @@
-"""What the engine demands of what a method returns: values, clusters, removed records, notes."""
+"""What the engine demands of what a method returns: values, clusters, removed records, notes, and what it claims."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.edits.edit import DomainPart
+from maskwright.edits.edit_set import EditSet
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.masking.adjusting.constraint_system import RELATIVE, system_of, violated
+from maskwright.masking.adjusting.targets import Targets
+from maskwright.masking.aggregation import aggregate
+from maskwright.planning.model import Group, Keeper, Step
+from maskwright.planning.variable_groups import keeps
 from maskwright.plugins.guarding.call import broke_contract
 from maskwright.plugins.guarding.frozen import frozen, read_only
 from maskwright.plugins.guarding.origin import origin_of
 from maskwright.plugins.guarding.wrapping import checked_limits
-from maskwright.plugins.method import Masked, Method, Removed
+from maskwright.plugins.method import Masked, Method
+from maskwright.plugins.partition import ChosenAggregation
+from maskwright.plugins.remover import Removed, Remover
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
     from pydantic import BaseModel
 
     from maskwright.data.variable import Variable
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
+    from maskwright.masking.protecting.assembling import GroupResult
     from maskwright.plugins.block import Block
 
 
@@ -82,8 +93,8 @@ def _longest(note: object) -> int:
 
 def _discloses_value(sentence: str, block: Block) -> bool:
     """Whether a sentence has a number of many digits that is the value of a cell."""
-    told = [float(each) for each in _NUMBER.findall(sentence) if sum(map(str.isdigit, each)) >= DISCLOSING_DIGITS]
-    return bool(told) and bool(np.isin(block.values, told).any())
+    numbers = [float(each) for each in _NUMBER.findall(sentence) if sum(map(str.isdigit, each)) >= DISCLOSING_DIGITS]
+    return bool(numbers) and bool(np.isin(block.values, numbers).any())
 
 
 def checked_masked(method: Method, params: BaseModel, block: Block, masked: object) -> Masked:
@@ -171,7 +182,7 @@ def _wrong_clusters(
         yield f"promised clusters of at least {k} {what}; the smallest has {smallest}"
 
 
-def _smallest(labels: NDArray[np.int64], households: NDArray[np.int64] | None, clusters: int) -> tuple[int, int]:
+def _smallest(labels: Integers, households: Integers | None, clusters: int) -> tuple[int, int]:
     """How many records, or households, the smallest cluster has, and how many there are in all."""
     if households is None:
         return int(np.bincount(labels, minlength=clusters).min(initial=len(labels))), len(labels)
@@ -266,3 +277,103 @@ def _wrong_categories(variables: tuple[Variable, ...], masked: Any) -> Iterator[
         codes = masked.values[~masked.missing[:, position], position]
         if not ((codes == np.rint(codes)) & (codes >= 0) & (codes < len(variable.categories))).all():
             yield f"returned values of {variable.name} that are codes of none of its categories"
+
+
+MOMENT_TOLERANCE = 1e-6
+"""In standard deviations of the file, or products of two: rounding in binary64 stays far below, any masking above."""
+
+
+def broken_claims(method: Method, params: BaseModel, block: Block, masked: Masked) -> Iterator[str]:
+    """Sentences on claims of a method that do not hold in what it made of a block; no count and no value.
+
+    Means are those that the method makes: weighted ones where it says that it uses weights. Examined are numeric
+    variables whose representatives are means; covariances only of records without missing cells.
+    """
+    claims = method.preserves & {"mean", "covariance"}
+    if not claims or masked.variables is not None or not block.n:
+        return
+    clustered = masked.labels is not None
+    columns = [
+        position
+        for position, variable in enumerate(block.variables)
+        if variable.is_numeric and (not clustered or not block.operators or block.operators[position] == "mean")
+    ]
+    weights = block.weights if method.uses_weights(params) else None
+    if "mean" in claims:
+        for position in columns:
+            before = _mean(block.values[:, position], block.missing[:, position], weights)
+            after = _mean(masked.values[:, position], masked.missing[:, position], weights)
+            if abs(after - before) > MOMENT_TOLERANCE * _size(block, position):
+                yield f"it claims to preserve means, and the mean of {block.variables[position].name} is another one"
+    if "covariance" in claims and columns and not (block.missing | masked.missing).any() and block.n > 1:
+        scales = np.array([_size(block, position) for position in columns])
+        gap = np.abs(_covariances(masked.values[:, columns]) - _covariances(block.values[:, columns]))
+        if (gap > MOMENT_TOLERANCE * np.outer(scales, scales)).any():
+            yield "it claims to preserve covariances, and some are others"
+
+
+def with_warnings(masked: Masked, warnings: tuple[str, ...]) -> Masked:
+    """A result that also warns of these."""
+    if not warnings:
+        return masked
+    return replace(masked, notes={**masked.notes, "warnings": (*masked.notes.get("warnings", ()), *warnings)})
+
+
+def _mean(values: Floats, missing: Booleans, weights: Floats | None) -> float:
+    present = ~missing
+    if not present.any():
+        return 0.0
+    if weights is None or not weights[present].any():
+        return float(np.mean(values[present]))
+    return float(np.average(values[present], weights=weights[present]))
+
+
+def _covariances(values: Floats) -> Floats:
+    return np.atleast_2d(np.cov(values, rowvar=False))
+
+
+def _size(block: Block, position: int) -> float:
+    """Standard deviation of a variable in the file, or what rounding errors of its values are a share of."""
+    scale = float(block.scale[position]) if len(block.scale) > position else 1.0
+    present = block.values[~block.missing[:, position], position]
+    largest = float(np.abs(present).max(initial=0.0))
+    return max(scale, 1e-6 * largest)
+
+
+def refuse_other_representatives(method: Method, params: BaseModel, block: Block, masked: Masked) -> None:
+    """Stop where a method does not make its representatives with the aggregation that the step asks for."""
+    chosen = [position for position, each in enumerate(block.operators) if isinstance(each, ChosenAggregation)]
+    if not chosen or masked.labels is None or masked.representatives is None:
+        return
+    weights = block.weights if method.uses_weights(params) else None
+    wanted = aggregate(
+        block.values[:, chosen], block.missing[:, chosen], masked.labels, [block.operators[each] for each in chosen],
+        weights, len(masked.representatives),
+    )  # fmt: skip
+    size = np.maximum(np.abs(wanted), block.scale[chosen] if len(block.scale) else 1.0)
+    if (np.abs(masked.representatives[:, chosen] - wanted) > RELATIVE * size).any():
+        message = f"{method.name} makes its representatives in its own way: it has no use for 'aggregation'"
+        raise InputError(Problem(message, hint="Leave 'aggregation' out, or take a method such as microaggregation."))
+
+
+def broken_aggregation_claims(step: Step, group: Group, result: GroupResult, edits: EditSet) -> Iterator[Keeper]:
+    """Edits that the aggregation of a step claims to keep and that its representatives break."""
+    chosen = step.aggregation
+    if chosen is None or result.representatives is None:
+        return
+    own = {name for name, operator in zip(group.variables, group.operators, strict=True) if operator == str(chosen)}
+    claimed = EditSet(tuple(
+        edit for edit in edits
+        if edit.name in group.edits and set(edit.variables) <= own and edit.kind != "checked" and keeps(chosen, edit)
+        and not any(isinstance(part, DomainPart) for part in edit.parts)
+    ))  # fmt: skip
+    if not len(claimed):
+        return
+    system = system_of(Targets(result.variables, {}), claimed, np.ones(len(result.variables)), {})
+    for name, rows in violated(system, result.representatives).items():
+        if rows.any():
+            how = (
+                f"the aggregation {str(chosen)!r} claims to keep it, and {int(rows.sum())} of {len(rows)} "
+                "representatives break it: they are moved onto it"
+            )
+            yield Keeper(name, "adjustment", how)

@@ -11,11 +11,11 @@ from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.processes.child_process import ProcessEndedError, WorkerEnded
 from maskwright.foundation.processes.function_pool import FunctionWorkers
 from maskwright.foundation.processes.resources import share_of_each
-from maskwright.foundation.progress import Progress, silent
+from maskwright.foundation.progress import Progress, Reporter, silent
 from maskwright.plugins.guarding.call import seconds_allowed, time_limit, took_too_long
 from maskwright.plugins.guarding.frozen import frozen
 from maskwright.plugins.guarding.origin import in_step, origin_of
-from maskwright.plugins.method import Method
+from maskwright.plugins.method import Masked, Method
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
@@ -24,11 +24,9 @@ if TYPE_CHECKING:
     import numpy as np
     from pydantic import BaseModel
 
-    from maskwright.foundation.progress import Reporter
     from maskwright.masking.context import Execution
     from maskwright.planning.model import Step
     from maskwright.plugins.block import Block
-    from maskwright.plugins.method import Masked
 
 
 SECONDS_TO_SAY_SO = 60.0

@@ -15,13 +15,13 @@ from maskwright.plugins.guarding.frozen import read_only
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
     from pydantic import BaseModel
 
     from maskwright.data.cluster_aggregation import ChosenAggregation
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.masking.context import Standardisation
     from maskwright.planning.missing_patterns import Pool
     from maskwright.plugins.method import Method
@@ -41,7 +41,7 @@ class GroupWork:
     variables: tuple[str, ...]
     operators: tuple[str | ChosenAggregation, ...]
     edits: EditSet
-    strata: NDArray[np.int64]
+    strata: Integers
     companions: tuple[str, ...] = ()
 
 
@@ -58,17 +58,17 @@ class GroupSource:
     """
 
     variables: tuple[Variable, ...]
-    values: NDArray[np.float64]
-    missing: NDArray[np.bool_]
-    center: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    households: NDArray[np.int64] | None = None
+    values: Floats
+    missing: Booleans
+    center: Floats
+    scale: Floats
+    households: Integers | None = None
     group_name: str = "household"
-    weights: NDArray[np.float64] | None = None
-    missing_kinds: NDArray[np.int64] | None = None
-    companions: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    weights: Floats | None = None
+    missing_kinds: Integers | None = None
+    companions: Mapping[str, Floats] = field(default_factory=dict)
     companion_variables: Mapping[str, Variable] = field(default_factory=dict)
-    missing_codes: NDArray[np.int64] | None = None
+    missing_codes: Integers | None = None
 
     @classmethod
     def of(cls, data: Dataset, work: GroupWork, standardisation: Standardisation) -> GroupSource:
@@ -89,7 +89,7 @@ class GroupSource:
         )
 
 
-def _missing_kinds(data: Dataset, names: tuple[str, ...]) -> NDArray[np.int64] | None:
+def _missing_kinds(data: Dataset, names: tuple[str, ...]) -> Integers | None:
     kinds = {name: data[name].missing_kinds() for name in names if data[name].missing.any()}
     if not any(each.any() for each in kinds.values()):
         return None
@@ -97,7 +97,7 @@ def _missing_kinds(data: Dataset, names: tuple[str, ...]) -> NDArray[np.int64] |
     return np.stack([kinds.get(name, nothing) for name in names], axis=1)
 
 
-def _missing_codes(data: Dataset, names: Sequence[str]) -> NDArray[np.int64]:
+def _missing_codes(data: Dataset, names: Sequence[str]) -> Integers:
     found = np.full((len(data), len(names)), HAD_VALUE, dtype=np.int64)
     for position, name in enumerate(names):
         blank = data[name].blank
@@ -106,45 +106,21 @@ def _missing_codes(data: Dataset, names: Sequence[str]) -> NDArray[np.int64]:
     return found
 
 
-def _weights(data: Dataset) -> NDArray[np.float64] | None:
+def _weights(data: Dataset) -> Floats | None:
     columns = [column for column in data if column.variable.role == "weight" and column.variable.is_numeric]
     if len(columns) != 1 or columns[0].missing.any():
         return None
     return np.asarray(columns[0].values, dtype=np.float64)
 
 
-def kd_blocks(standardised: NDArray[np.float64], block_size: int) -> NDArray[np.int64]:
-    """Cut records into compact blocks of nearly equal size by a k-d cut.
+def kd_blocks(standardised: Floats, block_size: int) -> Integers:
+    """Cut records into compact blocks of nearly equal size by a k-d cut; block of each record, 0..b-1; shape (n,).
 
-    A run of records is cut at a position of its column of largest variance, until every run is one block. The result
-    depends on the values and the order of the records only.
+    A run of records is cut at a position of its column of largest variance, until every run is one of
+    ``b = ceil(n / block_size)`` blocks; none has fewer than ``n // b`` records. The result depends on the values and
+    the order of the records only: equal values on a cut are separated by it.
 
-    Parameters
-    ----------
-    standardised : ndarray of shape (n, p), float64
-        Records in units of each column's standard deviation; finite.
-    block_size : int
-        Largest number of records of a block, >= 1.
-
-    Returns
-    -------
-    ndarray of shape (n,), int64
-        Block of each record, 0..b-1 with ``b = ceil(n / block_size)``. Sizes differ by at most one, so no block has
-        fewer than ``n // b`` records. Equal values on a cut are told apart by record order.
-
-    Raises
-    ------
-    InputError
-        When `block_size` is below 1, or `standardised` is no matrix of finite numbers.
-
-    Notes
-    -----
-    O(n p log b) operations; memory for a copy of one run.
-
-    Examples
-    --------
-    >>> kd_blocks(np.array([[0.0], [9.0], [1.0], [8.0]]), 2)
-    array([0, 1, 0, 1])
+    `standardised`: in units of each column's standard deviation, finite; shape (n, p).
     """
     if block_size < 1:
         raise InputError(f"block_size must be at least 1 record, not {block_size}")
@@ -172,7 +148,7 @@ def kd_blocks(standardised: NDArray[np.float64], block_size: int) -> NDArray[np.
     return labels
 
 
-def _lowest(column: NDArray[np.float64], size: int) -> NDArray[np.bool_]:
+def _lowest(column: Floats, size: int) -> Booleans:
     """Mark the `size` lowest values; ties go to the first ones.
 
     Not ``argpartition``: which of equal values it puts first depends on the processor.
@@ -180,7 +156,7 @@ def _lowest(column: NDArray[np.float64], size: int) -> NDArray[np.bool_]:
     if size == 0:
         return np.zeros(len(column), dtype=np.bool_)
     border = np.partition(column, size - 1)[size - 1]
-    chosen: NDArray[np.bool_] = column < border
+    chosen: Booleans = column < border
     equal = np.flatnonzero(column == border)
     chosen[equal[: size - int(chosen.sum())]] = True
     return chosen
@@ -196,7 +172,7 @@ class PatternMoments:
         self._n = np.array([len(places) for _, places in pool.patterns], dtype=np.float64)
         self._mean, self._low, self._high, self._scatter = (np.stack(each) for each in zip(*found, strict=True))
 
-    def _of_pattern(self, values: NDArray[np.float64], missing: NDArray[np.bool_]) -> tuple[NDArray[np.float64], ...]:
+    def _of_pattern(self, values: Floats, missing: Booleans) -> tuple[Floats, ...]:
         """Mean, least, largest and sums of products of deviations in standard units; 0 where cells are missing."""
         points = np.where(missing, 0.0, (values - self._center) / self._scale)
         mean = points.mean(axis=0)
@@ -204,7 +180,7 @@ class PatternMoments:
         shown = np.where(missing, 0.0, values)
         return mean, shown.min(axis=0), shown.max(axis=0), deviations.T @ deviations
 
-    def of(self, columns: NDArray[np.int64]) -> Moments:
+    def of(self, columns: Integers) -> Moments:
         """Moments of the records that have these cells, and maybe others; there must be one.
 
         `columns`: positions of the cells; shape (q,).

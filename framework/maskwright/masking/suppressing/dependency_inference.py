@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.data.dependencies import Dependencies, Dependency
-from maskwright.masking.suppressing.value_inference import CERTAIN, FEWEST_EQUIVALENT, SingleValues
+from maskwright.data.dependencies import Dependencies, Dependency, Spanning
+from maskwright.foundation.arrays import Booleans
+from maskwright.masking.suppressing.cells import CellMasks, joined_cells, with_any
+from maskwright.masking.suppressing.value_inference import CERTAIN, FEWEST_EQUIVALENT, SingleValues, majority_values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    CellsByWay = Mapping["InferencePath", NDArray[np.bool_]]
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Sequence
 
     from maskwright.data.dataset import Dataset
-    from maskwright.data.dependencies import Spanning
 
 
 @dataclass(frozen=True)
@@ -34,39 +31,29 @@ class InferencePath:
     without: tuple[str, ...] = ()
 
 
-def joined_paths(ways: CellsByWay, more: CellsByWay) -> dict[InferencePath, NDArray[np.bool_]]:
-    """Cells that are read off in either, by the way.
-
-    `ways`, `more`: shape (n,).
-    """
-    return {**ways, **{way: np.asarray(ways.get(way, np.False_) | cells) for way, cells in more.items()}}
+CellsByWay = Mapping[InferencePath, Booleans]
+"""Suppressed cells by how they are read off; shape (n,)."""
 
 
 def describe_paths(ways: CellsByWay, total: int) -> str:
-    """How many of the suppressed cells can be read off, and off what.
-
-    `ways`: at least one; shape (n,).
-    """
-    known: NDArray[np.bool_] | np.bool_ = np.False_
-    told = {}
+    """How many of the suppressed cells can be read off, and off what; there is at least one way."""
+    known: Booleans | np.bool_ = np.False_
+    disclosed = {}
     for way, cells in ways.items():
         # One way is enough to know a cell.
         if np.any(cells & ~known):
-            told[way] = cells
+            disclosed[way] = cells
             known = known | cells
     count = int(np.sum(known))
-    if len(told) == 1:
-        (way,) = told
+    if len(disclosed) == 1:
+        (way,) = disclosed
         return f"{count} of {total} suppressed cells can be read off {way.off}"
-    each = "; ".join(f"{int(cells.sum())} off {way.off}" for way, cells in told.items())
+    each = "; ".join(f"{int(cells.sum())} off {way.off}" for way, cells in disclosed.items())
     return f"{count} of {total} suppressed cells can be read off what is published: {each}"
 
 
 def remedy_of_paths(name: str, ways: CellsByWay, *, is_key: bool) -> str:
-    """What ends it: of the variable itself, or of those that give it away.
-
-    `ways`: shape (n,).
-    """
+    """What ends it: of the variable itself, or of those that give it away."""
     own = remedy_of_variable(name, is_key=is_key)
     if not all(way.without for way in ways):
         return f"{own}."
@@ -94,30 +81,27 @@ def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-Hidden = dict[str, "NDArray[np.bool_]"]
-
-
 @dataclass(frozen=True)
 class Readable:
-    """What dependencies in the data ask for.
+    """What dependencies in the data require.
 
     `cells`: cells suppressed besides; shape (n,). `left`: suppressed cells that can be read off all the same: what
-    gives them away is not suppressed; shape (n,). `by`: the same cells by what they are read off; shape (n,). `told`:
-    suppressed cells that follow from what is empty beside them; shape (n,).
+    gives them away is not suppressed; shape (n,). `by`: the same cells by what they are read off; shape (n,).
+    `disclosed`: suppressed cells that follow from what is empty beside them; shape (n,).
     """
 
-    cells: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
-    left: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    cells: CellMasks = field(default_factory=dict)
+    left: CellMasks = field(default_factory=dict)
     by: Mapping[str, CellsByWay] = field(default_factory=dict)
-    told: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    disclosed: CellMasks = field(default_factory=dict)
 
 
 class Reader:
-    """Somebody who reads suppressed cells off the other records of a file.
+    """Inference of suppressed cells from the other records of a file.
 
     `shown`: the records as they would be published without suppression. `last`: variables to suppress only where no
     other does: keys. `never`: variables that are not suppressed: weights. `homes`: those that name the household; they
-    are not suppressed either. `spanning`: where these are records of two levels joined: what is asked, and who bears
+    are not suppressed either. `spanning`: where these are records of two levels joined: what is examined, and who bears
     witness.
     """
 
@@ -135,34 +119,31 @@ class Reader:
         self._singles = SingleValues(shown, columns, self._dependencies.codes, spanning)
         self._homes = frozenset(homes)
         # Variables, and others that went beside them, by what gives them away.
-        self._beside: dict[tuple[str, str], dict[tuple[str, ...], None]] = {}
+        self._complements: dict[tuple[str, str], dict[tuple[str, ...], None]] = {}
         self._last = last
         self._never = frozenset(never).union(self._homes)
         self._n = len(shown)
 
-    def complement(self, hidden: Mapping[str, NDArray[np.bool_]]) -> Readable:
+    def complement(self, hidden: CellMasks) -> Readable:
         """Choose cells to suppress besides, so that no suppressed cell can be read off other records.
 
         Of a record whose cell can be read off, the cell that gives it away goes; where that names the household, which
-        stays, the same variable goes in the rows of all housemates. What goes beside some suppressed cells of a
+        stays, the same variable goes in the rows of all members. What goes beside some suppressed cells of a
         variable goes beside all, or it would say which value they had.
-
-        `hidden`: suppressed cells; shape (n,).
         """
-        gone: Hidden = {name: cells.copy() for name, cells in hidden.items() if cells.any()}
-        kept: Hidden = {}
-        self._beside = {}
+        gone: dict[str, Booleans] = {name: cells.copy() for name, cells in hidden.items() if cells.any()}
+        kept: dict[str, Booleans] = {}
+        self._complements = {}
         while True:
             self._protect(gone)
             more = self._alike(gone, kept)
             if not more:
                 break
-            gone |= {name: gone.get(name, np.False_) | found for name, found in more.items()}
-        cells = {name: found & ~hidden.get(name, np.False_) for name, found in gone.items()}
-        cells = {name: found for name, found in cells.items() if found.any()}
-        return replace(self.left(gone), cells=cells, told=self._told(gone))
+            gone = joined_cells(gone, more)
+        cells = with_any({name: found & ~hidden.get(name, np.False_) for name, found in gone.items()})
+        return replace(self.left(gone), cells=cells, disclosed=self._disclosed(gone))
 
-    def _protect(self, gone: Hidden) -> None:
+    def _protect(self, gone: dict[str, Booleans]) -> None:
         growing = True
         while growing:
             growing = False
@@ -171,37 +152,34 @@ class Reader:
                     growing |= self._protected(dependency, gone)
                 growing |= self._protected_from_values(name, gone)
 
-    def _alike(self, gone: Mapping[str, NDArray[np.bool_]], kept: Hidden) -> Hidden:
+    def _alike(self, gone: CellMasks, kept: dict[str, Booleans]) -> dict[str, Booleans]:
         """Cells that go beside all suppressed cells of a variable where they went beside some.
 
-        What could be read off all the same is kept: anybody sees that.
+        What could be inferred all the same is kept: that is visible to all.
         """
-        more: Hidden = {}
-        for name, other in self._beside:
+        more: dict[str, Booleans] = {}
+        for name, other in self._complements:
             found = gone[name] if self._spanning is None else self._spanning.whole(other, gone[name])
             found = found & ~self._singles.unchanged_by_suppression((other,))
             found = found & ~(gone[other] | kept.get(other, np.False_))
             if found.any():
                 more[other] = more.get(other, np.False_) | found
-        everything = {**gone, **{name: gone.get(name, np.False_) | found for name, found in more.items()}}
-        for name, found in self.left(everything, tuple(more)).left.items():
+        for name, found in self.left(joined_cells(gone, more), tuple(more)).left.items():
             kept[name] = kept.get(name, np.False_) | (found & more[name])
             more[name] = more[name] & ~kept[name]
-        return {name: found for name, found in more.items() if found.any()}
+        return with_any(more)
 
-    def _told(self, gone: Mapping[str, NDArray[np.bool_]]) -> Hidden:
+    def _disclosed(self, gone: CellMasks) -> dict[str, Booleans]:
         """The only suppressed cell of a variable beside which another went, if that goes for one value only."""
-        told: Hidden = {}
-        for (name, other), given in self._beside.items():
+        disclosed: dict[str, Booleans] = {}
+        for (name, other), given in self._complements.items():
             both = gone[name] & gone[other]
             cells = int(both.sum()) if self._spanning is None else self._spanning.cells(name, both)
             if cells == 1 and self._values_shown(name, given, gone) < 2:
-                told[name] = told.get(name, np.False_) | both
-        return told
+                disclosed[name] = disclosed.get(name, np.False_) | both
+        return disclosed
 
-    def _values_shown(
-        self, name: str, given: Collection[tuple[str, ...]], gone: Mapping[str, NDArray[np.bool_]]
-    ) -> int:
+    def _values_shown(self, name: str, given: Collection[tuple[str, ...]], gone: CellMasks) -> int:
         """How many values of a variable published records show, by values of the others."""
         found: set[int] = set()
         codes = self._dependencies.codes
@@ -217,12 +195,9 @@ class Reader:
             found.update((pairs[sure] % width).tolist())
         return len(found)
 
-    def left(self, hidden: Mapping[str, NDArray[np.bool_]], names: Collection[str] | None = None) -> Readable:
-        """Suppressed cells that can be read off as things are; no further cells are suppressed.
-
-        `hidden`: suppressed cells; shape (n,).
-        """
-        left: Hidden = {}
+    def left(self, hidden: CellMasks, names: Collection[str] | None = None) -> Readable:
+        """Suppressed cells that can be read off as things are; no further cells are suppressed."""
+        left: dict[str, Booleans] = {}
         by: dict[str, CellsByWay] = {}
         for name, cells in hidden.items():
             if names is not None and name not in names:
@@ -232,15 +207,15 @@ class Reader:
                 if follows.any():
                     left[name] = left.get(name, np.False_) | follows
                     way = self._way(dependency.given, by_count=dependency.by_count)
-                    by[name] = joined_paths(by.get(name, {}), {way: follows})
+                    by[name] = joined_cells(by.get(name, {}), {way: follows})
             for size in (1, 2) if cells.any() else ():
                 for given in self._singles.given(name, size):
                     shown = np.zeros(self._n, dtype=np.bool_)
                     shown[self._singles.disclosing_records(name, given, hidden)] = True
                     before = left.get(name, np.False_)
-                    # What is known already is not said again of every other value that tells it.
+                    # What is known already is not repeated for every other value that discloses it.
                     if (shown & ~before).any():
-                        by[name] = joined_paths(by.get(name, {}), {self._way(given): shown})
+                        by[name] = joined_cells(by.get(name, {}), {self._way(given): shown})
                         left[name] = before | shown
         return Readable({}, left, by)
 
@@ -252,7 +227,7 @@ class Reader:
         are = "are" if len(names) > 1 else "is"
         return InferencePath(f"other records, which show the same value where {equal} {are} equal", without)
 
-    def _protected(self, dependency: Dependency, gone: Hidden) -> bool:
+    def _protected(self, dependency: Dependency, gone: dict[str, Booleans]) -> bool:
         """Suppress what gives cells away by a dependency; whether there was anything to suppress."""
         follows = self._follows(dependency, gone)
         if len(dependency.given) == 1 and not dependency.by_count:
@@ -263,7 +238,7 @@ class Reader:
         if free:
             name = min(free, key=lambda each: each in self._last)
             gone[name] = gone.get(name, np.False_) | follows
-            self._beside.setdefault((dependency.name, name), {})[dependency.given] = None
+            self._complements.setdefault((dependency.name, name), {})[dependency.given] = None
             return True
         if dependency.by_count or not set(dependency.given) <= self._homes:
             return False
@@ -271,21 +246,21 @@ class Reader:
         gone[dependency.name] = gone[dependency.name] | np.isin(codes, codes[follows])
         return True
 
-    def _of_unpublished_codes(self, dependency: Dependency, gone: Hidden) -> NDArray[np.bool_]:
+    def _of_unpublished_codes(self, dependency: Dependency, gone: dict[str, Booleans]) -> Booleans:
         """Suppressed cells beside a code that no published cell explains: who knows the codes reads them."""
         (other,) = dependency.given
         codes, hidden = self._dependencies.codes, gone[dependency.name]
-        beside = np.zeros(self._n, dtype=np.bool_)
+        unexplained = np.zeros(self._n, dtype=np.bool_)
         if other in self._homes or other in self._never:
-            return beside
+            return unexplained
         values, given = codes.of(dependency.name), codes.of(other)
         there = (given >= 0) & (values >= 0) & ~gone.get(other, np.False_)
         explained = np.zeros(codes.distinct(other), dtype=np.bool_)
         explained[given[there & ~hidden]] = True
-        beside[there & hidden] = ~explained[given[there & hidden]]
-        return beside & ~self._singles.unchanged_by_suppression((other,))
+        unexplained[there & hidden] = ~explained[given[there & hidden]]
+        return unexplained & ~self._singles.unchanged_by_suppression((other,))
 
-    def _protected_from_values(self, name: str, gone: Hidden) -> bool:
+    def _protected_from_values(self, name: str, gone: dict[str, Booleans]) -> bool:
         """Suppress single values that give cells away, then pairs; whether there was anything to suppress."""
         changed = False
         lost = np.zeros(self._n, dtype=np.bool_)
@@ -301,7 +276,7 @@ class Reader:
                     if len(able):
                         gone[one] = gone.get(one, np.zeros(self._n, dtype=np.bool_)).copy()
                         gone[one][able] = True
-                        self._beside.setdefault((name, one), {})[given] = None
+                        self._complements.setdefault((name, one), {})[given] = None
                         changed = True
                     rows = np.setdiff1d(rows, able, assume_unique=True)
                 if len(rows) and set(given) <= self._homes:
@@ -312,7 +287,7 @@ class Reader:
                 lost[rows] = True
         return changed
 
-    def _follows(self, dependency: Dependency, gone: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.bool_]:
+    def _follows(self, dependency: Dependency, gone: CellMasks) -> Booleans:
         """Suppressed cells that other records show: nearly all that are equal in what determines it; shape (n,)."""
         codes = self._dependencies.codes
         values, hidden = codes.of(dependency.name), gone[dependency.name]
@@ -322,20 +297,10 @@ class Reader:
         if dependency.by_count:
             counts = np.bincount(given[given >= 0], minlength=1)
             given = np.where(given >= 0, counts[given], -1)
-        asked = hidden & (given >= 0) & (values >= 0)
-        follows = np.zeros(self._n, dtype=np.bool_)
-        if not asked.any():
-            return follows
+        candidates = hidden & (given >= 0) & (values >= 0)
+        if not candidates.any():
+            return candidates
         wanted = np.zeros(int(given.max()) + 1, dtype=np.bool_)
-        wanted[given[asked]] = True
-        seen = ~hidden & (values >= 0) & (given >= 0)
-        seen &= wanted[given]
-        records = np.bincount(given[seen], minlength=len(wanted))
-        width = int(values.max()) + 1
-        pairs, counted = np.unique(given[seen] * width + values[seen], return_counts=True)
-        own = given[asked] * width + values[asked]
-        place = np.minimum(np.searchsorted(pairs, own), max(len(pairs) - 1, 0))
-        same = np.where(pairs[place] == own, counted[place], 0) if len(pairs) else np.zeros(len(own), dtype=np.int64)
-        others = records[given[asked]]
-        follows[asked] = (others > 0) & (same >= CERTAIN * others)
-        return follows
+        wanted[given[candidates]] = True
+        seen = ~hidden & (given >= 0) & wanted[given]
+        return np.asarray(candidates & (majority_values(given, values, seen) == values))

@@ -5,31 +5,31 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.record_chunk import RecordChunk
-from maskwright.edits.edit import DomainPart
+from maskwright.edits.edit import DomainPart, Edit
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.expression import Comparison, Number, VariableReference, nodes
 from maskwright.edits.localisation.records import Records, categories_by_frequency
-from maskwright.edits.reasoning.answers import Effort, Refutation
+from maskwright.edits.reasoning.answers import Effort, Refutation, Value
 from maskwright.edits.reasoning.clauses import Clause, Opaque, TextSet, atom_variables, clause_of, clauses_of
 from maskwright.edits.reasoning.satisfiability import Satisfiability
 from maskwright.edits.reasoning.simplex import Row
 from maskwright.masking.suppressing.published_cells import MOST_EFFORT, CellStates, Occurring, reads_suppressed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-    from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.domain import Domain
-    from maskwright.edits.reasoning.answers import Value
+    from maskwright.foundation.arrays import Integers
 
+
+Name = TypeVar("Name", bound="Hashable")
+Statement = TypeVar("Statement")
 
 _APPROXIMATE = Fraction(1, 10**6)
 """Relative: a number without a grid follows when it is known so closely."""
@@ -38,7 +38,7 @@ MOST_CHOICES = 2_000
 """Alternatives tried for one cell before records are tried instead."""
 
 MOST_OTHERS = 40
-"""Categories tried where it is asked which other values a cell may have."""
+"""Categories tried as other values that a cell may have."""
 
 MOST_TRIED = 1_024
 """Records tried for one cell."""
@@ -59,8 +59,8 @@ class Given:
 class Derivation:
     """Answers for the records of one dataset.
 
-    Households of 40 members can ask more than is ever answered: `effort` is what may be spent until it is renewed, and
-    what is asked beyond it is left open.
+    Households of 40 members can need more than is ever computed: `effort` is what may be spent until it is renewed, and
+    what goes beyond it is left open.
 
     `shown`: the records as they would be published without suppression. `rows`: those that have suppressed cells; shape
     (m,). `edits`: that every published record obeys. `domain`: of the original file, for domain edits. `records`: what
@@ -68,7 +68,7 @@ class Derivation:
     edits ask for that. `tick`: called now and then in long work.
     """
 
-    def __init__(self, shown: Dataset, rows: NDArray[np.int64], edits: Sequence[Edit], domain: Domain | None) -> None:
+    def __init__(self, shown: Dataset, rows: Integers, edits: Sequence[Edit], domain: Domain | None) -> None:
         states = CellStates(shown, [edit for edit in edits if edit.engine is None])
         usable = states.edits
         used = {name for edit in usable for name in edit.variables}
@@ -82,9 +82,9 @@ class Derivation:
                     self._occurring[clause] = Occurring(edit.name, part, domain, shown)
                 else:
                     clauses.append(clause)
-        told = Dataset((*(column for column in shown if column.name in used), *states.columns))
-        self.records = told.taken(rows)
-        self._records = Records(self.records, self._edits, clauses, categories_by_frequency(told), domain)
+        relevant = Dataset((*(column for column in shown if column.name in used), *states.columns))
+        self.records = relevant.taken(rows)
+        self._records = Records(self.records, self._edits, clauses, categories_by_frequency(relevant), domain)
         self._clauses = [*self._records.bound(clauses), *self._occurring] if used else []
         self._known: dict[object, Given | None] = {}
         self._last: tuple[int, dict[str, Value]] | None = None
@@ -109,25 +109,25 @@ class Derivation:
     def _given(
         self, record: int, values: dict[str, Value], name: str, hidden: frozenset[str], *, as_is: bool = True
     ) -> Given | None:
-        # Of a suppressed cell it is asked what its value was, or that it had none.
-        asked = name if name in values else self._states.of.get(name)
-        if asked is None or asked not in values:
+        # Of a suppressed cell its value is examined, or that it had none.
+        target = name if name in values else self._states.of.get(name)
+        if target is None or target not in values:
             return None
-        hidden = self._with_states(hidden, asked)
+        hidden = self._with_states(hidden, target)
         free = frozenset({*hidden, *(self._names - values.keys())})
-        clauses = self._reached.get((asked, free))
+        clauses = self._reached.get((target, free))
         if clauses is None:
-            clauses = self._reached[asked, free] = self._linked(asked, free)
+            clauses = self._reached[target, free] = self._linked(target, free)
         if not clauses:
             return None
         involved = dict.fromkeys(other for clause in clauses for other in clause.variables)
         fixed = {other: values[other] for other in involved if other in values and other not in hidden}
-        key = (asked, values[asked], tuple(fixed.items()), hidden.intersection(involved), as_is)
+        key = (target, values[target], tuple(fixed.items()), hidden.intersection(involved), as_is)
         if key not in self._known and self.effort.is_spent:
             # Not remembered: with more effort there may be an answer.
             return Given(frozenset(map(self._states.base, fixed)) - {name}, is_open=True)
         if key not in self._known:
-            found = self._asked(record, asked, values[asked], clauses, fixed, values, as_is=as_is)
+            found = self._derived(record, target, values[target], clauses, fixed, values, as_is=as_is)
             by = frozenset() if found is None else frozenset(map(self._states.base, found.by)) - {name}
             found = found and replace(found, by=by)
             if self.effort.is_spent:
@@ -141,11 +141,11 @@ class Derivation:
         return values.get(name, values.get(self._states.of.get(name, name)))
 
     def worlds(
-        self, record: int, hidden: frozenset[str], donors: Sequence[int], asked: str | None = None
+        self, record: int, hidden: frozenset[str], donors: Sequence[int], target: str | None = None
     ) -> Iterator[dict[str, Value]]:
         """Cells that a record may have for all that is published of it, with its published cells among them.
 
-        Hidden cells come from other records first, then, for `asked`, from the edits: any that they allow, then such
+        Hidden cells come from other records first, then, for `target`, from the edits: any that they allow, then such
         as they name. Beside `if foreign == 1 then ...` any number is possible, but 1 is what a record has.
         """
         own = self._values(record)
@@ -158,12 +158,12 @@ class Derivation:
             stated = [self._stated(clause, published, "", "")[0] for clause in clauses]
             if not isinstance(self._question(record, stated, world, {}).answer(), Refutation):
                 yield world
-        if asked is None or asked not in own:
+        if target is None or target not in own:
             return
-        stated = [self._stated(clause, published, asked, own[asked])[0] for clause in clauses]
-        hints = {name: value for name, value in own.items() if name in gone and name != asked}
-        others = list(self._others(asked, own))
-        for cell in ({}, *_named_numbers(clauses, gone - {asked})):
+        stated = [self._stated(clause, published, target, own[target])[0] for clause in clauses]
+        hints = {name: value for name, value in own.items() if name in gone and name != target}
+        others = list(self._others(target, own))
+        for cell in ({}, *_named_numbers(clauses, gone - {target})):
             fixed: dict[str, Value] = published | cell
             for another in others:
                 found = self._question(record, [*stated, another], fixed, hints).answer()
@@ -180,11 +180,11 @@ class Derivation:
         for atoms in self._another(name, values[name], values).alternatives:
             yield clause_of("", (atoms,))
 
-    def _with_states(self, hidden: frozenset[str], asked: str) -> frozenset[str]:
-        return hidden.union(state for each, state in self._states.of.items() if each in hidden and each != asked)
+    def _with_states(self, hidden: frozenset[str], target: str) -> frozenset[str]:
+        return hidden.union(state for each, state in self._states.of.items() if each in hidden and each != target)
 
     def _values(self, record: int) -> dict[str, Value]:
-        # Records are asked about one after the other, each many times.
+        # Records are examined one after the other, each many times.
         if self._last is None or self._last[0] != record:
             self._last = (record, self._records.values(record))
         return self._last[1]
@@ -195,18 +195,10 @@ class Derivation:
 
     def _linked(self, name: str, free: frozenset[str]) -> list[Clause]:
         """Clauses that reach `name` over free variables."""
-        reached: set[str] = {name}
-        found: list[Clause] = []
-        left = [clause for clause in self._clauses if free & set(clause.variables)]
-        while True:
-            touching = [clause for clause in left if reached & set(clause.variables)]
-            if not touching:
-                return found
-            found += touching
-            left = [clause for clause in left if clause not in touching]
-            reached |= {other for clause in touching for other in clause.variables if other in free}
+        linking, over = [each for each in self._clauses if not free.isdisjoint(each.variables)], free | {name}
+        return reached([name], linking, lambda clause: over.intersection(clause.variables))
 
-    def _asked(
+    def _derived(
         self,
         record: int,
         name: str,
@@ -219,8 +211,8 @@ class Derivation:
     ) -> Given | None:
         hints = {other: each for other, each in values.items() if other not in fixed and other != name}
         stated = [self._stated(clause, fixed, name, value) for clause in clauses]
-        asked = [*(clause for clause, _ in stated), self._another(name, value, values)]
-        found = self._question(record, asked, fixed, hints).answer()
+        target = [*(clause for clause, _ in stated), self._another(name, value, values)]
+        found = self._question(record, target, fixed, hints).answer()
         if not isinstance(found, Refutation):
             return None
         by = (
@@ -238,7 +230,7 @@ class Derivation:
         return Given(by.union(*(clause.variables for clause in opaque or clauses)) & fixed.keys(), answer is None)
 
     def _stated(self, clause: Clause, fixed: dict[str, Value], name: str, value: Value) -> tuple[Clause, bool]:
-        """Clause as it is asked, and whether it says all that is known."""
+        """Clause as it is examined, and whether it states all that is known."""
         occurring = self._occurring.get(clause)
         return (clause, True) if occurring is None else occurring(fixed, name, value)
 
@@ -296,8 +288,21 @@ class Derivation:
         return clause_of("", ((below,), (above,)))
 
 
+def reached(
+    names: Iterable[Name], statements: Iterable[Statement], reads: Callable[[Statement], Iterable[Name]]
+) -> list[Statement]:
+    """Statements that read one of these variables, or one that such a statement reads, and so on."""
+    seen, found = set(names), list[Statement]()
+    left = [(each, frozenset(reads(each))) for each in statements]
+    while touching := [pair for pair in left if not seen.isdisjoint(pair[1])]:
+        left = [pair for pair in left if seen.isdisjoint(pair[1])]
+        found += [each for each, _ in touching]
+        seen.update(*(own for _, own in touching))
+    return found
+
+
 def _silent() -> None:
-    """Nothing is told."""
+    """No progress is reported."""
 
 
 def _named_numbers(clauses: Sequence[Clause], names: frozenset[str]) -> Iterator[dict[str, Value]]:

@@ -13,36 +13,33 @@ from maskwright.masking.suppressing.dependency_inference import describe_paths, 
 from maskwright.masking.suppressing.published_cells import MOST_EFFORT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from numpy.typing import NDArray
+    from collections.abc import Collection, Iterator
 
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit_set import EditSet
+    from maskwright.foundation.arrays import Booleans
+    from maskwright.masking.suppressing.cells import CellMasks
     from maskwright.masking.suppressing.complementary_suppression import Complement
     from maskwright.masking.suppressing.dependency_inference import Readable
     from maskwright.planning.plan import Plan
 
 
 def following_doubts(
-    hidden: Mapping[str, NDArray[np.bool_]],
-    by_edits: Complement,
+    hidden: CellMasks,
+    by_edits: Complement[str],
     read_off: Readable,
     edits: EditSet,
     shown: Dataset,
     keys: Collection[str],
 ) -> Iterator[Doubt]:
-    """Doubts about the suppressed cells of each variable.
-
-    `hidden`: suppressed cells; shape (n,).
-    """
+    """Doubts about the suppressed cells of each variable."""
     unanalysed = [edit.name for edit in edits if edit.engine is not None and edit.severity == "error"]
     for name, gone in hidden.items():
         total = int(gone.sum())
         if not total or len(shown[name].variable.categories) == 1:
             continue
         if known := by_edits.known.get(name, 0):
-            said = (
+            message = (
                 f"{known} of {total} suppressed cells have one possible value only, by the edits alone or by cells "
                 "that are empty as suppressed ones are"
             )
@@ -50,26 +47,26 @@ def following_doubts(
                 "Suppress another key, look whether the edits say more than may be known, or give the variables with "
                 "empty cells that these edits read `suppressed_as`."
             )
-            yield Doubt("suppressed-cells-follow", name, said, known, total, hint=hint)
+            yield Doubt("suppressed-cells-follow", name, message, known, total, hint=hint)
         if name in read_off.left:
             ways = read_off.by[name]
             hint = remedy_of_paths(name, ways, is_key=name in keys)
             count = int(read_off.left[name].sum())
             yield Doubt("suppressed-cells-follow", name, describe_paths(ways, total), count, total, hint=hint)
-        told = by_edits.told.get(name, np.False_) | read_off.told.get(name, np.False_)
-        if count := int(np.sum(told)):
-            said = (
+        disclosed = by_edits.disclosed.get(name, np.False_) | read_off.disclosed.get(name, np.False_)
+        if count := int(np.sum(disclosed)):
+            message = (
                 f"{count} of {total} suppressed cells follow from what is empty beside them: for no other value, and "
                 "in no other record, would that be empty"
             )
             own = remedy_of_variable(name, is_key=name in keys)
             hint = f"{own}; or ask for a larger k: with more cells none stands alone."
-            yield Doubt("suppressed-cells-follow", name, said, count, total, hint=hint)
+            yield Doubt("suppressed-cells-follow", name, message, count, total, hint=hint)
         if undecided := by_edits.undecided.get(name, 0):
-            said = f"of {undecided} of {total} suppressed cells it is not decided whether edits give them away"
+            message = f"of {undecided} of {total} suppressed cells it is not decided whether edits give them away"
             if name in by_edits.given_up:
-                said += f": the search ends after {MOST_EFFORT:,} conditions for one record"
-            yield Doubt("suppressed-cells-undecided", name, said, undecided, total)
+                message += f": the search ends after {MOST_EFFORT:,} conditions for one record"
+            yield Doubt("suppressed-cells-undecided", name, message, undecided, total)
         if unanalysed:
             yield Doubt(
                 "suppressed-cells-undecided",
@@ -82,43 +79,42 @@ def following_doubts(
             )
 
 
-def lost_code_doubts(lost: Mapping[str, NDArray[np.bool_]], edits: EditSet) -> Iterator[Doubt]:
+def lost_code_doubts(lost: CellMasks, edits: EditSet) -> Iterator[Doubt]:
     """Doubts about missing codes that are suppressed, where edits say in which records a code stands.
 
     `lost`: cells that lost their missing code; shape (n,).
     """
     for name, gone in lost.items():
-        asking = [
+        reading = [
             edit.name
             for edit in edits
             if any(isinstance(node, MissingAs) and node.operand.name == name for node in nodes(edit.expression))
         ]
-        if asking:
+        if reading:
             total = int(gone.sum())
-            said = f"whether {', '.join(asking)} gives {total} suppressed missing codes away is not known"
+            message = f"whether {', '.join(reading)} gives {total} suppressed missing codes away is not known"
             hint = f"Make one of the codes of {name} before, or leave the edit out if it holds by definition alone."
-            yield Doubt("suppressed-cells-undecided", name, said, total, total, hint=hint)
+            yield Doubt("suppressed-cells-undecided", name, message, total, total, hint=hint)
 
 
 def order_doubts(shown: Dataset, masked: Dataset) -> Iterator[Doubt]:
     """Doubts about suppressed cells that stand between records with their own value, in the order of the original."""
     for column in masked:
         name, hidden = column.name, column.missing & ~shown[column.name].missing
-        told = implied_by_neighbours(shown, name, hidden) if hidden.any() else hidden
-        if told.any():
-            count, total = int(told.sum()), int(hidden.sum())
-            said = f"{count} of {total} suppressed cells stand between records with the same value: the file is sorted"
+        disclosed = implied_by_neighbours(shown, name, hidden) if hidden.any() else hidden
+        if disclosed.any():
+            count, total = int(disclosed.sum()), int(hidden.sum())
+            message = (
+                f"{count} of {total} suppressed cells stand between records with the same value: the file is sorted"
+            )
             hint = "Publish the records in random order: `release: {order: random}`."
-            yield Doubt("suppressed-cells-follow", name, said, count, total, hint=hint)
+            yield Doubt("suppressed-cells-follow", name, message, count, total, hint=hint)
 
 
-def complementary_cells(plan: Plan, hidden: Mapping[str, NDArray[np.bool_]]) -> dict[str, tuple[str, ...]]:
-    """Variables that no step suppresses, with those beside whose suppressed cells theirs went.
-
-    `hidden`: suppressed cells; shape (n,).
-    """
-    asked = {name: hidden[name] for name in primary_suppressions(plan) if name in hidden}
-    return {name: complementary_to(gone, asked, {}) for name, gone in hidden.items() if name not in asked}
+def complementary_cells(plan: Plan, hidden: CellMasks) -> dict[str, tuple[str, ...]]:
+    """Variables that no step suppresses, with those beside whose suppressed cells theirs went."""
+    primary = {name: hidden[name] for name in primary_suppressions(plan) if name in hidden}
+    return {name: complementary_to(gone, primary, {}) for name, gone in hidden.items() if name not in primary}
 
 
 def primary_suppressions(plan: Plan) -> tuple[str, ...]:
@@ -130,9 +126,7 @@ def primary_suppressions(plan: Plan) -> tuple[str, ...]:
     return tuple(name for name in plan.variables if name in named)
 
 
-def complementary_to(
-    gone: NDArray[np.bool_], suppressed: Mapping[str, NDArray[np.bool_]], others: Mapping[str, NDArray[np.bool_]]
-) -> tuple[str, ...]:
+def complementary_to(gone: Booleans, suppressed: CellMasks, others: CellMasks) -> tuple[str, ...]:
     """Variables beside whose suppressed cells others went: the fewest that account for them, those with most first.
 
     `gone`: cells of a variable that no step suppresses; shape (n,). `suppressed`: cells of the same records that steps

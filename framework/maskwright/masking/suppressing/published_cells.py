@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from maskwright.data.dataset import Column
+from maskwright.data.dataset import Column, Dataset
 from maskwright.data.dependencies import dense
 from maskwright.data.missing import is_code_text
 from maskwright.data.number_text import read_numbers
 from maskwright.data.variable import Variable
 from maskwright.edits.algebra.classify import classify
 from maskwright.edits.algebra.conditions import all_of, expression_of
-from maskwright.edits.edit import CheckedPart
+from maskwright.edits.edit import CheckedPart, DomainPart, Edit
 from maskwright.edits.expression import (
     And,
     Expression,
@@ -34,22 +34,19 @@ from maskwright.edits.expression import (
 )
 from maskwright.edits.reasoning.clauses import Clause, TextSet, clause_of
 from maskwright.edits.reasoning.simplex import Row
+from maskwright.foundation.arrays import Booleans, Integers
 from maskwright.foundation.errors import EditError, PluginError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    from maskwright.data.dataset import Dataset
-    from maskwright.edits.edit import DomainPart, Edit
     from maskwright.edits.evaluation.domain import Domain
     from maskwright.edits.reasoning.answers import Value
     from maskwright.masking.protecting.assembling import GroupResult
 
 
 MOST_EFFORT = 100_000
-"""Conditions looked at for one record before no more is reasoned about it; what is left is open then."""
+"""Conditions examined for one record before the search ends; what is left is open then."""
 
 
 _PRESENT = "value"
@@ -58,7 +55,7 @@ _ABOUT_STATES = (IsMissing, MissingAs, IsNumber)
 
 
 class CellStates:
-    """States of the variables of which edits ask for them.
+    """States of the variables whose states edits read.
 
     `shown`: the records as they would be published without suppression. `edits`: the same, their parts about the states
     where that can be said. `columns`: the states, variables of their own; shape (n,) each. `of`: name of the state of a
@@ -66,10 +63,10 @@ class CellStates:
     """
 
     def __init__(self, shown: Dataset, edits: Sequence[Edit]) -> None:
-        asked = dict.fromkeys(
+        needed = dict.fromkeys(
             node.operand.name for edit in edits for node in _conditions(edit) if isinstance(node, _ABOUT_STATES)
         )
-        self.of: Mapping[str, str] = {name: _free_name(name, shown.names) for name in asked if name in shown.names}
+        self.of: Mapping[str, str] = {name: _free_name(name, shown.names) for name in needed if name in shown.names}
         self._base = {state: name for name, state in self.of.items()}
         self._shown = shown
         self._texts = {name: _texts(shown[name]) for name in self.of}
@@ -84,14 +81,14 @@ class CellStates:
         if not any(isinstance(node, _ABOUT_STATES) for node in _conditions(edit)):
             return edit
         try:
-            parts = classify(rewritten(_stated(edit), self._said), edit.place)
+            parts = classify(rewritten(_stated(edit), self._restated), edit.place)
         except EditError:
             return edit
         unknown = [part for part in parts if isinstance(part, CheckedPart)]
         # What algebra cannot use is evaluated, on cells with their missing codes.
         return edit if any(set(part.variables) & set(self._base) for part in unknown) else replace(edit, parts=parts)
 
-    def _said(self, node: Expression) -> Expression:
+    def _restated(self, node: Expression) -> Expression:
         match node:
             case IsMissing(VariableReference(name)) if name in self.of:
                 return self._one_of(name, self._texts[name])
@@ -118,8 +115,8 @@ class CellStates:
         present = InSet(VariableReference(self.of[name]), (Text(_PRESENT),))
         if variable.is_numeric:
             return present
-        said = read_numbers(variable.category_texts).is_number
-        numbers = tuple(Text(text) for text, own in zip(variable.categories, said, strict=True) if own)
+        stated = read_numbers(variable.category_texts).is_number
+        numbers = tuple(Text(text) for text, own in zip(variable.categories, stated, strict=True) if own)
         return And((present, InSet(VariableReference(name), numbers))) if numbers else Truth(False)
 
     def _one_of(self, name: str, texts: Sequence[str]) -> Expression:
@@ -162,7 +159,7 @@ def _state_column(column: Column, state: str, texts: Sequence[str]) -> Column:
     return Column(variable, codes, np.zeros(len(column), dtype=np.bool_))
 
 
-def reads_suppressed(column: Column) -> NDArray[np.bool_]:
+def reads_suppressed(column: Column) -> Booleans:
     """Cells without a value that are written as suppressed ones are: suppressing them hides nothing; shape (n,)."""
     if column.blank is None:
         return column.missing.copy()
@@ -177,7 +174,7 @@ MOST_COMBINATIONS = 2_000
 """Alternatives of one clause."""
 
 Comparable = float | str
-Group = dict[tuple[int, ...], "NDArray[np.int64]"]
+Group = dict[tuple[int, ...], Integers]
 
 
 class Occurring:
@@ -193,19 +190,19 @@ class Occurring:
             if not self._numeric[name]
         }  # fmt: skip
         found = domain.combinations(part.variables)
-        columns: list[NDArray[np.int64]] = []
+        columns: list[Integers] = []
         self._values: list[list[Comparable]] = []
         for place, name in enumerate(part.variables):
             words = np.array(found.texts[place].to_pylist(), dtype=object)
             numbers = found.numbers[:, place]
             both = [text if text is not None else number for text, number in zip(words, numbers.tolist(), strict=True)]
             numbered: dict[Comparable, int] = {}
-            columns.append(np.array([numbered.setdefault(self._said(name, each), len(numbered)) for each in both]))
+            columns.append(np.array([numbered.setdefault(self._restated(name, each), len(numbered)) for each in both]))
             self._values.append(list(numbered))
         self._codes = np.stack(columns, axis=1).astype(np.int64)
         self._numbered = [{value: code for code, value in enumerate(values)} for values in self._values]
         self._groups: dict[tuple[str, ...], Group] = {}
-        self._answers: dict[tuple[tuple[str, ...], tuple[int, ...]], tuple[NDArray[np.int64], bool]] = {}
+        self._answers: dict[tuple[tuple[str, ...], tuple[int, ...]], tuple[Integers, bool]] = {}
 
     def __call__(self, fixed: Mapping[str, Value], name: str, value: Value) -> tuple[Clause, bool]:
         """Clause on the free variables: one alternative for each combination in which `name` has another value."""
@@ -220,9 +217,7 @@ class Occurring:
         )
         return clause_of(self.source, alternatives), whole
 
-    def _projected(
-        self, known: tuple[str, ...], codes: tuple[int, ...], free: Sequence[int]
-    ) -> tuple[NDArray[np.int64], bool]:
+    def _projected(self, known: tuple[str, ...], codes: tuple[int, ...], free: Sequence[int]) -> tuple[Integers, bool]:
         """Different combinations of the free variables among those with these codes of the known ones."""
         key = (known, codes)
         if key not in self._answers:
@@ -231,7 +226,7 @@ class Occurring:
             self._answers[key] = (found[:: len(found) // MOST_COMBINATIONS + 1], len(found) <= MOST_COMBINATIONS)
         return self._answers[key]
 
-    def _said(self, name: str, value: Comparable) -> Comparable:
+    def _restated(self, name: str, value: Comparable) -> Comparable:
         places = self._decimals[name]
         return value if isinstance(value, str) or places is None else float(f"{value:.{places}f}") + 0.0
 
@@ -270,8 +265,8 @@ def _texts_by_value(categories: tuple[str, ...]) -> dict[Comparable, tuple[str, 
     """Categories that are the same to a domain edit."""
     spoken = read_numbers(pa.array(categories, pa.string()))
     found: dict[Comparable, list[str]] = {}
-    for text, number, says in zip(categories, spoken.values.tolist(), spoken.is_number.tolist(), strict=True):
-        found.setdefault(number + 0.0 if says else text, []).append(text)
+    for text, number, is_numeric in zip(categories, spoken.values.tolist(), spoken.is_number.tolist(), strict=True):
+        found.setdefault(number + 0.0 if is_numeric else text, []).append(text)
     return {value: tuple(texts) for value, texts in found.items()}
 
 
@@ -297,8 +292,8 @@ def _coarser(column: Column, result: GroupResult, position: int) -> Column:
     distinct, places = np.unique(column.values[emptied], return_inverse=True)
     found = []
     for value in distinct.tolist():
-        said = value if column.variable.is_numeric else _original(column.variable, int(value))
-        holding = [code for code, band in enumerate(variable.bands) if band.holds(said)]
+        stated = value if column.variable.is_numeric else _original(column.variable, int(value))
+        holding = [code for code, band in enumerate(variable.bands) if band.holds(stated)]
         if len(holding) != 1:
             raise PluginError(f"the bands of {variable.name} do not say which category its emptied cells would have")
         found.append(holding[0])

@@ -13,6 +13,7 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import (
     And,
     Comparison,
+    Expression,
     Function,
     IfThen,
     IsMissing,
@@ -29,21 +30,18 @@ from maskwright.foundation.errors import EditError
 from maskwright.plugins.guarding.call import broke_contract
 from maskwright.plugins.guarding.origin import origin_of
 from maskwright.plugins.registry import find_rule_writer
-from maskwright.plugins.rules import RulesFor
+from maskwright.plugins.rules import RulesFor, RuleWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
-
-    from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column
     from maskwright.edits.edit import Edit
-    from maskwright.edits.expression import Expression
-    from maskwright.edits.languages.conversion.converted import Converted
+    from maskwright.masking.suppressing.cells import CellMasks
 
 
-def not_applicable(edits: EditSet, cells: Mapping[str, NDArray[np.bool_]]) -> dict[str, int]:
+def not_applicable(edits: EditSet, cells: CellMasks) -> dict[str, int]:
     """Records in which a cell that an edit reads was suppressed, for the edits that have any."""
     counts: dict[str, int] = {}
     for edit in edits:
@@ -74,8 +72,8 @@ def _guarded(edit: Edit, suppressed: Collection[str]) -> Edit:
     if edit.when is not None and isinstance(rule, IfThen):
         present, rule = _joined([present, edit.when]), rule.consequent
     expression = IfThen(present, rule)
-    said = " and ".join(_presence_test(name, edit) for name in names)
-    parts, text = classify(expression, edit.place), f"when {said}: {edit.text}"
+    presence = " and ".join(_presence_test(name, edit) for name in names)
+    parts, text = classify(expression, edit.place), f"when {presence}: {edit.text}"
     return replace(edit, expression=expression, when=present, parts=parts, text=text)
 
 
@@ -131,23 +129,23 @@ def rule_file(path: Path, edits: EditSet, columns: Iterable[Column], record: str
     empty = {each.name: each.variable.empty_texts for each in masked}
     about = RulesFor(record=record or RECORD, decimals=decimals, dates=dates, empty=empty)
 
-    nothing = _of_no_edits(write, about)
-    sayable, unsaid = [], []
+    nothing = _of_no_edits(writer, about)
+    expressible, inexpressible = [], []
     for edit in edits:
         try:
             alone = write(EditSet((edit,)), about)
         except EditError as error:
-            unsaid.append((edit, error))
+            inexpressible.append((edit, error))
             continue
         if alone.text == nothing and not alone.notes:
             origin = origin_of(write, "rule_language", writer.name)
             raise broke_contract(origin, f"left out the edit {edit.name!r}, and does not say so")
-        sayable.append(edit)
-    if unsaid and not sayable:
-        raise EditError([problem for _, error in unsaid for problem in error.problems])
-    return write(EditSet(tuple(sayable)), about).text, tuple(
+        expressible.append(edit)
+    if inexpressible and not expressible:
+        raise EditError([problem for _, error in inexpressible for problem in error.problems])
+    return writer.write(EditSet(tuple(expressible)), about).text, tuple(
         f"{path.name} has no edit {edit.name!r}, which holds as well: {error.problems[0].message}"
-        for edit, error in unsaid
+        for edit, error in inexpressible
     )
 
 

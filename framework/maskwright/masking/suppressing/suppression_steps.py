@@ -10,11 +10,12 @@ import numpy as np
 from maskwright.data.record_groups import household_columns
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import Progress, part, silent, stage
-from maskwright.masking.context import in_published_terms
+from maskwright.masking.context import MaskingContext, Standardisation, in_published_terms
 from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.variable_group import GroupWork
-from maskwright.masking.suppressing.complementary_suppression import Complement, complement, without_cells
+from maskwright.masking.suppressing.cells import CellMasks, joined_cells, with_any, without_cells
+from maskwright.masking.suppressing.complementary_suppression import Complement, complement
 from maskwright.masking.suppressing.dependency_inference import Readable, Reader
 from maskwright.masking.suppressing.inference_findings import (
     complementary_cells,
@@ -30,11 +31,9 @@ from maskwright.planning.model import key_names
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Dataset
+    from maskwright.foundation.arrays import Booleans, Integers
     from maskwright.foundation.doubts import Doubt
-    from maskwright.masking.context import MaskingContext, Standardisation
     from maskwright.planning.plan import Plan
 
 
@@ -56,7 +55,7 @@ class Removal:
 
     data: Dataset
     results: tuple[GroupResult, ...]
-    rows: NDArray[np.int64]
+    rows: Integers
     edits: EditSet
     shown: Dataset
     not_applicable: Mapping[str, int] = field(default_factory=dict)
@@ -99,15 +98,15 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
     if any(result.kept_rows is not None for result in results):
         # Records that were left out are no longer among those that cells can be read off.
         left = _reader(state, (), plan).left(state.hidden)
-        state = replace(state, read_off=replace(left, told=state.read_off.told))
+        state = replace(state, read_off=replace(left, disclosed=state.read_off.disclosed))
     context = in_published_terms(context, state.shown)
     edits = context.edits
     lost = state.lost_codes()
-    unsaid = joined_cells(state.hidden, lost)
+    emptied = joined_cells(state.hidden, lost)
     return Removal(
         state.data, tuple(results), state.rows,
-        when_present(edits, [name for name, gone in unsaid.items() if gone.any()]), state.shown,
-        not_applicable(edits, unsaid), tuple(state.suppressed()), tuple(state.said()),
+        when_present(edits, with_any(emptied)), state.shown,
+        not_applicable(edits, emptied), tuple(state.suppressed()), tuple(state.notices()),
         (
             *following_doubts(
                 state.hidden, state.by_edits, state.read_off, edits, state.shown, primary_suppressions(plan)
@@ -126,24 +125,30 @@ class _State:
 
     data: Dataset
     shown: Dataset
-    rows: NDArray[np.int64]
-    hidden: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
-    for_edits: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
-    for_dependencies: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
-    by_edits: Complement = field(default_factory=Complement)
+    rows: Integers
+    hidden: CellMasks = field(default_factory=dict)
+    for_edits: CellMasks = field(default_factory=dict)
+    for_dependencies: CellMasks = field(default_factory=dict)
+    by_edits: Complement[str] = field(default_factory=Complement)
     read_off: Readable = field(default_factory=Readable)
 
     def taken(self, result: GroupResult) -> _State:
         rows = result.kept_rows
         assert rows is not None
-        hidden, for_edits, for_dependencies, told, read = (
+        hidden, for_edits, for_dependencies, disclosed, read = (
             {name: gone[rows] for name, gone in each.items()}
-            for each in (self.hidden, self.for_edits, self.for_dependencies, self.by_edits.told, self.read_off.told)
+            for each in (
+                self.hidden,
+                self.for_edits,
+                self.for_dependencies,
+                self.by_edits.disclosed,
+                self.read_off.disclosed,
+            )
         )
         return replace(
             self, data=with_group(self.data, result), shown=self.shown.taken(rows), rows=self.rows[rows],
             hidden=hidden, for_edits=for_edits, for_dependencies=for_dependencies,
-            by_edits=replace(self.by_edits, told=told), read_off=replace(self.read_off, told=read),
+            by_edits=replace(self.by_edits, disclosed=disclosed), read_off=replace(self.read_off, disclosed=read),
         )  # fmt: skip
 
     def with_cells(self, result: GroupResult) -> _State:
@@ -159,19 +164,19 @@ class _State:
                 hidden[name] = gone
         return replace(self, data=data, shown=shown, hidden=hidden)
 
-    def with_complement(self, found: Complement) -> _State:
+    def with_complement(self, found: Complement[str]) -> _State:
         """After cells were suppressed that edits would give others away by."""
-        found = replace(found, told=joined_cells(self.by_edits.told, found.told))
+        found = replace(found, disclosed=joined_cells(self.by_edits.disclosed, found.disclosed))
         state = replace(self, for_edits=joined_cells(self.for_edits, found.cells), by_edits=found)
         return state._without(found.cells)
 
     def with_inferred_cells(self, found: Readable) -> _State:
         """After cells were suppressed by which others could be read off."""
-        found = replace(found, told=joined_cells(self.read_off.told, found.told))
+        found = replace(found, disclosed=joined_cells(self.read_off.disclosed, found.disclosed))
         state = replace(self, for_dependencies=joined_cells(self.for_dependencies, found.cells), read_off=found)
         return state._without(found.cells)
 
-    def _without(self, cells: Mapping[str, NDArray[np.bool_]]) -> _State:
+    def _without(self, cells: CellMasks) -> _State:
         return replace(self, data=without_cells(self.data, cells), hidden=joined_cells(self.hidden, cells))
 
     def suppressed(self) -> list[dict[str, Any]]:
@@ -186,17 +191,17 @@ class _State:
             if gone.any()
         ]
 
-    def lost_codes(self) -> dict[str, NDArray[np.bool_]]:
+    def lost_codes(self) -> dict[str, Booleans]:
         return lost_codes(self.data, self.shown, self.hidden)
 
-    def said(self) -> Iterator[str]:
+    def notices(self) -> Iterator[str]:
         for each in self.suppressed():
             read_off, edits = each["for_dependencies"], each["complementary"] - each["for_dependencies"]
-            besides = [f"{edits} of them because edits would reveal others"] if edits else []
-            besides += (
+            reasons = [f"{edits} of them because edits would reveal others"] if edits else []
+            reasons += (
                 [f"{read_off} of them because others could be inferred from equivalent records"] if read_off else []
             )
-            yield f"{each['cells']} cell(s) of {each['variable']} are suppressed" + "".join(f", {x}" for x in besides)
+            yield f"{each['cells']} cell(s) of {each['variable']} are suppressed" + "".join(f", {x}" for x in reasons)
         for name, gone in self.hidden.items():
             there, cells = int(np.sum(gone | ~self.shown[name].missing)), int(gone.sum())
             if 2 * cells > there:
@@ -209,12 +214,9 @@ class _State:
             yield f"{int(gone.sum())} missing code(s) of {name} are published as suppressed cells"
 
 
-def lost_codes(data: Dataset, shown: Dataset, hidden: Mapping[str, NDArray[np.bool_]]) -> dict[str, NDArray[np.bool_]]:
-    """Cells that were missing before, and whose missing code a method took away.
-
-    `hidden`: suppressed cells; shape (n,).
-    """
-    found: dict[str, NDArray[np.bool_]] = {}
+def lost_codes(data: Dataset, shown: Dataset, hidden: CellMasks) -> dict[str, Booleans]:
+    """Cells that were missing before, and whose missing code a method took away."""
+    found: dict[str, Booleans] = {}
     for column in data:
         before = shown[column.name]
         if before.missing.any():
@@ -222,13 +224,6 @@ def lost_codes(data: Dataset, shown: Dataset, hidden: Mapping[str, NDArray[np.bo
             gone &= ~hidden.get(column.name, np.False_)
             found |= {column.name: gone} if gone.any() else {}
     return found
-
-
-def joined_cells(
-    cells: Mapping[str, NDArray[np.bool_]], more: Mapping[str, NDArray[np.bool_]]
-) -> dict[str, NDArray[np.bool_]]:
-    """Cells of each variable that are in either, arrays of shape (n,)."""
-    return {**cells, **{name: cells.get(name, np.False_) | gone for name, gone in more.items()}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +235,7 @@ class _Suppressing:
     standardisation: Standardisation
 
     def again(self, state: _State, context: MaskingContext) -> GroupResult:
-        """What it takes away of what is left; whoever observes has been told of this step."""
+        """What it takes away of what is left; observers have been notified of this step."""
         return protect_group(state.data, self.work, self.standardisation, replace(context, observe=None))
 
     def counts(self, before: _State, after: _State) -> bool:
@@ -256,9 +251,7 @@ class SuppressedAgain:
     steps: tuple[_Suppressing, ...]
     context: MaskingContext
 
-    def cells(
-        self, shown: Dataset, hidden: Mapping[str, NDArray[np.bool_]], lost: Mapping[str, NDArray[np.bool_]]
-    ) -> tuple[Mapping[str, NDArray[np.bool_]], Mapping[str, NDArray[np.bool_]]]:
+    def cells(self, shown: Dataset, hidden: CellMasks, lost: CellMasks) -> tuple[CellMasks, CellMasks]:
         """All cells that are suppressed, and codes that are lost, once every step has again what it promises.
 
         `hidden`, `lost`: suppressed cells, and cells whose missing code was taken away; shape (n,).
@@ -315,7 +308,7 @@ def _suppress(
     raise AssertionError("suppression only ever grows, so it ends")
 
 
-def _constant_cells(state: _State) -> dict[str, NDArray[np.bool_]]:
+def _constant_cells(state: _State) -> dict[str, Booleans]:
     """Suppressed cells of variables of several values: where all have one (`*`), everybody knows what was there."""
     found = {}
     for name, gone in state.hidden.items():

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from maskwright.data.dependencies import BY_CHANCE, EXCEPTIONS, MOST_PAIRED, ValueCodes, groups_of_each
+from maskwright.data.dependencies import BY_CHANCE, EXCEPTIONS, MOST_PAIRED, Spanning, ValueCodes, groups_of_each
 from maskwright.masking.suppressing.published_cells import reads_suppressed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Iterator, Sequence
 
     from maskwright.data.dataset import Dataset
-    from maskwright.data.dependencies import Spanning
+    from maskwright.foundation.arrays import Booleans, Integers
+    from maskwright.masking.suppressing.cells import CellMasks
 
 
 CERTAIN = 0.95
@@ -28,14 +27,14 @@ FEWEST_EQUIVALENT = 10
 """Published records that have to show it where one value, and not a whole variable, gives a cell away."""
 
 MOST_READ = 100_000_000
-"""Records times pairs of variables that are looked at for one variable; the pairs with the fewest values come first."""
+"""Records times pairs of variables that are examined for one variable; the pairs with the fewest values come first."""
 
 
 class SingleValues:
     """Values of the variables of a file, and what other records with these values show.
 
-    `shown`: the records as they would be published without suppression. `spanning`: of joined records: what is asked,
-    and who bears witness.
+    `shown`: the records as they would be published without suppression. `spanning`: of joined records: what is
+    examined, and who bears witness.
     """
 
     def __init__(
@@ -46,13 +45,13 @@ class SingleValues:
         self._columns = tuple(columns)
         self._given: dict[tuple[str, int], tuple[tuple[str, ...], ...]] = {}
         self._tried: dict[tuple[str, int], int] = {}
-        self._said: dict[str, NDArray[np.int64]] = {}
-        self._frequent: dict[str, tuple[NDArray[np.int64], int]] = {}
-        self._silent: dict[str, NDArray[np.bool_]] = {}
-        self._telling: dict[tuple[str, str], NDArray[np.bool_]] = {}
-        self._found: dict[tuple[str, tuple[str, ...]], tuple[tuple[int, ...], NDArray[np.int64]]] = {}
-        self._asked: dict[str, tuple[int, tuple[_Question, ...]]] = {}
-        self._parts: dict[tuple[_Question, str], tuple[int, tuple[NDArray[np.int64], NDArray[np.int64]]]] = {}
+        self._all_codes: dict[str, Integers] = {}
+        self._frequent: dict[str, tuple[Integers, int]] = {}
+        self._silent: dict[str, Booleans] = {}
+        self._disclosing: dict[tuple[str, str], Booleans] = {}
+        self._found: dict[tuple[str, tuple[str, ...]], tuple[tuple[int, ...], Integers]] = {}
+        self._question_cache: dict[str, tuple[int, tuple[_Question, ...]]] = {}
+        self._parts: dict[tuple[_Question, str], tuple[int, tuple[Integers, Integers]]] = {}
 
     def given(self, name: str, size: int) -> tuple[tuple[str, ...], ...]:
         """Variables, or pairs of them, whose values may give one away."""
@@ -74,7 +73,7 @@ class SingleValues:
             if 1 < self._combined(pair) <= max(4 * self._n, 100_000):
                 yield pair
 
-    def unchanged_by_suppression(self, names: Sequence[str]) -> NDArray[np.bool_]:
+    def unchanged_by_suppression(self, names: Sequence[str]) -> Booleans:
         """Records in which the cells of these variables look the same if they are suppressed; shape (n,)."""
         found = np.ones(self._n, dtype=np.bool_)
         for name in names:
@@ -83,17 +82,13 @@ class SingleValues:
             found &= self._silent[name]
         return found
 
-    def disclosing_records(
-        self, name: str, given: tuple[str, ...], hidden: Mapping[str, NDArray[np.bool_]]
-    ) -> NDArray[np.int64]:
+    def disclosing_records(self, name: str, given: tuple[str, ...], hidden: CellMasks) -> Integers:
         """Records whose suppressed cell other records with the same values show, as positions, ascending.
 
         At least `FEWEST_EQUIVALENT` published records have these values. Of the r of them, at most `EXCEPTIONS` of the
         r (1 - p) that chance would let differ do, p being the share of records that show this cell's value; that all
         are alike has by chance the probability p^(r - 1), which has to be below one in `BY_CHANCE` times the number of
         values that are tried.
-
-        `hidden`: suppressed cells; shape (n,).
         """
         state = tuple(_state(hidden[each]) if each in hidden else 0 for each in (name, *given))
         known = self._found.get((name, given))
@@ -101,74 +96,70 @@ class SingleValues:
             tests = self._tests(name, len(given))
             found = [np.zeros(0, dtype=np.int64)]
             for question in self._questions(name, hidden, state[0]):
-                seen, asked = (self._joined(question, given, hidden, state[1:], place) for place in (0, 1))
+                seen, queried = (self._joined(question, given, hidden, state[1:], place) for place in (0, 1))
                 groups = None if self._spanning is None else self._spanning.witnesses(given)
-                shown = question.answered(seen, asked, self._widths(given), tests, groups)
-                found.append(question.asked[shown & self._are_there(question, given)])
+                widths = math.prod(self._values(each)[1] + 1 for each in given)
+                shown = question.answered(seen, queried, widths, tests, groups)
+                found.append(question.queried[shown & self._are_there(question, given)])
             known = self._found[name, given] = (state, np.unique(np.concatenate(found)))
         return known[1]
 
-    def unexplained(self, name: str, other: str, hidden: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.int64]:
-        """Records whose suppressed cell another value tells that no published record shows beside it, as positions.
+    def unexplained(self, name: str, other: str, hidden: CellMasks) -> Integers:
+        """Records whose suppressed cell another value discloses that no published record shows with it, as positions.
 
         Who knows what the value means knows the cell: of ``rel`` 'child' all ages are suppressed.
-
-        `hidden`: suppressed cells; shape (n,).
         """
         found, given = self._codes.of(name), self._values(other)[0]
-        if (name, other) not in self._telling:
+        if (name, other) not in self._disclosing:
             groups = None if self._spanning is None else self._spanning.witnesses((other,))
-            self._telling[name, other] = determining_values(given, found, self._tests(name, 1), groups)
-        asked = self._telling[name, other] & hidden[name] & ~hidden.get(other, np.False_)
-        if not asked.any():
+            self._disclosing[name, other] = determining_values(given, found, self._tests(name, 1), groups)
+        queried = self._disclosing[name, other] & hidden[name] & ~hidden.get(other, np.False_)
+        if not queried.any():
             return np.zeros(0, dtype=np.int64)
         shown = (given >= 0) & (found >= 0) & ~hidden[name] & ~hidden.get(other, np.False_)
-        return np.flatnonzero(asked & ~np.isin(given, np.unique(given[shown])))
+        return np.flatnonzero(queried & ~np.isin(given, np.unique(given[shown])))
 
-    def _questions(self, name: str, hidden: Mapping[str, NDArray[np.bool_]], state: int) -> tuple[_Question, ...]:
-        """About suppressed values, of which records with a value tell, and about suppressed missing codes."""
-        known = self._asked.get(name)
+    def _questions(self, name: str, hidden: CellMasks, state: int) -> tuple[_Question, ...]:
+        """About suppressed values, which records with a value disclose, and about suppressed missing codes."""
+        known = self._question_cache.get(name)
         if known is None or known[0] != state:
             emptied, missing, valued = hidden[name], self._shown[name].missing, self._codes.of(name)
             possible = [_Question(valued, np.flatnonzero(emptied & ~missing), np.flatnonzero(~emptied & ~missing))]
             if missing.any():
                 rows = np.flatnonzero(emptied & missing)
                 possible.append(_Question(self._all(name), rows, np.flatnonzero(~emptied)))
-            known = self._asked[name] = (state, tuple(each for each in possible if len(each.asked)))
+            known = self._question_cache[name] = (state, tuple(each for each in possible if len(each.queried)))
             self._parts = {key: part for key, part in self._parts.items() if key[0] in known[1]}
         return known[1]
 
-    def _are_there(self, question: _Question, given: tuple[str, ...]) -> NDArray[np.bool_]:
-        """Records asked about in which these variables are published, with values that are frequent."""
+    def _are_there(self, question: _Question, given: tuple[str, ...]) -> Booleans:
+        """Examined records in which these variables are published, with values that are frequent."""
         parts = (self._parts[question, name][1][1] < self._values(name)[1] for name in given)
         return np.asarray(np.logical_and.reduce(list(parts)))
-
-    def _widths(self, given: tuple[str, ...]) -> int:
-        return math.prod(self._values(name)[1] + 1 for name in given)
 
     def _joined(
         self,
         question: _Question,
         given: tuple[str, ...],
-        hidden: Mapping[str, NDArray[np.bool_]],
+        hidden: CellMasks,
         states: tuple[int, ...],
         place: int,
-    ) -> NDArray[np.int64]:
-        """Codes of the values of one variable or of two together, of the records that tell, or that are asked about."""
+    ) -> Integers:
+        """Codes of the values of one variable or of two together, of the records with evidence, or of the others."""
         parts = []
         for name, state in zip(given, states, strict=True):
             known = self._parts.get((question, name))
             if known is None or known[0] != state:
                 published = self._published(name, hidden)
                 published = np.where(published < 0, self._values(name)[1], published)
-                known = self._parts[question, name] = (state, (published[question.seen], published[question.asked]))
+                known = self._parts[question, name] = (state, (published[question.seen], published[question.queried]))
             parts.append(known[1][place])
         if len(parts) == 1:
             return parts[0]
-        # The last code of each is none: any other could be told from it.
+        # The last code of each is none: any other could be distinguished from it.
         return parts[0] * (self._values(given[1])[1] + 1) + parts[1]
 
-    def _published(self, name: str, hidden: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.int64]:
+    def _published(self, name: str, hidden: CellMasks) -> Integers:
         """Codes of frequent values and missing codes as they are published, -1 where there is none."""
         values = self._values(name)[0]
         if name not in hidden:
@@ -178,25 +169,25 @@ class SingleValues:
         alike = values[np.argmax(same)] if same.any() else -1
         return np.where(hidden[name], alike, values)
 
-    def _values(self, name: str) -> tuple[NDArray[np.int64], int]:
+    def _values(self, name: str) -> tuple[Integers, int]:
         """Codes 0, 1, ... of values and missing codes that enough records have, -1 for others; and how many."""
         if name not in self._frequent:
-            said = self._all(name)
-            often = np.bincount(said[said >= 0], minlength=1) >= FEWEST_EQUIVALENT
+            all_codes = self._all(name)
+            often = np.bincount(all_codes[all_codes >= 0], minlength=1) >= FEWEST_EQUIVALENT
             codes = np.append(np.where(often, np.cumsum(often) - 1, -1), -1)
-            self._frequent[name] = codes[said], int(often.sum())
+            self._frequent[name] = codes[all_codes], int(often.sum())
         return self._frequent[name]
 
-    def _all(self, name: str) -> NDArray[np.int64]:
+    def _all(self, name: str) -> Integers:
         """Codes of values, and behind them of the texts of cells without one."""
-        if name not in self._said:
+        if name not in self._all_codes:
             column, codes = self._shown[name], self._codes.of(name)
             if column.missing.any():
                 texts = column.nothing(slice(None)).fill_null("").filter(pa.array(column.missing)).dictionary_encode()
                 codes = codes.copy()
                 codes[column.missing] = self._codes.distinct(name) + np.asarray(texts.indices)
-            self._said[name] = codes
-        return self._said[name]
+            self._all_codes[name] = codes
+        return self._all_codes[name]
 
     def _combined(self, names: Sequence[str]) -> int:
         return math.prod(self._values(name)[1] for name in names)
@@ -210,16 +201,16 @@ class SingleValues:
 
 
 class _Question:
-    """Cells that are asked about, and the records that tell.
+    """Cells that are examined, and the records with evidence.
 
-    `cells`: codes of what is asked for; shape (n,). `asked`, `seen`: positions of the records that are asked about, and
-    of those that tell.
+    `cells`: codes of what is examined; shape (n,). `queried`, `seen`: positions of the records that are examined, and
+    of those with evidence.
     """
 
-    def __init__(self, cells: NDArray[np.int64], asked: NDArray[np.int64], seen: NDArray[np.int64]) -> None:
-        self.asked, self.seen = asked, seen
-        # Only values that are asked about are told apart; all others are the last.
-        distinct, self._own = np.unique(cells[asked], return_inverse=True)
+    def __init__(self, cells: Integers, queried: Integers, seen: Integers) -> None:
+        self.queried, self.seen = queried, seen
+        # Only values that are examined are distinguished; all others are the last.
+        distinct, self._own = np.unique(cells[queried], return_inverse=True)
         place = np.full(int(cells.max(initial=0)) + 1, len(distinct), dtype=np.int64)
         place[distinct] = np.arange(len(distinct))
         self._width = len(distinct) + 1
@@ -227,36 +218,31 @@ class _Question:
         self._shares = np.bincount(self._cells, minlength=self._width) / max(len(seen), 1)
 
     def answered(
-        self,
-        seen: NDArray[np.int64],
-        asked: NDArray[np.int64],
-        values: int,
-        tests: int,
-        groups: NDArray[np.int64] | None = None,
-    ) -> NDArray[np.bool_]:
-        """Which of the cells that are asked about the records with the same value show.
+        self, seen: Integers, queried: Integers, values: int, tests: int, groups: Integers | None = None
+    ) -> Booleans:
+        """Which of the examined cells the records with the same value show.
 
         `groups`: of all records: those of one group bear witness once; shape (n,).
         """
         cells = self._cells
         groups = None if groups is None else groups[self.seen]
         if values * self._width > 4 * len(seen) + 1_000_000:
-            # Room for the values that are asked about only.
-            distinct, asked = np.unique(asked, return_inverse=True)
+            # Room for the examined values only.
+            distinct, queried = np.unique(queried, return_inverse=True)
             wanted = np.full(values, -1, dtype=np.int64)
             wanted[distinct] = np.arange(len(distinct))
-            told = np.flatnonzero(wanted[seen] >= 0)
-            seen, cells, values = wanted[seen[told]], cells[told], len(distinct)
-            groups = None if groups is None else groups[told]
-            sizes = np.bincount(seen, minlength=values)[asked]
-            same = _counts(seen * self._width + cells, asked * self._width + self._own, values * self._width)
+            disclosed = np.flatnonzero(wanted[seen] >= 0)
+            seen, cells, values = wanted[seen[disclosed]], cells[disclosed], len(distinct)
+            groups = None if groups is None else groups[disclosed]
+            sizes = np.bincount(seen, minlength=values)[queried]
+            same = _counts(seen * self._width + cells, queried * self._width + self._own, values * self._width)
         else:
             counts = np.bincount(seen * self._width + cells, minlength=values * self._width)
             table = counts.reshape(values, self._width)
-            sizes, same = table.sum(axis=1)[asked], table[asked, self._own]
+            sizes, same = table.sum(axis=1)[queried], table[queried, self._own]
         share = self._shares[self._own]
         # Of what no record shows, `same` is 0.
-        witnesses = sizes if groups is None else groups_of_each(seen, groups, values)[asked]
+        witnesses = sizes if groups is None else groups_of_each(seen, groups, values)[queried]
         unlikely = -np.log(np.maximum(share, 1 / (len(self._cells) + 1)))
         by_chance = (witnesses - 1) * unlikely < math.log(BY_CHANCE * tests)
         allowed = EXCEPTIONS * (sizes - 1) * (1 - share)
@@ -264,45 +250,43 @@ class _Question:
         return np.asarray(enough & (sizes - same <= allowed) & ~by_chance & (share < 1))
 
 
-def determining_values(
-    given: NDArray[np.int64], found: NDArray[np.int64], tests: int, groups: NDArray[np.int64] | None = None
-) -> NDArray[np.bool_]:
+def determining_values(given: Integers, found: Integers, tests: int, groups: Integers | None = None) -> Booleans:
     """Records whose `given` has a value that implies their `found`; see `SingleValues.disclosing_records`; shape (n,).
 
     `given`, `found`: codes 0, 1, ..., -1 where missing: such records tell nothing; shape (n,). `groups`: of the
     records: those of one group bear witness once; shape (n,).
     """
     there = np.flatnonzero((given >= 0) & (found >= 0))
-    told = np.zeros(len(given), dtype=np.bool_)
+    disclosed = np.zeros(len(given), dtype=np.bool_)
     if len(there):
         question = _Question(found, there, there)
-        told[there] = question.answered(given[there], given[there], int(given.max()) + 1, tests, groups)
-    return told
+        disclosed[there] = question.answered(given[there], given[there], int(given.max()) + 1, tests, groups)
+    return disclosed
 
 
-def _state(cells: NDArray[np.bool_]) -> int:
+def _state(cells: Booleans) -> int:
     return hash(np.packbits(cells).tobytes())
 
 
-def _counts(pairs: NDArray[np.int64], asked: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """How often each of the asked numbers below `most` is among the pairs."""
+def _counts(pairs: Integers, queried: Integers, most: int) -> Integers:
+    """How often each of the given numbers below `most` is among the pairs."""
     if most <= 4 * len(pairs) + 1_000_000:
-        return np.bincount(pairs, minlength=most)[asked]
+        return np.bincount(pairs, minlength=most)[queried]
     found, counted = np.unique(pairs, return_counts=True)
-    places = np.minimum(np.searchsorted(found, asked), max(len(found) - 1, 0))
-    return np.where(found[places] == asked, counted[places], 0) if len(found) else np.zeros_like(asked)
+    places = np.minimum(np.searchsorted(found, queried), max(len(found) - 1, 0))
+    return np.where(found[places] == queried, counted[places], 0) if len(found) else np.zeros_like(queried)
 
 
-def majority_values(given: NDArray[np.int64], found: NDArray[np.int64], seen: NDArray[np.bool_]) -> NDArray[np.int64]:
+def majority_values(given: Integers, found: Integers, seen: Booleans) -> Integers:
     """What nearly all that are seen, and have the same `given`, have; -1 where nearly all do not agree.
 
     `given`, `found`: codes 0, 1, ..., -1 where there is none; shape (groups,). `seen`: groups, or records, of which
     both are published; shape (groups,).
     """
-    told = np.full(len(given), -1, dtype=np.int64)
+    disclosed = np.full(len(given), -1, dtype=np.int64)
     both = seen & (given >= 0) & (found >= 0)
     if not both.any():
-        return told
+        return disclosed
     width = int(found[both].max()) + 1
     pairs, counts = np.unique(given[both] * width + found[both], return_counts=True)
     sizes = np.bincount(given[both])

@@ -14,17 +14,12 @@ from maskwright.masking.suppressing.value_inference import CERTAIN, determining_
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Dataset
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.planning.plan import Plan
 
-    Codes = NDArray[np.int64]
 
-
-def consistent_values(
-    given: NDArray[np.int64], found: NDArray[np.int64], tests: int, groups: NDArray[np.int64] | None = None
-) -> NDArray[np.bool_]:
+def consistent_values(given: Integers, found: Integers, tests: int, groups: Integers | None = None) -> Booleans:
     """Values of `given` whose records all have one `found`, where that is beyond chance for the values as a whole.
 
     The records of a value are of one category by chance with probability ``q = sum_c p_c^w``, w being their number and
@@ -41,9 +36,7 @@ def consistent_values(
     values, categories = given[both], found[both]
     if not len(values):
         return np.zeros(counted, dtype=np.bool_)
-    witnesses = (
-        np.bincount(values, minlength=counted) if groups is None else groups_of_each(values, groups[both], counted)
-    )
+    witnesses = _witnesses(values, None if groups is None else groups[both], counted)
     least, most = np.full(counted, np.iinfo(np.int64).max), np.full(counted, -1)
     np.minimum.at(least, values, categories)
     np.maximum.at(most, values, categories)
@@ -53,15 +46,20 @@ def consistent_values(
     sizes, places = np.unique(witnesses, return_inverse=True)
     chance = np.array([float((shares**size).sum()) for size in sizes])[places]
     # A value of one record, or of one group, has a chance of 1: it says nothing, for or against.
-    asked = witnesses > 1
+    candidates = witnesses > 1
     gains = np.where(alike, 0.5 / np.maximum(chance, 1e-300), 0.0) + 0.5
-    if float(np.log(gains[asked]).sum()) < math.log(BY_CHANCE * tests):
+    if float(np.log(gains[candidates]).sum()) < math.log(BY_CHANCE * tests):
         return np.zeros(counted, dtype=np.bool_)
-    return np.asarray(asked & alike & (chance <= 1.0 - CERTAIN))
+    return np.asarray(candidates & alike & (chance <= 1.0 - CERTAIN))
+
+
+def _witnesses(codes: Integers, groups: Integers | None, counted: int) -> Integers:
+    """How many records, or groups of them, have each of the codes; shape (counted,)."""
+    return np.bincount(codes, minlength=counted) if groups is None else groups_of_each(codes, groups, counted)
 
 
 DECIMALS = 5
-"""Of factors that are told apart."""
+"""Of factors that count as different."""
 
 REMEDY = (
     "Draw by strata whose cells are not suppressed, or leave the weights out (`role: identifier`), or as they are "
@@ -74,7 +72,7 @@ OF_VALUES = (
 )
 
 
-def factors_of_weights(before: Dataset, after: Dataset) -> dict[str, NDArray[np.float64]]:
+def factors_of_weights(before: Dataset, after: Dataset) -> dict[str, Floats]:
     """What the weights of each record were multiplied by, of weights that were multiplied by several factors."""
     found = {}
     for column in after:
@@ -89,58 +87,52 @@ def factors_of_weights(before: Dataset, after: Dataset) -> dict[str, NDArray[np.
     return found
 
 
-def weight_doubts(weights: str, factor: NDArray[np.float64], before: Dataset, after: Dataset) -> Iterator[Doubt]:
-    """Doubts about suppressed cells that the factor of a record's weight shows.
-
-    `factor`: NaN where there is no weight; shape (n,).
-    """
+def weight_doubts(weights: str, factor: Floats, before: Dataset, after: Dataset) -> Iterator[Doubt]:
+    """Doubts about suppressed cells that the factor of a record's weight shows; `factor`: NaN without one; (n,)."""
     given = weight_codes(factor)
     tests = 2 * max(len(before.columns), 1)
     for name, gone, values, shown in _suppressed_variables(given, before, after):
-        tells = np.ones(len(given), dtype=np.bool_)
+        disclosing = np.ones(len(given), dtype=np.bool_)
         if not determines(given, shown, tests):
             some = determining_values(given, shown, tests * len(given))
-            tells = np.isin(given, given[some & (given >= 0)]) | consistent_values(given, shown, tests)[given]
-        read = gone & tells & (values >= 0) & (majority_values(given, shown, shown >= 0) == values)
-        if count := int(read.sum()):
-            total = int(gone.sum())
-            said = (
-                f"{count} of {total} suppressed cells can be read off {weights}, whose values were divided by "
-                f"another share where {name} is another"
-            )
-            yield Doubt("suppressed-cells-follow", name, said, count, total, hint=REMEDY)
+            disclosing = np.isin(given, given[some & (given >= 0)]) | consistent_values(given, shown, tests)[given]
+        why = f"{weights}, whose values were divided by another share where {name} is another"
+        yield from _readable_cells(name, gone & disclosing & _shows_majority(given, shown, values), gone, why, REMEDY)
 
 
 def same_weight_doubts(
-    weights: str,
-    values: NDArray[np.float64],
-    before: Dataset,
-    after: Dataset,
-    groups: NDArray[np.int64] | None = None,
+    weights: str, values: Floats, before: Dataset, after: Dataset, groups: Integers | None = None
 ) -> Iterator[Doubt]:
-    """Doubts about suppressed cells that weights tell together, too few records of each weight to say so alone.
+    """Doubts about suppressed cells that weights disclose together, too few records of each weight to do so alone.
 
-    What one weight tells by itself is found where cells are suppressed.
+    What one weight discloses by itself is found where cells are suppressed.
 
     `values`: as they are published, NaN where there is none; shape (n,). `groups`: of the records: those of one group
     bear witness once; shape (n,).
     """
     given = weight_codes(values)
     for name, gone, found, shown in _suppressed_variables(given, before, after):
-        tells = consistent_values(given, shown, max(len(before.columns), 1), groups)[given]
-        read = gone & tells & (found >= 0) & (majority_values(given, shown, shown >= 0) == found)
-        if count := int(read.sum()):
-            total = int(gone.sum())
-            said = (
-                f"{count} of {total} suppressed cells can be read off {weights}: the records with the same weight, "
-                "but for these, all show the same"
-            )
-            yield Doubt("suppressed-cells-follow", name, said, count, total, hint=OF_VALUES)
+        disclosing = consistent_values(given, shown, max(len(before.columns), 1), groups)[given]
+        why = f"{weights}: the records with the same weight, but for these, all show the same"
+        yield from _readable_cells(name, gone & disclosing & _shows_majority(given, shown, found), gone, why, OF_VALUES)
+
+
+def _shows_majority(given: Integers, shown: Integers, values: Integers) -> Booleans:
+    """Records whose value nearly all that are published with the same `given` show."""
+    return np.asarray((values >= 0) & (majority_values(given, shown, shown >= 0) == values))
+
+
+def _readable_cells(name: str, read: Booleans, gone: Booleans, off: str, remedy: str) -> Iterator[Doubt]:
+    """The doubt that suppressed cells can be read off something, if any can."""
+    if count := int(read.sum()):
+        total = int(gone.sum())
+        message = f"{count} of {total} suppressed cells can be read off {off}"
+        yield Doubt("suppressed-cells-follow", name, message, count, total, hint=remedy)
 
 
 def _suppressed_variables(
-    given: NDArray[np.int64], before: Dataset, after: Dataset
-) -> Iterator[tuple[str, NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]]:
+    given: Integers, before: Dataset, after: Dataset
+) -> Iterator[tuple[str, Booleans, Integers, Integers]]:
     """Variables with suppressed cells in records that have a weight: these cells, what all have, and what is shown."""
     codes, published = ValueCodes(before), ValueCodes(after)
     for column in after:
@@ -154,18 +146,15 @@ def _suppressed_variables(
         yield name, gone, values, np.where(~gone & (values >= 0), values, -1)
 
 
-def weight_codes(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Codes 0, 1, ... of weights, or of what they were multiplied by; -1 for NaN.
-
-    `values`: shape (n,).
-    """
+def weight_codes(values: Floats) -> Integers:
+    """Codes 0, 1, ... of weights, or of what they were multiplied by; -1 for NaN; shape (n,)."""
     codes = np.full(len(values), -1, dtype=np.int64)
     known = np.isfinite(values)
     codes[known] = np.unique(values[known], return_inverse=True)[1]
     return codes
 
 
-def _in_published_terms(values: NDArray[np.int64], published: NDArray[np.int64]) -> NDArray[np.int64]:
+def _in_published_terms(values: Integers, published: Integers) -> Integers:
     """Codes of the categories that records have, or would have, where a recoding publishes each value as one."""
     both = (values >= 0) & (published >= 0)
     pairs = np.unique(np.stack((values[both], published[both])), axis=1)
@@ -186,10 +175,10 @@ class PublishedWeights(NamedTuple):
     """
 
     name: str
-    values: NDArray[np.float64]
-    factor: NDArray[np.float64] | None = None
+    values: Floats
+    factor: Floats | None = None
 
-    def taken(self, rows: NDArray[np.int64]) -> PublishedWeights:
+    def taken(self, rows: Integers) -> PublishedWeights:
         """Weights of these records."""
         return self._replace(values=self.values[rows], factor=None if self.factor is None else self.factor[rows])
 
@@ -214,40 +203,40 @@ def masked_categories(plan: Plan) -> tuple[str, ...]:
         name
         for group in plan.groups
         for step in (plan.steps[group.step - 1],)
-        if step.changes_cells and ("detail" in step.method.claims.removes or not step.only_removes)
+        if step.method.changes_cells and ("detail" in step.method.removes or not step.only_removes)
         for name in group.variables
     }
     return tuple(name for name, each in plan.variables.items() if name in named and not each.as_is)
 
 
 def strata_doubts(
-    weights: PublishedWeights, names: Collection[str], before: Dataset, after: Dataset, groups: Codes | None = None
+    weights: PublishedWeights, names: Collection[str], before: Dataset, after: Dataset, groups: Integers | None = None
 ) -> Iterator[Doubt]:
-    """Doubts about masked categories whose originals the weights tell.
+    """Doubts about masked categories whose originals the weights disclose.
 
-    A cell is asked about where its published category alone does not tell the original one: of fewer than
-    `single_values.CERTAIN` of the records that are published with that category it is the original. The weights tell it
-    if they determine the original categories (`determines`), of all records or of those with its published category, or
-    if its weight is one of the single values that tell (`telling_values`), and if nearly all records with the same
-    weight had the original category that this one had. A weight that one record alone has, or one group, tells nothing:
-    so calibrated weights do not. The same is asked of what the weights were multiplied by.
+    A cell is examined where its published category alone does not disclose the original one: of fewer than `CERTAIN` of
+    the records that are published with that category it is the original. The weights disclose it if they determine the
+    original categories (`determines`), of all records or of those with its published category, or if its weight is one
+    of the single values that disclose it (`determining_values`), and if nearly all records with the same weight had the
+    original category that this one had. A weight that one record alone has, or one group, discloses nothing: so
+    calibrated weights do not. The same is examined for what the weights were multiplied by.
 
     `groups`: of the records: those of one group have the same weight, and bear witness once; shape (n,).
     """
     originals, published = ValueCodes(before), ValueCodes(after)
-    asked = [
+    candidates = [
         name
         for name in names
         if name in before and name in after and before[name].variable.role not in ("weight", "identifier")
         and all(1 <= codes.distinct(name) <= FEW_VALUES for codes in (originals, published))
     ]  # fmt: skip
-    for name in asked:
+    for name in candidates:
         values, shown = originals.of(name), published.of(name)
         there = (values >= 0) & (shown >= 0)
         open_ = there & (majority_values(shown, values, there) != values)
         if not open_.any():
             continue
-        tests = 2 * len(asked) * (1 + published.distinct(name))
+        tests = 2 * len(candidates) * (1 + published.distinct(name))
         by_value, by_factor = (
             np.zeros(len(values), dtype=np.bool_)
             if given is None
@@ -262,19 +251,21 @@ def strata_doubts(
 
 
 def original_category_doubts(plan: Plan, before: Dataset, after: Dataset) -> Iterator[Doubt]:
-    """Doubts about the masked categories of a file whose originals its own weights tell."""
+    """Doubts about the masked categories of a file whose originals its own weights disclose."""
     names = masked_categories(plan)
-    said = {(each.subject, each.message) for each in plan.doubts if each.kind == "follows-from-published"}
+    reported = {(each.subject, each.message) for each in plan.doubts if each.kind == "follows-from-published"}
     for weights in published_weights(before, after) if names else ():
-        # Planning has said so of weights that tell all of a variable.
-        left = [name for name in names if (name, f"it can be read off {weights.name}, published as it is") not in said]
+        # Planning has reported weights that disclose all of a variable.
+        left = [
+            name for name in names if (name, f"it can be read off {weights.name}, published as it is") not in reported
+        ]
         yield from strata_doubts(weights, left, before, after, after.households)
 
 
 def _disclosed_records(
-    given: Codes, values: Codes, shown: Codes, tests: int, groups: Codes | None
-) -> NDArray[np.bool_]:
-    """Records whose original category their weight tells, by itself or beside the published category; shape (n,)."""
+    given: Integers, values: Integers, shown: Integers, tests: int, groups: Integers | None
+) -> Booleans:
+    """Records whose original category their weight discloses, alone or with the published category; shape (n,)."""
     found = _disclosed_by_weight(np.where(shown >= 0, given, -1), values, tests, groups)
     order = np.argsort(shown, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(shown[order])) + 1):
@@ -286,27 +277,21 @@ def _disclosed_records(
     return found
 
 
-def _disclosed_by_weight(given: Codes, values: Codes, tests: int, groups: Codes | None) -> NDArray[np.bool_]:
+def _disclosed_by_weight(given: Integers, values: Integers, tests: int, groups: Integers | None) -> Booleans:
     there = (given >= 0) & (values >= 0)
     if not there.any():
         return there
     if determines(given, values, tests, groups):
         counted = int(given.max()) + 1
-        witnesses = (
-            np.bincount(given[there], minlength=counted)
-            if groups is None
-            else groups_of_each(given[there], groups[there], counted)
-        )
-        tells = there & (witnesses[given] > 1)
+        witnesses = _witnesses(given[there], None if groups is None else groups[there], counted)
+        disclosing = there & (witnesses[given] > 1)
     else:
         together = consistent_values(given, values, tests, groups)
-        tells = determining_values(given, values, tests * len(given), groups) | (there & together[given])
-    return np.asarray(tells & (majority_values(given, values, there) == values))
+        disclosing = determining_values(given, values, tests * len(given), groups) | (there & together[given])
+    return np.asarray(disclosing & (majority_values(given, values, there) == values))
 
 
-def _disclosure_message(
-    weights: str, name: str, by_value: NDArray[np.bool_], by_factor: NDArray[np.bool_], total: int
-) -> str:
+def _disclosure_message(weights: str, name: str, by_value: Booleans, by_factor: Booleans, total: int) -> str:
     count = int((by_value | by_factor).sum())
     lead = f"the original category of {count} of {total} cells that do not show it is told by {weights}"
     if not (by_factor & ~by_value).any():
@@ -314,7 +299,7 @@ def _disclosure_message(
     return f"{lead}, whose values were divided by another share where {name} was another"
 
 
-def _remedy(weights: str, name: str, by_value: NDArray[np.bool_], by_factor: NDArray[np.bool_]) -> str:
+def _remedy(weights: str, name: str, by_value: Booleans, by_factor: Booleans) -> str:
     ways = [f"Recode {name} until records of one category have the weights of others, too"]
     ways.append(f"or leave the weights out (`{weights}: {{role: identifier}}`)")
     if by_factor.any():

@@ -7,28 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.foundation.doubts import Doubt
+from maskwright.planning.warnings.attribute_inference import FEWEST_NUMBERS, SLACK
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from maskwright.data.levels.linked_data import Level, LinkedData
-
-    Numbers = NDArray[np.float64]
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
 
 
 HOLDS = 0.99
-"""Share of the groups, of those that can tell, in which a relation has to hold."""
-
-FEWEST = 20
-"""Groups that have to be there for a relation to be one."""
+"""Share of the groups, of those with evidence, in which a relation has to hold."""
 
 FEWEST_VALUES = {"count": 2, "sum": 3, "max": 5, "min": 5, "mean": 5}
 """Different values in these groups: what few values say is so by chance."""
-
-SLACK = 1e-9
-"""Share of a number by which sums in binary fractions may be off."""
 
 
 def level_inference_doubts(
@@ -39,7 +31,7 @@ def level_inference_doubts(
 ) -> Iterator[Doubt]:
     """Doubts about masked variables that members, or their group, show.
 
-    Looked for are the number of members, and the sum, the mean (as the file rounds it), the largest and the smallest
+    Examined are the number of members, and the sum, the mean (as the file rounds it), the largest and the smallest
     value of one variable of them; of dates the first and the last. A relation is seen in groups of at least two members
     with a value other than zero: of others it says little.
     """
@@ -62,9 +54,9 @@ def level_inference_doubts(
         ]  # fmt: skip
         if not pairs:
             continue
-        several, said = _member_totals(values, groups, counted)
+        several, described = _member_totals(values, groups, counted)
         for total in pairs:
-            relation = _relation(top, low, total, name, totals[total], several, said)
+            relation = _relation(top, low, total, name, totals[total], several, described)
             if relation is None:
                 continue
             function, where = relation
@@ -76,17 +68,11 @@ def level_inference_doubts(
 
 
 def _relation(
-    top: Level,
-    low: Level,
-    total: str,
-    name: str,
-    own: Numbers,
-    several: NDArray[np.bool_],
-    said: Mapping[str, Numbers],
+    top: Level, low: Level, total: str, name: str, own: Floats, several: Booleans, described: Mapping[str, Floats]
 ) -> tuple[str, tuple[int, int]] | None:
     """What of the members a variable of their group is, and in how many groups of how many."""
     upper, lower = top.data[total].variable, low.data[name].variable
-    for function, together in said.items():
+    for function, together in described.items():
         # Of dates there is no sum.
         if upper.is_date == lower.is_date and (not upper.is_date or function in ("max", "min")):
             places = upper.decimals if function == "mean" else None
@@ -95,13 +81,15 @@ def _relation(
     return None
 
 
-def _doubt(name: str, published: str, said: str, rule: str) -> Doubt:
-    told = f"{published}, published as it is, {said}" if "count(" not in published else f"{published} {said}"
-    return Doubt("follows-from-published", name, told, hint=remedy(None if "mean(" in rule else rule))
+def _doubt(name: str, published: str, described: str, rule: str) -> Doubt:
+    message = (
+        f"{published}, published as it is, {described}" if "count(" not in published else f"{published} {described}"
+    )
+    return Doubt("follows-from-published", name, message, hint=remedy(None if "mean(" in rule else rule))
 
 
 def remedy(rule: str | None = None) -> str:
-    """What to do about variables of two levels of which one tells the other."""
+    """What to do about variables of two levels of which one discloses the other."""
     lead = "Mask both" if rule is None else f"Declare the rule `{rule}`, so that masking keeps it, and mask both"
     return f"{lead}, or neither; or do not publish one of them (`role: identifier`); or waive this by name."
 
@@ -110,7 +98,7 @@ def _in(found: tuple[int, int]) -> str:
     return f"in {found[0]:,} of {found[1]:,} groups with two or more values"
 
 
-def _numbers(level: Level) -> Iterator[tuple[str, Numbers]]:
+def _numbers(level: Level) -> Iterator[tuple[str, Floats]]:
     """Amounts and dates of a level, NaN where missing: neither keys nor weights, nor what is not published."""
     for column in level.data:
         variable = column.variable
@@ -121,9 +109,7 @@ def _numbers(level: Level) -> Iterator[tuple[str, Numbers]]:
             yield variable.name, np.where(column.missing, np.nan, column.values)
 
 
-def _member_totals(
-    values: Numbers, groups: NDArray[np.int64], counted: int
-) -> tuple[NDArray[np.bool_], dict[str, Numbers]]:
+def _member_totals(values: Floats, groups: Integers, counted: int) -> tuple[Booleans, dict[str, Floats]]:
     """Groups in which two or more members have something, and what the members of each say together."""
     has = np.isfinite(values) & (values != 0)
     several = np.bincount(groups[has], minlength=counted) >= 2
@@ -138,17 +124,17 @@ def _member_totals(
 
 
 def same_numbers(
-    own: Numbers, together: Numbers, several: NDArray[np.bool_], function: str, places: int | None = None
+    own: Floats, together: Floats, several: Booleans, function: str, places: int | None = None
 ) -> tuple[int, int] | None:
     """In how many groups two numbers are the same, and of how many; None: in too few.
 
-    `own`, `together`: NaN where there is none; shape (groups,). `several`: groups that can tell; shape (groups,).
+    `own`, `together`: NaN where there is none; shape (groups,). `several`: groups with evidence; shape (groups,).
     """
-    asked = several & np.isfinite(own) & np.isfinite(together) & ((own != 0) | (together != 0))
-    own, together = own[asked], together[asked]
+    comparable = several & np.isfinite(own) & np.isfinite(together) & ((own != 0) | (together != 0))
+    own, together = own[comparable], together[comparable]
     off = 0.0 if places is None else 0.5 * 10.0**-places
     same = np.abs(own - together) <= off + SLACK * np.maximum(np.abs(own), np.abs(together))
     count, total = int(np.count_nonzero(same)), len(own)
-    if total < FEWEST or count < HOLDS * total or len(np.unique(together[same])) < FEWEST_VALUES[function]:
+    if total < FEWEST_NUMBERS or count < HOLDS * total or len(np.unique(together[same])) < FEWEST_VALUES[function]:
         return None
     return count, total

@@ -21,7 +21,7 @@ from maskwright.edits.expression import (
     VariableReference,
     variable_names,
 )
-from maskwright.edits.levels.structure import MembersColumn, StructureColumn, changed_columns
+from maskwright.edits.levels.structure import LinkedColumn, MembersColumn, Structure, StructureColumn, changed_columns
 from maskwright.edits.levels.structure_edits import sources_of_edit, spans_records
 from maskwright.edits.normalisation import conjuncts_as_written, joined
 from maskwright.planning.keepers import least_certain
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from maskwright.edits.levels.binding import BoundEdits
-    from maskwright.edits.levels.structure import LinkedColumn, Structure
 
 
 _ZERO, _ONE = Number(Fraction(0)), Number(Fraction(1))
@@ -157,7 +156,7 @@ class _Planner:
     structural: list[str] = field(default_factory=list)
     present: list[str] = field(default_factory=list)
     keepers: list[Keeper] = field(default_factory=list)
-    asked: dict[str, int] = field(default_factory=dict)
+    member_rules: dict[str, int] = field(default_factory=dict)
     operands: dict[str, int] = field(default_factory=dict)
 
     def plan(self) -> AcrossLevels:
@@ -246,21 +245,20 @@ class _Planner:
         if len(levels) != 1:
             return False
         (below,) = levels
-        rules = rules_of_members(plain, columns, lambda name: self._is_positive(below, name))
+        rules = rules_of_members(
+            plain, columns, lambda name: self._has_floor(below, name) or self._sums_positive(below, name)
+        )
         if rules is None:
             return False
-        asked_before = self.asked.get(edit.name, 0)
-        self.asked[edit.name] = asked_before + len(rules)
-        for number, rule in enumerate(rules, asked_before + 1):
+        rules_before = self.member_rules.get(edit.name, 0)
+        self.member_rules[edit.name] = rules_before + len(rules)
+        for number, rule in enumerate(rules, rules_before + 1):
             name = f"{edit.name} (members)" if len(rules) == one_of == 1 else f"{edit.name} (members, {number})"
             parts = classify(rule, edit.place)
-            asked = Edit(name, rule, parts, variable_names(rule), edit.text, level=below, place=edit.place)
-            self.inside[below].append(asked)
+            member_rules = Edit(name, rule, parts, variable_names(rule), edit.text, level=below, place=edit.place)
+            self.inside[below].append(member_rules)
         self.keepers.append(Keeper(edit.name, "construction", f"it is asked of each {below}, and kept there"))
         return True
-
-    def _is_positive(self, level: str, name: str) -> bool:
-        return self._has_floor(level, name) or self._sums_positive(level, name)
 
     def _has_floor(self, level: str, name: str) -> bool:
         return any(
@@ -294,8 +292,8 @@ class _Planner:
         own = dict(part.coefficients)[chosen]
         terms = tuple((name, -value / own) for name, value in part.coefficients if name != chosen)
         self.derived[chosen] = DerivedVariable(chosen, terms, part.constant / own, edit.name)
-        said = " and ".join(name for name, _ in terms)
-        self.keepers.append(Keeper(edit.name, "derivation", f"{chosen} is computed from {said}"))
+        sources = " and ".join(name for name, _ in terms)
+        self.keepers.append(Keeper(edit.name, "derivation", f"{chosen} is computed from {sources}"))
         return True
 
     def _spans(self, edit: Edit) -> bool:

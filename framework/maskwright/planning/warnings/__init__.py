@@ -1,1 +1,1 @@
-"""What a person is told before anything is masked: notices, and doubts that stop a release."""
+"""What is reported before anything is masked: notices, and doubts that stop a release."""

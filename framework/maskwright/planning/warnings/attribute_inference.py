@@ -11,25 +11,21 @@ import numpy as np
 from maskwright.data.dates import calendar
 from maskwright.data.dependencies import Dependencies, is_in_blocks
 from maskwright.foundation.doubts import Doubt
+from maskwright.planning.model import Group, Step, with_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.float64]
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.edits.edit_set import EditSet
-    from maskwright.planning.model import Group, Step
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
 
 
-NUMBER_HOLDS = 0.95
+HOLDS = 0.95
 """Share of the records in which a relation has to hold."""
 
 FEWEST_NUMBERS = 20
-"""Records that have to be there for a relation to be one."""
+"""Records, or groups of them, that have to be there for a relation to be one."""
 
 NEAR = 0.005
 """Share of a number, or of the range of most of them where that is less, up to which a sum or product may be off."""
@@ -50,10 +46,10 @@ RECORDS_A_NUMBER = 10
 """Records that have to be there for each number of a sum."""
 
 MOST_NUMBERS = 30
-"""Numbers of which sums and products are made: those that go along most with what is looked for."""
+"""Numbers of which sums and products are made: those that go along most with the number examined."""
 
 NUMBER_SAMPLE = 2_000
-"""Records that are looked at, of those with the most usual value of a number, and of the others."""
+"""Records that are examined, of those with the most usual value of a number, and of the others."""
 
 TRIMMED = 0.9
 """Share of the records that a fit is taken from, those that it fits best."""
@@ -63,11 +59,11 @@ TRIMS = 6
 
 
 def inferred_from_numbers(
-    own: Numbers, numbers: Mapping[str, Numbers], tied: Collection[Collection[str]] = ()
+    own: Floats, numbers: Mapping[str, Floats], tied: Collection[Collection[str]] = ()
 ) -> tuple[str, ...] | None:
     """Published numbers from which a number can be computed or, by its place in their order, read nearly exactly.
 
-    Looked for are, in this order, a number in the same or in the opposite order (rounded, in other units, a tax, a
+    Examined are, in this order, a number in the same or in the opposite order (rounded, in other units, a tax, a
     rank), a weighted sum of numbers and a constant, and a product of powers of numbers (a price and an amount), the
     latter two to within `NEAR`. All of them have to hold in `HOLDS` of the records.
 
@@ -91,7 +87,7 @@ def inferred_from_numbers(
     return None
 
 
-def in_one_order(one: Numbers, other: Numbers) -> bool:
+def in_one_order(one: Floats, other: Floats) -> bool:
     """Whether the other number puts nearly all records in the order of the one, or in the opposite one.
 
     `one`, `other`: NaN where missing. Records that have the most usual value of both say nothing, as where nobody has
@@ -104,21 +100,18 @@ def in_one_order(one: Numbers, other: Numbers) -> bool:
         return False
     place, other_place, in_order = _ranks(first), _ranks(second), np.sort(first)
     room = NEAR_PLACE * np.minimum(np.abs(first), np.ptp(np.quantile(first, MOST)))
-    for told in (other_place, len(first) + 1 - other_place):
-        near = np.abs(place - told) <= max(1.0, NEAR_RANKS * len(first))
-        near |= np.abs(first - np.interp(told, np.arange(1, len(first) + 1), in_order)) <= room
-        if np.mean(near) >= NUMBER_HOLDS:
+    for implied in (other_place, len(first) + 1 - other_place):
+        near = np.abs(place - implied) <= max(1.0, NEAR_RANKS * len(first))
+        near |= np.abs(first - np.interp(implied, np.arange(1, len(first) + 1), in_order)) <= room
+        if np.mean(near) >= HOLDS:
             return True
     return False
 
 
 class _Sum:
-    """A number as a weighted sum of others and a constant, by least squares on the records that it fits best.
+    """A number as a weighted sum of others and a constant, by least squares on the records that it fits best."""
 
-    `own`: shape (n,). `numbers`: shape (n,).
-    """
-
-    def __init__(self, own: Numbers, numbers: Mapping[str, Numbers]) -> None:
+    def __init__(self, own: Floats, numbers: Mapping[str, Floats]) -> None:
         self._own, kept = self._on_scale(own, numbers)
         self._names = _nearest(self._own, kept)
         table = np.column_stack([kept[name] for name in self._names]) if self._names else np.empty((len(own), 0))
@@ -128,7 +121,7 @@ class _Sum:
         self._table = np.column_stack([table / np.where(spread > 0, spread, 1.0), np.ones(len(rows))])
 
     def names(self) -> tuple[str, ...]:
-        """The fewest numbers found that tell it; none: they do not."""
+        """The fewest numbers found that determine it; none: they do not."""
         chosen = list(range(len(self._names)))
         if not chosen or len(self._own) < max(FEWEST_NUMBERS, RECORDS_A_NUMBER * (len(chosen) + 1)):
             return ()
@@ -142,10 +135,10 @@ class _Sum:
                 chosen = without
         return tuple(self._names[each] for each in chosen)
 
-    def _on_scale(self, own: Numbers, numbers: Mapping[str, Numbers]) -> tuple[Numbers, dict[str, Numbers]]:
+    def _on_scale(self, own: Floats, numbers: Mapping[str, Floats]) -> tuple[Floats, dict[str, Floats]]:
         return np.where(own == 0, np.nan, own), {name: each for name, each in numbers.items() if _is_there(each, own)}
 
-    def _room(self) -> Numbers:
+    def _room(self) -> Floats:
         return NEAR * np.minimum(np.abs(self._own), self._range())
 
     def _range(self) -> float:
@@ -159,7 +152,7 @@ class _Sum:
         for _ in range(TRIMS):
             weights = np.linalg.lstsq(table[rows] / room[rows, None], self._own[rows] / room[rows], rcond=None)[0]
             off = np.abs(table @ weights - self._own) / room
-            if float(np.mean(off <= 1.0)) >= NUMBER_HOLDS:
+            if float(np.mean(off <= 1.0)) >= HOLDS:
                 return True
             rows = np.argpartition(off, int(TRIMMED * len(off)) - 1)[: int(TRIMMED * len(off))]
         return False
@@ -168,54 +161,54 @@ class _Sum:
 class _Product(_Sum):
     """A number as a product of powers of others: a sum of logarithms."""
 
-    def _on_scale(self, own: Numbers, numbers: Mapping[str, Numbers]) -> tuple[Numbers, dict[str, Numbers]]:
+    def _on_scale(self, own: Floats, numbers: Mapping[str, Floats]) -> tuple[Floats, dict[str, Floats]]:
         kept = {name: _logarithms(each) for name, each in numbers.items()}
         return _logarithms(own), {name: each for name, each in kept.items() if _is_there(each, own)}
 
-    def _room(self) -> Numbers:
+    def _room(self) -> Floats:
         return np.full(len(self._own), NEAR * min(1.0, self._range()))
 
 
-def _is_derivable(own: Numbers) -> bool:
+def _is_derivable(own: Floats) -> bool:
     known = own[np.isfinite(own)]
     return (
         len(known) >= FEWEST_NUMBERS
         and len(np.unique(known)) >= FEWEST_VALUES
-        and bool(np.mean(_is_usual(known)) < NUMBER_HOLDS)
+        and bool(np.mean(_is_usual(known)) < HOLDS)
     )
 
 
-def _is_usual(values: Numbers) -> NDArray[np.bool_]:
+def _is_usual(values: Floats) -> Booleans:
     """Records with the value that most have."""
     distinct, counts = np.unique(values, return_counts=True)
     return values == distinct[np.argmax(counts)] if len(values) else np.zeros(0, dtype=np.bool_)
 
 
-def _some(there: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Records, at most `LOOKED_AT`, from all over the file."""
+def _some(there: Booleans) -> Integers:
+    """Records, at most `NUMBER_SAMPLE`, from all over the file."""
     rows = np.flatnonzero(there)
     return rows[np.linspace(0, max(len(rows) - 1, 0), min(len(rows), NUMBER_SAMPLE)).astype(np.int64)]
 
 
-def _is_there(values: Numbers, own: Numbers) -> bool:
+def _is_there(values: Floats, own: Floats) -> bool:
     """Whether a number is there beside nearly all of another one, and is no constant."""
-    asked = values[np.isfinite(own) & (own != 0)]
-    known = asked[np.isfinite(asked)]
-    return len(known) >= NUMBER_HOLDS * len(asked) and len(known) > 0 and bool(np.ptp(known) > 0)
+    concerned = values[np.isfinite(own) & (own != 0)]
+    known = concerned[np.isfinite(concerned)]
+    return len(known) >= HOLDS * len(concerned) and len(known) > 0 and bool(np.ptp(known) > 0)
 
 
-def _ranks(values: Numbers) -> Numbers:
+def _ranks(values: Floats) -> Floats:
     """Places in ascending order from 1; equal values share the middle of theirs. Importing SciPy takes a second."""
     _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
-    middle: Numbers = np.cumsum(counts) - (counts - 1) / 2
+    middle: Floats = np.cumsum(counts) - (counts - 1) / 2
     return middle[group]
 
 
-def _logarithms(values: Numbers) -> Numbers:
+def _logarithms(values: Floats) -> Floats:
     return np.log(values, out=np.full(len(values), np.nan), where=values > 0)
 
 
-def _nearest(own: Numbers, numbers: Mapping[str, Numbers]) -> list[str]:
+def _nearest(own: Floats, numbers: Mapping[str, Floats]) -> list[str]:
     """Names of the numbers that go along with one most, the nearest first: no more than its records can tell apart."""
     known = np.isfinite(own)
     place = _ranks(own[known])
@@ -224,7 +217,7 @@ def _nearest(own: Numbers, numbers: Mapping[str, Numbers]) -> list[str]:
     return sorted(along, key=lambda name: -along[name])[: max(most, 0)]
 
 
-def _correlations(place: Numbers, numbers: Mapping[str, Numbers]) -> Iterator[tuple[str, float]]:
+def _correlations(place: Floats, numbers: Mapping[str, Floats]) -> Iterator[tuple[str, float]]:
     for name, values in numbers.items():
         there = np.isfinite(values)
         one, other = place[there], _ranks(values[there])
@@ -237,16 +230,10 @@ def _are_tied(names: Sequence[str], tied: Collection[Collection[str]]) -> bool:
 
 
 RELATION_SAMPLE = 20_000
-"""First records of a file on which relations are looked for."""
-
-RELATION_HOLDS = 0.95
-"""Share of the records in which a relation has to hold."""
-
-FEWEST_RELATED = 20
-"""Records that have to be there for a relation to be one."""
+"""First records of a file on which relations are searched for."""
 
 SLACK = 1e-9
-"""Share of the smaller of two numbers by which sums in binary fractions may be off."""
+"""Share of a number, of two of the smaller, by which sums in binary fractions may be off."""
 
 YEAR = re.compile(r"(?:^|[^0-9])((?:1[89]|20)[0-9]{2})(?:[^0-9]|$)")
 
@@ -256,20 +243,20 @@ def attribute_inference_doubts(
 ) -> Iterator[Doubt]:
     """Doubts about masked variables that published ones determine, whether an edit says so or not.
 
-    Looked for are, of categories, functional dependencies on one variable (`maskwright.data.dependencies`), and, of
+    Examined are, of categories, functional dependencies on one variable (`maskwright.data.dependencies`), and, of
     numbers, a constant sum, difference or quotient with one published number, a sum or difference of two, an age beside
     a date, and what `inferred_from_numbers` looks for: the same order, weighted sums, products. Where cells are only
-    suppressed, dependencies are looked at when they are.
+    suppressed, dependencies are examined when they are.
     """
     if data is None:
         return
     some = data if len(data) <= RELATION_SAMPLE else data.taken(np.arange(RELATION_SAMPLE))
-    # A key with new random values tells nothing but who belongs together.
+    # A key with new random values discloses nothing but who belongs together.
     published = [name for name in untouched if name in some and not some[name].variable.renewed]
     numbers = dict(_numbers(some, published))
     masked_by: dict[str, list[Step]] = {}
     for group in groups:
-        for name in group.variables if steps[group.step - 1].changes_cells else ():
+        for name in group.variables if steps[group.step - 1].method.changes_cells else ():
             masked_by.setdefault(name, []).append(steps[group.step - 1])
     for name, own in masked_by.items():
         column = some[name]
@@ -288,23 +275,22 @@ def attribute_inference_doubts(
 
 
 def sorted_file_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dataset) -> Iterator[Doubt]:
-    """Doubts about categories that are changed at random in a file sorted by them: the neighbours tell the original."""
-    said: set[str] = set()
-    for group in groups:
-        step = steps[group.step - 1]
-        if step.only_removes or "detail" in step.method.claims.removes or step.method.claims.draws_records:
+    """Doubts about categories that are changed at random in a file sorted by them: neighbours disclose originals."""
+    reported: set[str] = set()
+    for group, step in with_steps(groups, steps):
+        if step.only_removes or "detail" in step.method.removes or step.method.draws_records:
             continue
         for name in group.variables:
             variable = data[name].variable
-            if name in said or variable.is_numeric or variable.as_is or not is_in_blocks(data, name):
+            if name in reported or variable.is_numeric or variable.as_is or not is_in_blocks(data, name):
                 continue
-            said.add(name)
+            reported.add(name)
             message = "it can be read off the order of the records: the file is sorted by it"
             hint = "Publish the records in random order: `release: {order: random}`."
             yield Doubt("follows-from-published", name, message, place=step.place, hint=hint)
 
 
-def _numbers(data: Dataset, names: Sequence[str]) -> Iterator[tuple[str, NDArray[np.float64]]]:
+def _numbers(data: Dataset, names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
     """Published numbers, NaN where missing, and the years of dates and those that texts hold."""
     for name in names:
         values = _values(data[name])
@@ -318,17 +304,17 @@ def _numbers(data: Dataset, names: Sequence[str]) -> Iterator[tuple[str, NDArray
                 yield f"the year of {name}", years
 
 
-def _values(column: Column) -> NDArray[np.float64] | None:
+def _values(column: Column) -> Floats | None:
     """Numbers, NaN where missing, also where they are categories; None: texts."""
     if column.variable.is_numeric:
         return np.where(column.missing, np.nan, column.values)
     return _coded(column, _number)
 
 
-def _coded(column: Column, meaning: Callable[[str], float]) -> NDArray[np.float64] | None:
+def _coded(column: Column, meaning: Callable[[str], float]) -> Floats | None:
     """What the categories mean, cell by cell; None where most mean nothing."""
     known = np.array([*map(meaning, column.variable.categories), np.nan])
-    if np.mean(np.isfinite(known[:-1])) < RELATION_HOLDS if len(known) > 1 else True:
+    if np.mean(np.isfinite(known[:-1])) < HOLDS if len(known) > 1 else True:
         return None
     return np.asarray(known[column.values])
 
@@ -340,15 +326,15 @@ def _number(text: str) -> float:
         return np.nan
 
 
-def _relation(column: Column, numbers: Mapping[str, NDArray[np.float64]], tied: Sequence[set[str]]) -> str | None:
-    """What a number can be computed from, but for what is tied to it; None: nothing that was looked for."""
+def _relation(column: Column, numbers: Mapping[str, Floats], tied: Sequence[set[str]]) -> str | None:
+    """What a number can be computed from, but for what is tied to it; None: nothing that was searched for."""
     itself = column.variable.name
     values = _values(column)
     if values is None or _nearly_constant(values, 0.0):
         return None
     own = np.where(values == 0, np.nan, values)
     for name, other in numbers.items():
-        if any({itself, name} <= names for names in tied):
+        if _are_tied([itself, name], tied):
             continue
         if name.startswith("the year of "):
             # The birthday has been in this year, or not yet; of a code that is 1 or 2 that says nothing.
@@ -361,7 +347,7 @@ def _relation(column: Column, numbers: Mapping[str, NDArray[np.float64]], tied: 
             return name
     plain = {name: each for name, each in numbers.items() if not name.startswith("the year of ")}
     for one, another in itertools.combinations(plain, 2):
-        if any({itself, one, another} <= names for names in tied):
+        if _are_tied([itself, one, another], tied):
             continue
         first, second = numbers[one], numbers[another]
         if any(_is_zero(own - each, own) for each in (first - second, second - first, first + second)):
@@ -370,9 +356,9 @@ def _relation(column: Column, numbers: Mapping[str, NDArray[np.float64]], tied: 
     return None if found is None else " and ".join(found)
 
 
-def _has_constant_quotient(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
+def _has_constant_quotient(one: Floats, other: Floats) -> bool:
     both = np.isfinite(one) & np.isfinite(other)
-    if not both.any() or np.mean(other[both] == 0) > 1 - RELATION_HOLDS:
+    if not both.any() or np.mean(other[both] == 0) > 1 - HOLDS:
         return False
     with np.errstate(over="ignore"):  # what is beyond binary64 is no constant
         quotient = one[both & (other != 0)] / other[both & (other != 0)]
@@ -380,18 +366,18 @@ def _has_constant_quotient(one: NDArray[np.float64], other: NDArray[np.float64])
     return len(finite) > 0 and _nearly_constant(quotient, SLACK * abs(float(np.median(finite))))
 
 
-def _nearly_constant(values: NDArray[np.float64], room: float, spread: float = 0.0) -> bool:
+def _nearly_constant(values: Floats, room: float, spread: float = 0.0) -> bool:
     """Whether nearly all numbers that are there lie within `spread` of the lower of the two most usual ones."""
     known = values[np.isfinite(values)]
-    if len(known) < FEWEST_RELATED:
+    if len(known) < FEWEST_NUMBERS:
         return False
     middle = float(np.median(known))
     shares = (np.mean((known >= low - room) & (known <= low + spread + room)) for low in (middle, middle - spread))
-    return bool(max(shares) >= RELATION_HOLDS)
+    return bool(max(shares) >= HOLDS)
 
 
-def _is_zero(difference: NDArray[np.float64], size: NDArray[np.float64]) -> bool:
+def _is_zero(difference: Floats, size: Floats) -> bool:
     known = np.isfinite(difference)
-    if np.count_nonzero(known) < FEWEST_RELATED:
+    if np.count_nonzero(known) < FEWEST_NUMBERS:
         return False
-    return bool(np.mean(np.abs(difference[known]) <= SLACK * np.abs(size[known])) >= RELATION_HOLDS)
+    return bool(np.mean(np.abs(difference[known]) <= SLACK * np.abs(size[known])) >= HOLDS)

@@ -9,18 +9,16 @@ import numpy as np
 
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.planning.criteria import missing_codes
 from maskwright.planning.missing_patterns import splits_by_pattern, without_holes
+from maskwright.planning.model import Group, Step, with_steps
+from maskwright.planning.strata import Strata, missing_codes
 from maskwright.plugins.parameter_markers import IndependentVariables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Dataset
-    from maskwright.planning.model import Group, Step
-    from maskwright.planning.strata import Strata
+    from maskwright.foundation.arrays import Booleans, Integers
 
 
 LARGEST = 2**62
@@ -92,19 +90,18 @@ def _counted(names: Sequence[str], data: Dataset) -> str:
     return ", ".join(f"{name}: {int(data[name].missing.sum())}" for name in names)
 
 
-def _missing(group: Sequence[str], data: Dataset) -> NDArray[np.bool_]:
+def _missing(group: Sequence[str], data: Dataset) -> Booleans:
     return np.stack([data[name].missing for name in group], axis=1)
 
 
-def _records_by_stratum(strata: Strata) -> list[NDArray[np.int64]]:
+def _records_by_stratum(strata: Strata) -> list[Integers]:
     order = np.argsort(strata.codes, kind="stable")
     return np.split(order, np.searchsorted(strata.codes[order], np.arange(1, strata.count)))
 
 
 def missing_pattern_notices(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[str]:
     """How many patterns of missing cells a method that takes none masks apart, and which it cannot mask alone."""
-    for group in groups:
-        step = steps[group.step - 1]
+    for group, step in with_steps(groups, steps):
         if data is None or group.strata is None or not splits_by_pattern(step.method):
             continue
         missing = _missing(group.variables, data)
@@ -113,19 +110,19 @@ def missing_pattern_notices(groups: Sequence[Group], steps: Sequence[Step], data
         found = without_holes(_records_by_stratum(group.strata), missing, step.method, step.params)
         patterns = len({tuple(call.columns) for call in found})
         helped = sum(len(call.records) for call in found if call.beside is not None)
-        said = (
+        notice = (
             f"step {group.step} ({step.method.name}) takes no missing cells: it masks {patterns} patterns of missing "
             "cells apart, each on the cells that are there"
         )
-        if not step.method.claims.within_strata:
-            said += ", together with all records that have them"
+        if not step.method.within_strata:
+            notice += ", together with all records that have them"
         elif helped:
-            said += (
+            notice += (
                 f"; {helped} record(s) share theirs with too few others, and are masked as records that have the same "
                 "cells and more, so that what the method keeps exactly it keeps nearly for them"
             )
         empty = int(missing.all(axis=1).sum())
-        yield said + (f"; {empty} record(s) have none of these cells" if empty else "")
+        yield notice + (f"; {empty} record(s) have none of these cells" if empty else "")
 
 
 def rare_missing_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[Doubt]:
@@ -171,7 +168,7 @@ def _with_rare_patterns(
             yield group, few
 
 
-def rare_missing_records(group: Group, k: int, data: Dataset) -> NDArray[np.bool_]:
+def rare_missing_records(group: Group, k: int, data: Dataset) -> Booleans:
     """Records that have cells of a group of variables missing as fewer than k records, or households, have; (n,)."""
     gaps = np.stack([missing_codes(data[name]) for name in group.variables], axis=1)
     if not gaps.any():
@@ -183,15 +180,15 @@ def rare_missing_records(group: Group, k: int, data: Dataset) -> NDArray[np.bool
     return np.asarray((owners < k)[pattern])
 
 
-def _separate_strata(group: Group, gaps: NDArray[np.int64]) -> NDArray[np.int64]:
+def _separate_strata(group: Group, gaps: Integers) -> Integers:
     """Stratum of each record where patterns are masked apart, shape (n,); 0 for records without any value."""
     if group.strata is None or not any(each.title == "missing cells" for each in group.cut_by):
         return np.zeros(len(gaps), dtype=np.int64)
     return np.where((gaps > 0).all(axis=1), 0, group.strata.codes)
 
 
-def _patterns(gaps: NDArray[np.int64], start: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Code 0, 1, ... of how the cells of each record are missing, those apart that `start` tells apart; shape (n,)."""
+def _patterns(gaps: Integers, start: Integers) -> Integers:
+    """Code 0, 1, ... of how the cells of each record are missing, those apart that `start` separates; shape (n,)."""
     codes, span = start, int(start.max(initial=0)) + 1
     for variable in np.flatnonzero(gaps.any(axis=0)).tolist():
         base = int(gaps[:, variable].max()) + 1
@@ -226,16 +223,11 @@ def disclosing_code_doubts(names: Iterable[str], data: Dataset | None) -> Iterat
             continue
         texts, codes = column.blank.texts, column.blank.codes
         used = np.bincount(codes[column.missing & (codes >= 0)], minlength=len(texts))
-        few = sum(
-            count for count, text in zip(used.tolist(), texts, strict=True) if count < FEW and _holds_number(text)
-        )
+        counted = zip(used.tolist(), texts, strict=True)
+        few = sum(count for count, text in counted if count < FEW and WORDS_WITH_A_NUMBER.match(text))
         if few:
             message = (
                 f"{few} missing {'cell holds a number' if few == 1 else 'cells hold numbers'} within a text that "
                 "hardly any other record has: missing codes are published as they stand, and it may be the value itself"
             )
             yield Doubt("missing-code-tells", name, message, few, len(data))
-
-
-def _holds_number(text: str) -> bool:
-    return WORDS_WITH_A_NUMBER.match(text) is not None

@@ -9,20 +9,18 @@ import numpy as np
 from maskwright.data.dependencies import ValueCodes, determines
 from maskwright.edits.algebra.polynomial import eliminate
 from maskwright.edits.analysis.statements import lines_of_signs
-from maskwright.edits.edit import DomainPart, LinearPart, ProductPart
+from maskwright.edits.edit import DomainPart, LinearPart, Part, ProductPart
 from maskwright.foundation.doubts import Doubt
+from maskwright.planning.model import Group, Step, with_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
-    from maskwright.edits.edit import Part
     from maskwright.edits.edit_set import EditSet
+    from maskwright.foundation.arrays import Booleans, Integers
     from maskwright.planning.applicable_edits import StepLimit
-    from maskwright.planning.model import Group, Step
 
 
 MOST_STRATA = 4
@@ -46,7 +44,7 @@ def disclosure_warnings(
     )
 
 
-def _determined(edits: EditSet, masked: frozenset[str]) -> list[str]:
+def _determined(edits: EditSet, masked: frozenset[str]) -> Iterator[str]:
     """Masked variables that edits determine from what is published unmasked: anyone can compute the original value."""
     equalities = [
         (edit.name, part)
@@ -68,17 +66,15 @@ def _determined(edits: EditSet, masked: frozenset[str]) -> list[str]:
     ]  # fmt: skip
     names = {name: [edit for edit, part in equalities if name in dict(part.coefficients)] for name in found}
     ending = "from variables that are published unmasked: anyone can compute the original value"
-    said = [f"edits ({', '.join(names[name])}) determine {name} {ending}" for name in found]
-    said += [f"a product edit determines {name} {ending}" for name in products]
-    return said
+    yield from (f"edits ({', '.join(names[name])}) determine {name} {ending}" for name in found)
+    yield from (f"a product edit determines {name} {ending}" for name in products)
 
 
-def _singling_out(edits: EditSet, masked: frozenset[str], data: Dataset | None) -> list[str]:
+def _singling_out(edits: EditSet, masked: frozenset[str], data: Dataset | None) -> Iterator[str]:
     """Equalities of masked variables with one that is published: records with a value of their own there are unique.
 
     Masked values have to add up to it record by record, so they differ wherever it does.
     """
-    said: list[str] = []
     for edit in edits:
         for part in edit.parts:
             names = part.variables if _is_equality(part) else ()
@@ -89,12 +85,11 @@ def _singling_out(edits: EditSet, masked: frozenset[str], data: Dataset | None) 
             _, classes = np.unique(np.nan_to_num(data.matrix(shown)), axis=0, return_inverse=True)
             alone = int(np.sum(np.bincount(classes) == 1))
             if alone:
-                said.append(
+                yield (
                     f"edit {edit.name!r} ties {', '.join(hidden)} to {', '.join(shown)}, published unmasked: "
                     f"{alone} of {len(data)} record(s) have a value of their own there, so their masked values are "
                     "unique too; mask all variables of the edit"
                 )
-    return said
 
 
 def _is_equality(part: Part) -> bool:
@@ -108,9 +103,8 @@ def _republished(
     groups: Sequence[Group],
     steps: Sequence[Step],
     data: Dataset | None,
-) -> list[str]:
+) -> Iterator[str]:
     """Domain edits that put true values of single records back into the masked file."""
-    said: list[str] = []
     for edit in edits:
         for part in edit.parts:
             if not isinstance(part, DomainPart):
@@ -122,14 +116,13 @@ def _republished(
                 if set(group.variables) & set(continuous)
             )
             if continuous and allowed:
-                said.append(f"edit {edit.name!r} republishes true values of {', '.join(continuous)}, as was allowed")
+                yield f"edit {edit.name!r} republishes true values of {', '.join(continuous)}, as was allowed"
             rare = 0 if continuous or data is None else _rare_values(part.variables, masked, groups, steps, data)
             if rare:
-                said.append(
+                yield (
                     f"edit {edit.name!r} may republish true values of {', '.join(part.variables)}: {rare} of them "
                     "belong to fewer than k records"
                 )
-    return said
 
 
 def _rare_values(
@@ -150,8 +143,7 @@ def _rare_values(
     return int(np.sum(counts < least))
 
 
-def _small_strata(groups: Sequence[Group]) -> list[str]:
-    said: list[str] = []
+def _small_strata(groups: Sequence[Group]) -> Iterator[str]:
     for group in groups:
         small = [one for one in group.strata.strata if one.merged] if group.strata is not None else []
         if not small or group.strata is None:
@@ -159,11 +151,10 @@ def _small_strata(groups: Sequence[Group]) -> list[str]:
         shown = "; ".join(f"{one.label}: {one.records}" for one in small[:MOST_STRATA])
         more = f"; and {len(small) - MOST_STRATA} more" if len(small) > MOST_STRATA else ""
         what = "1 stratum has" if len(small) == 1 else f"{len(small)} strata have"
-        said.append(
+        yield (
             f"{what} fewer than {group.strata.least} records, and joined the nearest one ({shown}{more}); masked "
             f"together: {', '.join(group.variables)}"
         )
-    return said
 
 
 def broken_guarantees(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[Doubt]:
@@ -202,7 +193,7 @@ def random_change_notices(groups: Sequence[Group], steps: Sequence[Step]) -> Ite
             shared = ", ".join(name for name in later.variables if name in own)
             if not shared or before.method.claims.removes:
                 continue
-            drawn = not before.method.claims.deterministic and not before.makes_groups
+            drawn = not before.method.deterministic and not before.method.makes_clusters
             if after.method.has_keys and after.promised is not None and drawn:
                 yield (
                     f"step {later.step} ({after.method.name}) counts values of {shared} that step {number} "
@@ -234,13 +225,12 @@ def household_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Datas
     if data is None or data.households is None:
         return
     codes = ValueCodes(data)
-    said: set[str] = set()
-    for group in groups:
-        step = steps[group.step - 1]
+    reported: set[str] = set()
+    for group, step in with_steps(groups, steps):
         for name in group.variables if _member_by_member(step) else ():
-            if name in said or not determines(data.households, codes.of(name)):
+            if name in reported or not determines(data.households, codes.of(name)):
                 continue
-            said.add(name)
+            reported.add(name)
             several, alike, _ = agreeing_households(data.households, codes.of(name))
             message = (
                 f"it is the same for all members of {alike} of the {several} households of two or more, and step "
@@ -249,7 +239,7 @@ def household_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Datas
             yield Doubt("constant-within-households", name, message, alike, several, step.place)
 
 
-def agreeing_households(homes: NDArray[np.int64], values: NDArray[np.int64]) -> tuple[int, int, NDArray[np.bool_]]:
+def agreeing_households(homes: Integers, values: Integers) -> tuple[int, int, Booleans]:
     """Households with two or more members that have a value, and those in which they all have the same.
 
     `homes`: household of each record, 0..c-1; shape (n,). `values`: codes, -1 where missing; shape (n,).
@@ -269,9 +259,7 @@ def _member_by_member(step: Step) -> bool:
     method = step.method
     if "households" in method.claims.preserves:
         return False
-    return not method.claims.removes and (
-        step.makes_groups or not (method.claims.deterministic or method.scope == "group")
-    )
+    return not method.removes and (step.method.makes_clusters or not (method.deterministic or method.scope == "group"))
 
 
 def sign_notices(
@@ -296,10 +284,10 @@ def sign_notices(
     }
     lines = lines_of_signs(edits, tuple(free))
     if lines:
-        said = " and ".join(dict.fromkeys(free.values()))
+        methods = " and ".join(dict.fromkeys(free.values()))
         yield (
-            f"{said} may give values below 0, which the original has not; where a variable cannot be negative, add to "
-            f"the edits: {listed(lines)}"
+            f"{methods} may give values below 0, which the original has not; where a variable cannot be negative, add "
+            f"to the edits: {listed(lines)}"
         )
 
 

@@ -12,18 +12,16 @@ from maskwright.edits.edit import GoverningPart, LinearPart, Part, ProductPart, 
 from maskwright.foundation.doubts import DOUBT_KINDS, Doubt
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.progress import Caution
-from maskwright.planning.model import key_names
+from maskwright.planning.model import Group, Step, key_names, with_steps
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
-    from maskwright.planning.model import Group, Step
+    from maskwright.foundation.arrays import Integers
     from maskwright.planning.plan import Plan
 
 
@@ -53,7 +51,7 @@ def labels_of_suppressed(
     return found
 
 
-def _are_equivalent(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+def _are_equivalent(one: Integers, other: Integers) -> bool:
     """Whether each value of either stands with one value of the other; values that hardly repeat show nothing."""
     ours, theirs = int(one.max(initial=-1)) + 2, int(other.max(initial=-1)) + 2
     if ours != theirs or 2 * ours > len(one):
@@ -63,8 +61,10 @@ def _are_equivalent(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
 
 
 SUSPICIOUS_SHARE = 0.5
-MANY_CATEGORIES = 20
-DISTINCT_SHARE = 0.05
+"""Share of the records that violate an edit, or of the categories that are no numbers, from which on it is reported."""
+
+MANY_CATEGORIES, DISTINCT_SHARE = 20, 0.05
+"""Different texts, and share of the records with one of their own, above which a variable may identify records."""
 
 
 def suspicious_edit_notices(arrival: Outcome) -> Iterator[str]:
@@ -206,8 +206,7 @@ def unused_key_doubts(
     groups: Sequence[Group], steps: Sequence[Step], known: Mapping[str, Variable], labels: Mapping[str, str]
 ) -> Iterator[Doubt]:
     """Doubts about variables that a step names and does nothing for: it looks at its keys, and they are none."""
-    for group in groups:
-        step = steps[group.step - 1]
+    for group, step in with_steps(groups, steps):
         keys = key_names(step, [known[name] for name in group.variables])
         for name in (step.variables or ()) if keys else ():
             if name not in keys and not known[name].as_is:

@@ -10,7 +10,7 @@ from maskwright.commands.parted.task_settings import WholeVariable
 from maskwright.data.dataset import Column
 from maskwright.data.variable import Variable
 from maskwright.edits.edit_set import EditSet
-from maskwright.planning.criteria import MISSING_CELLS, Criterion
+from maskwright.planning.strata import MISSING_CELLS, Criterion
 
 
 @pytest.mark.parametrize("columns", [0, 1, 2, 5])

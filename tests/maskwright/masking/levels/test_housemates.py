@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,10 @@ import pytest
 import maskwright as mw
 from maskwright.commands.levels.loading import edits_of_levels
 from maskwright.foundation.errors import InputError
-from maskwright.masking.levels.complementary_suppression import Complements, complement_across
+from maskwright.masking.levels.complementary_suppression import complement_across
+
+if TYPE_CHECKING:
+    from maskwright.masking.suppressing.complementary_suppression import Complement
 
 LEVELS = {
     "household": {"key": "hhid", "variables": ["total", "capital", "men", "oldest"]},
@@ -108,7 +111,7 @@ def possible(data: pd.DataFrame, linked: mw.LinkedData, hidden: dict[tuple[str, 
     return found
 
 
-def everything(cells: dict[Any, Any], more: Complements) -> dict[Any, Any]:
+def everything(cells: dict[Any, Any], more: Complement) -> dict[Any, Any]:
     return {
         source: cells.get(source, False) | more.cells.get(source, False)
         for source in dict.fromkeys((*cells, *more.cells))

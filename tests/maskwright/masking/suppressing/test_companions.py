@@ -80,7 +80,7 @@ def told_by_holes(rows: list[Row], hidden: dict[str, np.ndarray], edits: mw.Edit
         j = NAMES.index(name)
         if found.known.get(name) or found.undecided.get(name):
             continue
-        for row in np.flatnonzero(gone & ~found.told.get(name, np.False_)).tolist():
+        for row in np.flatnonzero(gone & ~found.disclosed.get(name, np.False_)).tolist():
             tries = [(row,), *((row, other) for other in open_rows if other != row)]
             if not any(
                 world[row][j] != rows[row][j] for changed in tries

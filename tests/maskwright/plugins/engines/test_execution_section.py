@@ -9,7 +9,7 @@ import pytest
 import maskwright as mw
 from maskwright.cli.show.explain import explain
 from maskwright.pipeline.file_schema import pipeline_schema
-from maskwright.pipeline.resolve import resolve_file
+from maskwright.pipeline.reading import resolve_file
 
 PIPELINE = """\
 maskwright: 1
