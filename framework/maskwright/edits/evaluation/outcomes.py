@@ -10,20 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.edits.expression import (
-    Arithmetic,
-    Comparison,
-    Expression,
-    Function,
-    InInterval,
-    InSet,
-    IsInteger,
-    KindCondition,
-    Negative,
-    Number,
-    VariableReference,
-    children,
-)
+from maskwright.edits import expression as x
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -97,32 +84,32 @@ def unknown_because(reasons: Sequence[UnknownBecause], total: int) -> list[str]:
     ]
 
 
-def numeric_variables(expression: Expression) -> frozenset[str]:
+def numeric_variables(expression: x.Expression) -> frozenset[str]:
     """Variables that a rule computes with or compares as numbers; two variables that are equated may be texts."""
     found: set[str] = set()
-    stack: list[Expression] = [expression]
+    stack: list[x.Expression] = [expression]
     while stack:
         node = stack.pop()
-        found.update(each.name for each in _operands(node) if isinstance(each, VariableReference))
-        stack.extend(children(node))
+        found.update(each.name for each in _operands(node) if isinstance(each, x.VariableReference))
+        stack.extend(x.children(node))
     return frozenset(found)
 
 
-def _operands(node: Expression) -> tuple[Expression, ...]:
+def _operands(node: x.Expression) -> tuple[x.Expression, ...]:
     """Operands of a node that have to be numbers."""
     match node:
-        case Arithmetic() | Negative() | InInterval() | IsInteger():
-            return children(node)
-        case KindCondition(_, _, columns):
+        case x.Arithmetic() | x.Negative() | x.InInterval() | x.IsInteger():
+            return x.children(node)
+        case x.KindCondition(_, _, columns):
             return columns
-        case Function(name, arguments):
+        case x.Function(name, arguments):
             return () if name in ("string", "boolean", "normalize-space") else arguments
-        case Comparison(operator, left, right):
+        case x.Comparison(operator, left, right):
             sides = (left, right)
-            computed = any(isinstance(side, Number | Arithmetic | Negative) for side in sides)
+            computed = any(isinstance(side, x.Number | x.Arithmetic | x.Negative) for side in sides)
             return sides if computed or operator not in ("==", "!=") else ()
-        case InSet(operand, members):
-            return (operand,) if all(isinstance(member, Number) for member in members) else ()
+        case x.InSet(operand, members):
+            return (operand,) if all(isinstance(member, x.Number) for member in members) else ()
         case _:
             return ()
 
